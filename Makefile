@@ -1,0 +1,45 @@
+# Set-up and the two jobs: `make run` and `make test`. A second call installs nothing.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+
+.PHONY: run test check format bench clean
+
+run: .venv/.for-use
+	$(BIN)/python -m harness run config.yaml
+
+test: check
+	$(BIN)/python -m pytest
+
+check: .venv/.for-development
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: .venv/.for-development
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: .venv/.for-development
+	$(BIN)/python benchmarks/quick_start.py
+
+clean:
+	rm -rf .venv .harness .pytest_cache .mypy_cache .ruff_cache
+
+# torch comes first and by itself: left to its dependents, pip may choose a build with several
+# gigabytes of CUDA. The build tools are pinned like all else, so the build is not isolated.
+.venv/.base: constraints.txt
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed: make PYTHON=python3.12')"
+	$(PYTHON) -m venv .venv
+	$(PIP) torch
+	$(PIP) hatchling editables
+	touch $@
+
+.venv/.for-use: .venv/.base pyproject.toml
+	$(PIP) --no-build-isolation --editable '.[offline]'
+	touch $@
+
+.venv/.for-development: .venv/.base pyproject.toml
+	$(PIP) --no-build-isolation --editable '.[dev]'
+	touch $@ .venv/.for-use

@@ -1,0 +1,78 @@
+"""Markdown: one chunk a section, as the author divided the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from annotated_types import Ge, Gt, Le
+
+from harness.chunkers import chunkers
+from harness.sentences import sentences, trimmed
+
+_FENCE = re.compile(r"^ {0,3}(```+|~~~+)", re.MULTILINE)
+_HEADING = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]|$)", re.MULTILINE)
+
+
+@chunkers.register
+@dataclass(frozen=True)
+class Markdown:
+    """A section under a heading of at most `depth` #s; one over `size` is cut between sentences.
+
+    A heading stays with the text below it, and one with nothing but a heading below it joins
+    the next section.
+    """
+
+    size: Annotated[int, Gt(0)] = 1500
+    depth: Annotated[int, Ge(1), Le(6)] = 3
+
+    name: ClassVar[str] = "markdown"
+    version: ClassVar[int] = 1
+
+    def split(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield the sections, without the white space at their ends."""
+        edges = [*self._edges(text), len(text)]
+        start = 0
+        for end in edges:
+            if _has_body(text[start:end]) or (end == len(text) and text[start:end].strip()):
+                yield from self._cut(text, *trimmed(text, start, end))
+                start = end
+
+    def _edges(self, text: str) -> Iterator[int]:
+        """Yield where a section starts, other than at 0; headings inside code do not count."""
+        fenced = _fenced(text)
+        for found in _HEADING.finditer(text):
+            inside = any(start <= found.start() < end for start, end in fenced)
+            if found.start() > 0 and len(found[1]) <= self.depth and not inside:
+                yield found.start()
+
+    def _cut(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield a section whole, or in pieces of whole sentences of at most `size` characters."""
+        held: tuple[int, int] | None = None
+        for left, right in sentences(text[start:end]):
+            if held and right - held[0] > self.size:
+                yield start + held[0], start + held[1]
+                held = None
+            held = (held[0] if held else left, right)
+        if held:
+            yield start + held[0], start + held[1]
+
+
+def _has_body(section: str) -> bool:
+    return any(line.strip() and not _HEADING.match(line) for line in section.splitlines())
+
+
+def _fenced(text: str) -> list[tuple[int, int]]:
+    """Return the spans of fenced code; a fence that is never closed reaches to the end."""
+    spans, opened = [], None
+    for fence in _FENCE.finditer(text):
+        if opened is None:
+            opened = fence
+        elif fence[1].startswith(opened[1]):
+            spans.append((opened.start(), fence.end()))
+            opened = None
+    if opened is not None:
+        spans.append((opened.start(), len(text)))
+    return spans

@@ -1,0 +1,25 @@
+"""Whole: no cutting at all, as the BEIR benchmarks have it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from harness.chunkers import chunkers
+
+
+@chunkers.register
+@dataclass(frozen=True)
+class Whole:
+    """One chunk a document; `header: title` embeds it as title, space, text, as BEIR does."""
+
+    header: Literal["none", "title"] = "none"
+
+    name: ClassVar[str] = "whole"
+    version: ClassVar[int] = 1
+
+    def split(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield the whole text, unless nothing in it is visible."""
+        if text.strip():
+            yield 0, len(text)

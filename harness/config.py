@@ -1,0 +1,407 @@
+"""From YAML to a checked `RunConfig`: everything wrong is found at once, with its place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from annotated_types import Ge, Gt, Le
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from harness import scoring, yamlfile
+from harness.chunkers import chunkers
+from harness.corpus import CorpusReader
+from harness.embedders import embedders
+from harness.errors import ConfigError, Problem, SpecError, suggest
+from harness.generators import Generator, generators
+from harness.index import IndexSettings
+from harness.records import Label
+from harness.registry import Registry, label
+from harness.rerankers import rerankers
+from harness.retrievers import retrievers
+from harness.scoring import Named
+from harness.sources import corpus_reader, testset_reader
+from harness.sweep import AXES, Cell, cells
+from harness.testset import TestsetReader
+from harness.yamlfile import Place, YamlFile
+
+T = TypeVar("T")
+ENVIRONMENT = "HARNESS_"
+DEFAULT_METRICS = (
+    "hit_rate@5",
+    "precision@5",
+    "recall@5",
+    "mrr@10",
+    "ndcg@10",
+    "bleu",
+    "rougeL",
+    "token_f1",
+    "abstention",
+)
+
+
+def _listed(value: Any) -> Any:
+    """Accept one component where a list of them is expected."""
+    return [value] if isinstance(value, str | Mapping) else value
+
+
+_Specs = Annotated[list[str | dict[str, Any]], Field(min_length=1), BeforeValidator(_listed)]
+
+
+class Context(BaseModel):
+    """What of the ranking reaches the generator: whichever bound is met first."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    chunks: Annotated[int, Gt(0)] = 5
+    tokens: Annotated[int, Gt(0)] = 1500
+
+
+class Settings(BaseModel):
+    """The keys of a configuration file. `corpus` and `testset` are the only ones required."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    corpus: str | dict[str, Any] = Field(description="a path, or {format: path}")
+    testset: str | dict[str, Any] = Field(description="a path, or {format: path}")
+    seed: Annotated[int, Ge(0)] = 7
+    labels: Label | None = Field(None, description="what unqualified metrics judge by")
+    chunkers: _Specs = ["recursive"]
+    embedders: _Specs = ["sentence_transformer"]
+    retrievers: _Specs = ["dense"]
+    rerankers: _Specs = ["none"]
+    generators: _Specs = ["extractive"]
+    retrieve: Annotated[int, Gt(0)] = Field(20, description="how many the retriever is asked for")
+    context: Context = Context()
+    metrics: _Specs = list(DEFAULT_METRICS)
+    decide_by: str | None = Field(None, description="the metric cells are ranked by")
+    margin: Annotated[float, Ge(0), Le(1)] = Field(0.02, description="kept for comparisons")
+    cost: list[Literal["money", "tokens", "seconds"]] = Field(
+        ["money", "tokens", "seconds"], description="kept for comparisons"
+    )
+    relevance_level: Annotated[int, Ge(1)] = 1
+    min_overlap: Annotated[float, Gt(0), Le(1)] = 0.5
+    baseline: dict[str, str | dict[str, Any]] = Field({}, description="{axis: component}")
+    targets: dict[str, Annotated[float, Ge(0), Le(1)]] = {}
+    index: IndexSettings = IndexSettings()
+    max_failures: Annotated[float, Ge(0)] = Field(0.05, description="a share, or a count from 1")
+    output: str = "reports"
+    cache: str = ".harness"
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """A configuration in which every component is built and agrees with the others."""
+
+    shown: str
+    given: Mapping[str, Any]
+    settings: Settings
+    corpus: CorpusReader
+    testset: TestsetReader
+    cells: tuple[Cell, ...]
+    metrics: tuple[Named, ...]
+    baseline: Cell | None
+    output: Path
+    cache: Path
+
+    @property
+    def decide_by(self) -> str:
+        """The name of the metric that cells are ranked by."""
+        return self.settings.decide_by or self.metrics[0].name
+
+
+def load(
+    path: Path, overrides: Sequence[str] = (), environment: Mapping[str, str] | None = None
+) -> RunConfig:
+    """Read and check a configuration file.
+
+    `overrides` are `key=value`, dots leading deeper; they win over `HARNESS_<KEY>` in the
+    environment, which wins over the file. Paths in the file are looked for beside it, then in the
+    working directory.
+
+    Raises:
+        ConfigError: with every problem that can be found without reading the data.
+    """
+    environment = os.environ if environment is None else environment
+    shown = _shown(path)
+    file = yamlfile.read(path, shown)
+    problems: list[Problem] = []
+    data, outside = _overridden(file, overrides, environment, problems)
+    settings = _settings(data, file, outside, problems)
+    if settings is None:
+        raise ConfigError(shown, problems)
+    return _Builder(shown, path.parent, file, outside, settings, environment, problems).build()
+
+
+def _settings(
+    data: Mapping[str, Any], file: YamlFile, outside: Mapping[str, str], problems: list[Problem]
+) -> Settings | None:
+    try:
+        return Settings.model_validate(data)
+    except ValidationError as error:
+        wrong = {each["loc"][0]: each for each in error.errors()}
+        for each in error.errors():
+            problems.append(_problem(each, file, outside))
+    # What the unaffected keys hold is still looked at, so that all problems come at once.
+    rest = {key: value for key, value in data.items() if key not in wrong}
+    for key, registry in _FAMILIES.items():
+        for at, spec in enumerate(_listed(rest.get(key, []))):
+            if isinstance(spec, str | dict):
+                _try(partial(registry.build, spec), _at(file, outside, key, at), problems)
+    for at, spec in enumerate(_listed(rest.get("metrics", []))):
+        if isinstance(spec, str | dict):
+            _try(partial(scoring.build, spec), _at(file, outside, "metrics", at), problems)
+    return None
+
+
+_FAMILIES: Mapping[str, Registry[Any]] = {
+    "chunkers": chunkers,
+    "embedders": embedders,
+    "retrievers": retrievers,
+    "rerankers": rerankers,
+    "generators": generators,
+}
+
+
+@dataclass(frozen=True)
+class _Builder:
+    """Builds the components of checked settings, and holds them against each other."""
+
+    shown: str
+    folder: Path
+    file: YamlFile
+    outside: Mapping[str, str]
+    settings: Settings
+    environment: Mapping[str, str]
+    problems: list[Problem]
+
+    def build(self) -> RunConfig:
+        built: dict[str, list[Any]] = {key: self._family(key) for key in _FAMILIES}
+        metrics = self._metrics()
+        corpus = self._source("corpus", corpus_reader)
+        testset = self._source("testset", testset_reader)
+        self._check_metrics(metrics, built["generators"])
+        grid = tuple(cells(*built.values())) if all(built.values()) else ()
+        baseline = self._baseline(grid)
+        self._check_sizes(metrics)
+        if self.problems:
+            raise ConfigError(self.shown, self.problems)
+        assert corpus is not None
+        assert testset is not None
+        return RunConfig(
+            shown=self.shown,
+            given=self.file.data,
+            settings=self.settings,
+            corpus=corpus,
+            testset=testset,
+            cells=grid,
+            metrics=tuple(metrics),
+            baseline=baseline,
+            output=Path(self.settings.output),
+            cache=Path(self.settings.cache),
+        )
+
+    def _where(self, *place: str | int) -> str:
+        return _at(self.file, self.outside, *place)
+
+    def _family(self, key: str) -> list[Any]:
+        registry = _FAMILIES[key]
+        built: list[Any] = []
+        for at, spec in enumerate(getattr(self.settings, key)):
+            where = self._where(key, at)
+            for each in _try(partial(registry.expand, spec), where, self.problems) or []:
+                component = _try(partial(registry.build, each), where, self.problems)
+                if component is None:
+                    continue
+                if component in built:
+                    what = f"{label(component)!r} is there twice"
+                    self.problems.append(Problem(where, what, "take one of them out"))
+                built.append(component)
+        return built
+
+    def _metrics(self) -> list[Named]:
+        named: list[Named] = []
+        level, labels = self.settings.relevance_level, self.settings.labels
+        for at, spec in enumerate(self.settings.metrics):
+            where = self._where("metrics", at)
+            each = _try(partial(scoring.build, spec, labels, level), where, self.problems)
+            if each is None:
+                continue
+            twin = next((known.name for known in named if known.metric == each.metric), None)
+            if twin is not None:
+                what = f"{each.name!r} is the same metric as {twin!r}"
+                self.problems.append(Problem(where, what, "take one of them out"))
+            named.append(each)
+        return named
+
+    def _source(self, key: str, reader: Callable[[Any, Callable[[str], str]], T]) -> T | None:
+        def find(path: str) -> str:
+            return _found(path, self.folder, key in self.outside, self.environment)
+
+        given = getattr(self.settings, key)
+        return _try(lambda: reader(given, find), self._where(key), self.problems)
+
+    def _check_metrics(self, metrics: Sequence[Named], built: Sequence[Generator]) -> None:
+        names = [each.name for each in metrics]
+        if self.settings.decide_by is not None and self.settings.decide_by not in names:
+            what = f"decide_by: {self.settings.decide_by!r} is not among the metrics"
+            self._add(what, suggest(self.settings.decide_by, names), "decide_by")
+        for target in self.settings.targets:
+            if target not in names:
+                what = f"targets: {target!r} is not among the metrics"
+                self._add(what, suggest(target, names), "targets", target)
+        if built and not any(generator.answers for generator in built):
+            for at, each in enumerate(metrics):
+                if "answer" in each.metric.needs:
+                    what = f"{each.name!r} needs an answer, and no generator gives one"
+                    self._add(what, "add a generator, or take the metric out", "metrics", at)
+
+    def _check_sizes(self, metrics: Sequence[Named]) -> None:
+        retrieve = self.settings.retrieve
+        for at, each in enumerate(metrics):
+            k = getattr(each.metric, "k", None)
+            if k is not None and k > retrieve:
+                what = f"{each.name!r} reads {k} hits, and only {retrieve} are retrieved"
+                self._add(what, f"set `retrieve: {k}` or more, or a smaller k", "metrics", at)
+        if self.settings.context.chunks > retrieve:
+            what = f"context.chunks ({self.settings.context.chunks}) is more than `retrieve`"
+            self._add(what, f"`retrieve` is {retrieve}: raise it", "context", "chunks")
+
+    def _baseline(self, grid: Sequence[Cell]) -> Cell | None:
+        """Return the first cell that has every component the baseline names."""
+        wanted: dict[str, Any] = {}
+        for axis, spec in self.settings.baseline.items():
+            where = self._where("baseline", axis)
+            if axis not in AXES:
+                self._add(f"baseline: unknown axis {axis!r}", suggest(axis, AXES), "baseline", axis)
+                continue
+            registry = _FAMILIES[f"{axis}s"]
+            wanted[axis] = _try(partial(registry.build, spec), where, self.problems)
+        if not wanted or not grid or None in wanted.values():
+            return None
+        for cell in grid:
+            if all(getattr(cell, axis) == component for axis, component in wanted.items()):
+                return cell
+        hint = f"the cells are: {'; '.join(cell.name for cell in grid[:6])}"
+        self._add("baseline: no cell of the grid has these components", hint, "baseline")
+        return None
+
+    def _add(self, what: str, hint: str, *place: str | int) -> None:
+        self.problems.append(Problem(self._where(*place), what, hint))
+
+
+def _try(make: Callable[[], T], where: str, problems: list[Problem]) -> T | None:
+    try:
+        return make()
+    except SpecError as error:
+        problems.append(Problem(where, error.what, error.hint))
+        return None
+
+
+def _at(file: YamlFile, outside: Mapping[str, str], *place: str | int) -> str:
+    key = str(place[0])
+    return outside[key] if key in outside else file.where(place)
+
+
+def _overridden(
+    file: YamlFile,
+    overrides: Iterable[str],
+    environment: Mapping[str, str],
+    problems: list[Problem],
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the data with what the environment and the command line put in its place.
+
+    The second value says, for each key that did not come from the file, where it came from.
+    """
+    data = dict(file.data)
+    outside: dict[str, str] = {}
+    changes = [
+        (f"{ENVIRONMENT}{key.upper()}", key, environment[f"{ENVIRONMENT}{key.upper()}"])
+        for key in Settings.model_fields
+        if f"{ENVIRONMENT}{key.upper()}" in environment
+    ]
+    for override in overrides:
+        key, equals, text = override.partition("=")
+        if not equals or not key.strip():
+            hint = "write it like --set retrieve=50"
+            problems.append(Problem("--set", f"{override!r} is not of the form key=value", hint))
+            continue
+        changes.append((f"--set {key.strip()}", key.strip(), text))
+    for origin, key, text in changes:
+        try:
+            _put(data, key.split("."), yamlfile.value(text))
+        except ValueError as error:
+            problems.append(Problem(origin, str(error), "the value is read as YAML"))
+        outside[key.split(".")[0]] = origin
+    return data, outside
+
+
+def _put(data: dict[str, Any], steps: Sequence[str], value: Any) -> None:
+    first, *deeper = steps
+    if not deeper:
+        data[first] = value
+        return
+    inner = dict(data[first]) if isinstance(data.get(first), dict) else {}
+    _put(inner, deeper, value)
+    data[first] = inner
+
+
+def _problem(error: Any, file: YamlFile, outside: Mapping[str, str]) -> Problem:
+    place: Place = tuple(error["loc"])
+    while len(place) > 1 and place not in file.lines and error["type"] != "missing":
+        place = place[:-1]
+    where = _at(file, outside, *place) if error["type"] != "missing" else "the file"
+    message = error["msg"].removeprefix("Value error, ")
+    if error["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        known = _known_keys(error["loc"])
+        return Problem(where, f"unknown key {error['loc'][-1]!r}", suggest(str(place[-1]), known))
+    if error["type"] == "missing":
+        return Problem(where, f"the key {place[0]!r} is missing", f"for example `{place[0]}: PATH`")
+    return Problem(where, f"{message}, not {error['input']!r}")
+
+
+def _known_keys(place: Sequence[str | int]) -> Iterable[str]:
+    if place[0] == "context" and len(place) > 1:
+        return Context.model_fields
+    if place[0] == "index" and len(place) > 1:
+        return IndexSettings.__dataclass_fields__
+    return Settings.model_fields
+
+
+def _found(path: str, folder: Path, from_outside: bool, environment: Mapping[str, str]) -> str:
+    """Return where `path` is: beside the configuration file, or in the working directory.
+
+    Raises:
+        SpecError: it is in neither, or names an environment variable that is not set.
+    """
+    expanded = _expanded(path, environment)
+    tried = [Path(expanded)] if from_outside else [folder / expanded, Path(expanded)]
+    for candidate in tried:
+        if candidate.exists():
+            return os.path.relpath(candidate) if not candidate.is_absolute() else str(candidate)
+    places = " and ".join(dict.fromkeys(_shown(each) for each in tried))
+    raise SpecError(f"{expanded!r} does not exist", f"looked at {places}")
+
+
+def _expanded(path: str, environment: Mapping[str, str]) -> str:
+    import string
+
+    try:
+        return string.Template(path).substitute(environment)
+    except KeyError as error:
+        name = str(error.args[0])
+        raise SpecError(
+            f"{path!r}: the environment variable {name} is not set", f"run it as: {name}=FOLDER ..."
+        ) from None
+    except ValueError:
+        return path
+
+
+def _shown(path: Path) -> str:
+    """Return a path the way messages name it: relative where that is shorter."""
+    relative = os.path.relpath(path)
+    return relative if not relative.startswith("..") else str(path)

@@ -1,0 +1,110 @@
+"""Corpus readers: each turns a folder or a file into documents. Add one by adding a file here."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal, Protocol
+
+from harness.errors import DataError, Problem
+from harness.fingerprint import fingerprint
+from harness.jsonl import Row
+from harness.records import Document
+from harness.registry import Registry
+
+OnError = Literal["fail", "skip"]
+
+
+class CorpusReader(Protocol):
+    """What every file in this package provides."""
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+
+    @property
+    def path(self) -> str:
+        """Where it reads from."""
+        ...
+
+    @property
+    def on_error(self) -> OnError:
+        """What becomes of a document that cannot be read."""
+        ...
+
+    @classmethod
+    def accepts(cls, path: Path) -> bool:
+        """Return whether what lies at `path` is of this format."""
+        ...
+
+    def read(self) -> Iterator[Document | Problem]:
+        """Yield each document, or what is wrong with it, always in the same order."""
+        ...
+
+
+readers: Registry[CorpusReader] = Registry("corpus format", __name__)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The documents of one corpus, in a stable order, and what identifies their content."""
+
+    documents: Mapping[str, Document]
+    id: str
+    skipped: tuple[Problem, ...] = ()
+
+
+def load(reader: CorpusReader) -> Corpus:
+    """Read a whole corpus.
+
+    Raises:
+        DataError: a document cannot be read, two have one id, or there is none.
+    """
+    documents: dict[str, Document] = {}
+    problems: list[Problem] = []
+    for found in reader.read():
+        if isinstance(found, Problem):
+            problems.append(found)
+        elif found.id in documents:
+            hint = "ids name documents in labels and reports: make each one unique"
+            problems.append(Problem(repr(found.id), "two documents have this id", hint))
+        else:
+            documents[found.id] = found
+    if not any(document.text.strip() for document in documents.values()) and not problems:
+        what = "no document with any text was found"
+        problems.append(
+            Problem(reader.path, what, "look at the path, and at `glob` if there is one")
+        )
+    if problems and (reader.on_error == "fail" or not documents):
+        raise DataError(reader.path, problems)
+    content = fingerprint([[d.id, d.title, d.text] for d in documents.values()])
+    return Corpus(documents, content, tuple(problems))
+
+
+def normalised(text: str) -> str:
+    """Return `text` in the one form that offsets refer to: NFC, line feeds, no byte-order mark."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    return unicodedata.normalize("NFC", text)
+
+
+def decoded(raw: bytes, where: str) -> str | Problem:
+    """Return the text that `raw` holds in UTF-8, normalised, or where it does not."""
+    try:
+        return normalised(raw.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        what = f"is not UTF-8: byte 0x{raw[error.start]:02x} at offset {error.start}"
+        return Problem(where, what, "save it as UTF-8, or leave it out with on_error: skip")
+
+
+def document(row: Row) -> Document | Problem:
+    """Return the document on one line, or what it lacks."""
+    id_ = row.data.get("_id", row.data.get("id"))
+    text, title = row.data.get("text"), row.data.get("title") or ""
+    if not isinstance(id_, str | int) or isinstance(id_, bool) or id_ == "":
+        return Problem(row.where, f"the id must be a text or a number, not {id_!r}", "name it `id`")
+    if not isinstance(text, str):
+        return Problem(row.where, f"`text` must be a text, not {text!r}")
+    if not isinstance(title, str):
+        return Problem(row.where, f"`title` must be a text, not {title!r}")
+    return Document(str(id_), normalised(text), normalised(title))

@@ -1,0 +1,18 @@
+"""When an answer is a decline, for systems that do not say so themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+DECLINES = (
+    r"^\W*(?:sorry[,.]?\s+)?i (?:do not|don't) know\b",
+    r"^\W*(?:the (?:provided )?(?:context|documents?) (?:does|do) not|there is no information)\b",
+    r"^\W*i (?:cannot|can't|am unable to) (?:answer|find)\b",
+)
+
+
+def is_decline(answer: str, patterns: Sequence[str] = DECLINES) -> bool:
+    """Return whether `answer` is empty or matches a pattern (letter case ignored)."""
+    plain = answer.strip().replace("\u2019", "'")
+    return not plain or any(re.search(each, plain, re.IGNORECASE) for each in patterns)

@@ -1,0 +1,50 @@
+"""Embedders: each turns texts into unit vectors. Add one by adding a file here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.registry import Registry
+
+Kind = Literal["document", "query"]
+"""What a text is: many models embed a question otherwise than a passage."""
+
+Vectors = NDArray[np.float32]
+"""One row a text, each of length 1."""
+
+
+class Embedder(Protocol):
+    """What every file in this package provides."""
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+    floor: ClassVar[bool]
+    """True for one that is only there to be beaten; it is never recommended."""
+
+    @property
+    def tokenizer(self) -> str | None:
+        """The model whose tokens this embedder reads; None where it has no tokenizer."""
+        ...
+
+    def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
+        """Return one unit vector a text; each is the same whatever else is in `texts`."""
+        ...
+
+    def truncated(self, texts: Sequence[str]) -> int:
+        """Return how many of `texts` are longer than the model reads."""
+        ...
+
+    def identity(self) -> dict[str, Any]:
+        """Return what shaped the vectors, the model's weights included.
+
+        Raises:
+            ModelError: the model cannot be found.
+        """
+        ...
+
+
+embedders: Registry[Embedder] = Registry("embedder", __name__)

@@ -1,0 +1,109 @@
+"""Every error a user can cause.
+
+* HarnessError
+  x SpecError        one component's name or parameters are wrong; `config` adds the place
+  x InputError       a file that a person wrote is wrong; holds all of its problems
+    + ConfigError    the YAML
+    + DataError      a corpus or a test set
+  x ModelError       a model cannot be found, or is not the one that was published
+  x MissingExtra     an optional dependency is not installed
+  x StageError       a component gave up on one question; becomes a recorded failure
+  x RunError         the run as a whole cannot finish
+
+`cli` prints a `HarnessError` without a traceback and exits with its `status`. Anything else that
+escapes is a bug in the harness, and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+class HarnessError(Exception):
+    """Base class of every error whose message is meant for the user."""
+
+    status: ClassVar[int] = 2
+
+
+class SpecError(HarnessError):
+    """A component was asked for by a name, or with a parameter, that it does not have."""
+
+    def __init__(self, what: str, hint: str = "") -> None:
+        super().__init__(f"{what}\n  {hint}" if hint else what)
+        self.what = what
+        self.hint = hint
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong at one place in a file, and what would put it right."""
+
+    where: str
+    what: str
+    hint: str = ""
+
+
+class InputError(HarnessError):
+    """The problems of one file or folder, all of them at once."""
+
+    heading: ClassVar[str] = "cannot be used"
+
+    def __init__(self, path: str, problems: Iterable[Problem]) -> None:
+        self.path = path
+        self.problems = tuple(problems)
+        lines = [f"{path} {self.heading}:"]
+        for problem in self.problems:
+            lines.append(f"  {problem.where}: {problem.what}")
+            if problem.hint:
+                lines.append(f"    {problem.hint}")
+        super().__init__("\n".join(lines))
+
+
+class ConfigError(InputError):
+    """The problems of one configuration file."""
+
+    heading = "is not a valid configuration"
+
+
+class DataError(InputError):
+    """The problems of one corpus or one test set."""
+
+    heading = "cannot be read"
+
+
+class ModelError(HarnessError):
+    """A model that the config names cannot be loaded; says where it was looked for."""
+
+
+class MissingExtra(HarnessError):
+    """An optional dependency is not installed; says which command installs it."""
+
+    def __init__(self, what: str, library: str, extra: str) -> None:
+        super().__init__(
+            f"{what} needs a library that is not installed: {library}\n"
+            f"  pip install 'rag-eval-harness[{extra}]'"
+        )
+
+
+class StageError(HarnessError):
+    """A component gave up on one question.
+
+    `pipeline` records it as that question's failure; it never becomes a number.
+    """
+
+
+class RunError(HarnessError):
+    """The run cannot finish: too many failures, or a file that cannot be written half-way."""
+
+    status = 3
+
+
+def suggest(word: str, known: Iterable[str]) -> str:
+    """Return a hint naming the closest of `known` to `word`, then all of them."""
+    known = sorted(known)
+    close = difflib.get_close_matches(word, known, n=1)
+    question = f"did you mean {close[0]!r}? " if close else ""
+    return f"{question}choose from: {', '.join(known)}"

@@ -1,0 +1,38 @@
+"""Identity is a hash of everything that shaped the thing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+_BLOCK = 1 << 20
+
+
+def fingerprint(*parts: Any) -> str:
+    """Return 16 hexadecimal digits that change when any of `parts` (JSON values) does."""
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def identity(component: Any) -> dict[str, Any]:
+    """Return what makes `component` what it is: name, version and all parameters.
+
+    Defaults are included, so that changing a default changes the fingerprint.
+    """
+    return {
+        "name": component.name,
+        "version": component.version,
+        **{field.name: getattr(component, field.name) for field in fields(component)},
+    }
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes, in hexadecimal."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()

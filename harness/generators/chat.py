@@ -1,0 +1,123 @@
+"""Chat: any chat model that LangChain can start by name."""
+
+from __future__ import annotations
+
+import re
+import string
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from annotated_types import Ge, Gt, Len
+
+from harness.declines import DECLINES, is_decline
+from harness.errors import HarnessError, MissingExtra, StageError
+from harness.generators import generators
+from harness.records import Answer
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+PROMPT = """\
+Answer the question from the context alone, in one or two sentences.
+If the context does not hold the answer, say exactly: I don't know.
+
+Context:
+{context}
+
+Question: {question}
+Answer:"""
+
+
+@generators.register
+@dataclass(frozen=True)
+class Chat:
+    """A chat model by its `init_chat_model` name, `provider:model`, and a prompt template.
+
+    The template has the places {context} and {question}. An answer that is empty or matches one
+    of `decline_patterns` (regular expressions, letter case ignored) is a decline. Keys come from
+    the environment, by the provider's own variable.
+    """
+
+    model: str
+    prompt: str = PROMPT
+    temperature: Annotated[float, Ge(0)] = 0.0
+    max_tokens: Annotated[int, Gt(0)] = 256
+    base_url: str | None = None
+    timeout: Annotated[float, Gt(0)] = 60.0
+    retries: Annotated[int, Ge(0)] = 3
+    decline_patterns: Annotated[tuple[str, ...], Len(1)] = DECLINES
+
+    name: ClassVar[str] = "chat"
+    version: ClassVar[int] = 1
+    answers: ClassVar[bool] = True
+    copies: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        try:
+            places = [place for _, place, _, _ in string.Formatter().parse(self.prompt) if place]
+        except ValueError as error:
+            raise ValueError(f"prompt: {error}; write {{{{ and }}}} for braces") from None
+        if sorted(set(places)) != ["context", "question"]:
+            raise ValueError(
+                f"prompt: it must have the places {{context}} and {{question}}, and has {places}"
+            )
+        for pattern in self.decline_patterns:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"decline_patterns: {pattern!r}: {error}") from None
+
+    def check(self) -> None:
+        """Start the model, which finds a missing library, name or key."""
+        _start(self)
+
+    def answer(self, question: str, context: str) -> Answer:
+        """Ask the model once; the library retries what is worth retrying."""
+        prompt = self.prompt.format(context=context, question=question)
+        try:
+            reply = _start(self).invoke(prompt)
+        except HarnessError:
+            raise
+        except Exception as error:  # noqa: BLE001  every provider has errors of its own
+            raise StageError(f"generator 'chat' failed: {_said(error)}") from None
+        text = str(reply.text).strip()
+        usage: Any = reply.usage_metadata or {}
+        about = reply.response_metadata
+        return Answer(
+            text,
+            declined=is_decline(text, self.decline_patterns),
+            tokens_in=usage.get("input_tokens"),
+            tokens_out=usage.get("output_tokens"),
+            model=about.get("model_name") or self.model,
+            finish=about.get("finish_reason"),
+        )
+
+
+@lru_cache
+def _start(chat: Chat) -> BaseChatModel:
+    try:
+        from langchain.chat_models import init_chat_model
+    except ModuleNotFoundError as error:
+        raise MissingExtra("generator 'chat'", str(error.name), "chat") from None
+    options: dict[str, Any] = {} if chat.base_url is None else {"base_url": chat.base_url}
+    try:
+        model: BaseChatModel = init_chat_model(
+            chat.model,
+            temperature=chat.temperature,
+            max_tokens=chat.max_tokens,
+            timeout=chat.timeout,
+            max_retries=chat.retries,
+            **options,
+        )
+        return model
+    except Exception as error:  # noqa: BLE001  every provider has errors of its own
+        raise HarnessError(
+            f"generator 'chat': model {chat.model!r} cannot be started: {_said(error)}\n"
+            "  name it provider:model, install the provider's langchain package, and set its key"
+        ) from None
+
+
+def _said(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__

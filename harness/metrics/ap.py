@@ -1,0 +1,36 @@
+"""AP: precision, averaged over the places where relevant items stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from harness.metrics import metrics
+from harness.ranked import Ranked
+
+
+@metrics.register
+@dataclass(frozen=True, kw_only=True)
+class Ap(Ranked):
+    """Sum of precision@i over the relevant ranks i up to k, divided by all relevant items.
+
+    Its mean is MAP. `denominator: retrieved` divides by the relevant items found, which hides
+    what was missed. Use it when several relevant items matter and so does their order. It cannot
+    see grades. Binary, order-aware. Source: trec_eval `map`, `map_cut_k`.
+    """
+
+    denominator: Literal["inventory", "retrieved"] = "inventory"
+
+    name: ClassVar[str] = "ap"
+    aliases: ClassVar[tuple[str, ...]] = ("map",)
+
+    def measure(self, hits: Sequence[bool], inventory: int) -> float:
+        """Return the average precision."""
+        found, total = 0, 0.0
+        for rank, hit in enumerate(hits, start=1):
+            if hit:
+                found += 1
+                total += found / rank
+        divisor = inventory if self.denominator == "inventory" else found
+        return total / divisor if divisor else 0.0

@@ -1,0 +1,42 @@
+"""Context overlap: are the answer's words in the context?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.metrics import Kind, Need, metrics
+from harness.records import Case, Score, not_scored
+from harness.tokens import Tokens, tokenise
+
+
+@metrics.register
+@dataclass(frozen=True)
+class ContextOverlap:
+    """Share of the answer's tokens that occur in the context as it was sent; needs no reference.
+
+    An empty answer gets 0. Use it as a cheap sign of invention. It cannot see whether the words
+    are put together rightly, and it is 1 by construction for a generator that copies sentences.
+    Source: this harness.
+    """
+
+    tokens: Tokens = "words"
+
+    name: ClassVar[str] = "context_overlap"
+    version: ClassVar[int] = 1
+    kind: ClassVar[Kind] = "quality"
+    needs: ClassVar[frozenset[Need]] = frozenset({"answer", "context"})
+    perfect: ClassVar[bool] = True
+
+    def score(self, case: Case) -> Score:
+        """Score one answer; None where there is no answer or no context."""
+        if case.answer is None:
+            return not_scored("nothing was answered")
+        if not case.context:
+            return not_scored("no context was sent")
+        said = tokenise(case.answer.text, self.tokens)
+        if not said:
+            return Score(0.0, "the answer is empty")
+        sent = set(tokenise(case.context, self.tokens))
+        found = sum(token in sent for token in said)
+        return Score(found / len(said), f"{found} of {len(said)} tokens")

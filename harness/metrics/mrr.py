@@ -1,0 +1,28 @@
+"""MRR: how far down is the first relevant item?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.metrics import metrics
+from harness.ranked import Ranked
+
+
+@metrics.register
+@dataclass(frozen=True)
+class Mrr(Ranked):
+    """1 / rank of the first relevant item, 0 if none (within k); its mean is the MRR.
+
+    Use it when one good result is wanted. It cannot see anything after the first relevant item.
+    Binary, order-aware. Source: trec_eval `recip_rank`.
+    """
+
+    name: ClassVar[str] = "mrr"
+    aliases: ClassVar[tuple[str, ...]] = ("rr",)
+    uses_inventory: ClassVar[bool] = False
+
+    def measure(self, hits: Sequence[bool], inventory: int) -> float:
+        """Return the reciprocal rank."""
+        return next((1 / rank for rank, hit in enumerate(hits, start=1) if hit), 0.0)

@@ -1,0 +1,66 @@
+"""nDCG: graded relevance, discounted by rank, against the best ranking there could be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log2
+from typing import Annotated, ClassVar, Literal
+
+from annotated_types import Gt
+
+from harness.metrics import Kind, Need, metrics
+from harness.records import Case, Judged, Label, Score, not_scored
+
+
+@metrics.register
+@dataclass(frozen=True)
+class Ndcg:
+    """DCG of the top k / DCG of the best order of everything relevant; 0 if nothing is.
+
+    DCG = sum of gain / log2(rank + 1). `gain` is the grade itself, or 2^grade - 1 with
+    `exponential`. All positive grades count, whatever the level of relevance. `ideal: retrieved`
+    compares with the best order of what the top k holds, which hides what was missed.
+    Use it when the order matters. It cannot see which item cost how much. Graded, order-aware.
+    Source: trec_eval `ndcg_cut_k`; Järvelin & Kekäläinen, "Cumulated gain-based evaluation of IR
+    techniques", 2002.
+    """
+
+    k: Annotated[int, Gt(0)] | None = None
+    gain: Literal["linear", "exponential"] = "linear"
+    ideal: Literal["inventory", "retrieved"] = "inventory"
+    labels: Label | None = None
+
+    name: ClassVar[str] = "ndcg"
+    version: ClassVar[int] = 1
+    kind: ClassVar[Kind] = "quality"
+    needs: ClassVar[frozenset[Need]] = frozenset({"ranking"})
+    perfect: ClassVar[bool] = True
+    uses_inventory: ClassVar[bool] = True
+
+    def score(self, case: Case) -> Score:
+        """Score the ranking of one case; None where its question has no label of this kind."""
+        kind = self.labels or "documents"
+        judged = case.judged.get(kind)
+        if judged is None:
+            return not_scored(f"the question has no {kind} label")
+        return self.judge(judged)
+
+    def judge(self, judged: Judged) -> Score:
+        """Score one judged ranking."""
+        grades = [max(grade or 0, 0) for grade in judged.grades[: self.k]]
+        pool = grades if self.ideal == "retrieved" else judged.inventory
+        if pool is None:
+            return not_scored("how many relevant items there are is not known")
+        best = self._dcg(sorted(pool, reverse=True)[: self.k])
+        if best == 0.0:
+            return Score(0.0, "nothing is relevant")
+        dcg = self._dcg(grades)
+        return Score(dcg / best, f"DCG {dcg:.6f} / ideal {best:.6f}")
+
+    def _dcg(self, grades: Sequence[int]) -> float:
+        return sum(
+            (grade if self.gain == "linear" else 2.0**grade - 1) / log2(rank + 1)
+            for rank, grade in enumerate(grades, start=1)
+            if grade > 0
+        )

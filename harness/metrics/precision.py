@@ -1,0 +1,35 @@
+"""Precision: how much of what is shown is relevant?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from annotated_types import Gt
+
+from harness.metrics import metrics
+from harness.ranked import Ranked
+
+
+@metrics.register
+@dataclass(frozen=True, kw_only=True)
+class Precision(Ranked):
+    """Relevant items in the top k, divided by k, even where fewer than k were retrieved.
+
+    `denominator: retrieved` divides by the smaller of k and what was retrieved. Use it when a list
+    of fixed length is shown. It cannot see what was missed, and with one relevant passage a
+    question it cannot pass 1/k. Binary, not order-aware. Source: trec_eval `P_k`.
+    """
+
+    k: Annotated[int, Gt(0)]
+    denominator: Literal["k", "retrieved"] = "k"
+
+    name: ClassVar[str] = "precision"
+    perfect: ClassVar[bool] = False
+    uses_inventory: ClassVar[bool] = False
+
+    def measure(self, hits: Sequence[bool], inventory: int) -> float:
+        """Return the share of relevant items."""
+        shown = self.k if self.denominator == "k" else len(hits)
+        return sum(hits) / shown if shown else 0.0

@@ -1,0 +1,30 @@
+"""Recall: how much of what is relevant was found?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from annotated_types import Gt
+
+from harness.metrics import metrics
+from harness.ranked import Ranked
+
+
+@metrics.register
+@dataclass(frozen=True, kw_only=True)
+class Recall(Ranked):
+    """Relevant items in the top k, divided by all relevant items there are.
+
+    Use it when the model needs the complete context. It cannot see what stands between the
+    relevant items. Binary, not order-aware. Source: trec_eval `recall_k`.
+    """
+
+    k: Annotated[int, Gt(0)]
+
+    name: ClassVar[str] = "recall"
+
+    def measure(self, hits: Sequence[bool], inventory: int) -> float:
+        """Return the share that was found."""
+        return sum(hits) / inventory

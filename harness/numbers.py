@@ -1,0 +1,29 @@
+"""How numbers are written, everywhere a person reads them."""
+
+from __future__ import annotations
+
+MISSING = "–"
+
+
+def score(value: float | None) -> str:
+    """Return a score in [0, 1] with three digits."""
+    return MISSING if value is None else f"{value:.3f}"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Return the ends of an interval with two digits."""
+    return MISSING if low is None or high is None else f"{low:.2f}–{high:.2f}"
+
+
+def seconds(value: float | None) -> str:
+    """Return seconds with two significant digits below ten, whole ones above."""
+    if value is None:
+        return MISSING
+    if value >= 10:
+        return f"{value:,.0f} s"
+    return f"{value:.2g} s" if value >= 1 else f"{value * 1000:.2g} ms"
+
+
+def count(value: int, what: str) -> str:
+    """Return a count with its noun: `1 question`, `1,200 questions`."""
+    return f"{value:,} {what}" if value == 1 else f"{value:,} {what}s"

@@ -1,0 +1,143 @@
+"""Where the numbers come from: versions, models, data and code, without a path of the machine."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields, is_dataclass
+from importlib import metadata
+from pathlib import Path, PurePath
+from typing import Any
+
+import harness
+from harness.checks import own_chunks
+from harness.config import RunConfig
+from harness.corpus import Corpus
+from harness.pipeline import Plan
+from harness.registry import label, summary
+from harness.scoring import label_of
+from harness.stored import MetricLine, Provenance
+from harness.testset import Testset
+
+_LISTED = """
+annotated-types bert-score bm25s chromadb jinja2 langchain langchain-core langchain-text-splitters
+nltk numpy pydantic pyyaml rapidfuzz rouge-score sentence-transformers tokenizers torch transformers
+"""
+_PACKAGES = _LISTED.split()
+
+
+def provenance(config: RunConfig, corpus: Corpus, testset: Testset, plan: Plan) -> Provenance:
+    """Return what a run was made with."""
+    commit, dirty = _git()
+    return Provenance(
+        harness=harness.__version__,
+        python=platform.python_version(),
+        platform=f"{platform.system()} {platform.machine()}",
+        git_commit=commit,
+        git_dirty=dirty,
+        packages=_packages(),
+        models=_models(config, plan),
+        corpus={
+            "path": portable(config.corpus.path),
+            "format": config.corpus.name,
+            "hash": corpus.id,
+            "documents": len(corpus.documents),
+            "characters": sum(len(each.text) for each in corpus.documents.values()),
+            "skipped": [f"{each.where}: {each.what}" for each in corpus.skipped],
+        },
+        testset={
+            "path": portable(config.testset.path),
+            "format": config.testset.name,
+            "hash": testset.id,
+            "questions": len(testset.questions),
+            "unanswerable": sum(not each.answerable for each in testset.questions),
+            "notes": list(testset.notes),
+        },
+        metrics={
+            each.name: MetricLine(
+                spec=label(each.metric),
+                version=each.metric.version,
+                kind=each.metric.kind,
+                labels=label_of(each.metric),
+                own_chunks=own_chunks(each.metric),
+                about=summary(type(each.metric)),
+            )
+            for each in plan.metrics
+        },
+        seed=config.settings.seed,
+        labels=plan.labels,
+    )
+
+
+def resolved(config: RunConfig) -> dict[str, Any]:
+    """Return the configuration as given and with every default filled in."""
+    settings = config.settings.model_dump(mode="json")
+    for axis in ("chunker", "embedder", "retriever", "reranker", "generator"):
+        parts = dict.fromkeys(getattr(cell, axis) for cell in config.cells)
+        settings[f"{axis}s"] = [_spec(part) for part in parts if part is not None]
+    settings["metrics"] = [each.name for each in config.metrics]
+    settings["decide_by"] = config.decide_by
+    settings["corpus"] = _spec(config.corpus)
+    settings["testset"] = _spec(config.testset)
+    given = {key: value for key, value in config.given.items()}
+    found: dict[str, Any] = portable({"given": given, "resolved": settings})
+    return found
+
+
+def portable(value: Any) -> Any:
+    """Return `value` with every absolute path in it cut down to its last part."""
+    if isinstance(value, Mapping):
+        return {str(key): portable(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [portable(each) for each in value]
+    if isinstance(value, str) and "\n" not in value and PurePath(value).is_absolute():
+        return f".../{PurePath(value).name}"
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def _spec(component: Any) -> dict[str, Any]:
+    assert is_dataclass(component)
+    assert not isinstance(component, type)
+    params = {field.name: getattr(component, field.name) for field in fields(component)}
+    return {component.name: params}  # type: ignore[attr-defined]
+
+
+def _models(config: RunConfig, plan: Plan) -> list[dict[str, Any]]:
+    embedders = dict.fromkeys(cell.embedder for cell in config.cells)
+    parts: Sequence[Any] = [*embedders, *(each.metric for each in plan.metrics)]
+    found = [
+        {"used_by": part.name, **part.identity()}
+        for part in parts
+        if part is not None and hasattr(part, "identity")
+    ]
+    answering = dict.fromkeys(cell.generator for cell in config.cells)
+    found += [{"used_by": part.name, **asdict(part)} for part in answering]  # type: ignore[call-overload]
+    listed: list[dict[str, Any]] = portable(found)
+    return listed
+
+
+def _packages() -> dict[str, str]:
+    versions: dict[str, str] = {}
+    for name in _PACKAGES:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions
+
+
+def _git() -> tuple[str | None, bool | None]:
+    """Return the commit of the working directory and whether it has changes; None outside git."""
+    try:
+        commit = _said(["git", "rev-parse", "HEAD"])
+        return commit, bool(_said(["git", "status", "--porcelain"]))
+    except (OSError, subprocess.CalledProcessError, subprocess.TimeoutExpired):
+        return None, None
+
+
+def _said(command: Sequence[str]) -> str:
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=10, check=True, cwd=Path()
+    )
+    return done.stdout.strip()

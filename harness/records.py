@@ -1,0 +1,174 @@
+"""The records that flow through a run: frozen, typed and free of behaviour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Label = Literal["evidence", "documents", "answer", "keywords"]
+"""The four kinds of gold label that can say whether something retrieved is relevant."""
+
+State = Literal["scored", "not_scored", "failed", "judge_failed"]
+"""What became of one metric on one question; only `scored` has a value."""
+
+Stage = Literal["retrieval", "generation"]
+"""A stage of the system under test that can fail for one question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document of a corpus; `text` is normalised once, on reading (NFC, line feeds)."""
+
+    id: str
+    text: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """The characters `start` up to, not including, `end` of one document."""
+
+    doc: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of a document; `text` is exactly the document's text at `span`.
+
+    `header` is what is embedded and indexed in front of the text (a title, say); it is never
+    scored. `index` is the chunk's place among all chunks of its corpus.
+    """
+
+    index: int
+    span: Span
+    text: str
+    header: str = ""
+
+    @property
+    def indexed_text(self) -> str:
+        """The text that is embedded and indexed: header and text."""
+        return f"{self.header} {self.text}" if self.header else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A retrieved chunk and the score the retriever gave it; higher is better."""
+
+    chunk: Chunk
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A stretch of a document that answers a question.
+
+    Passages of one question with the same `group` say the same: any one of them will do.
+    """
+
+    span: Span
+    text: str
+    group: str
+    grade: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A test question with what a perfect system would find and say.
+
+    `documents` maps the id of each judged document to its grade; None means that nobody judged
+    any, which is not the same as an empty judgement.
+    """
+
+    id: str
+    text: str
+    answers: tuple[str, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    documents: Mapping[str, int] | None = None
+    keywords: tuple[str, ...] = ()
+    category: str | None = None
+    difficulty: str | None = None
+    answerable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a generator said, whether it declined to answer, and what that took."""
+
+    text: str
+    declined: bool = False
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    model: str | None = None
+    finish: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One ranking as one kind of label sees it.
+
+    `grades` holds the grade of each distinct item, best rank first; None marks an item nobody
+    judged. `inventory` holds the grades above 0 of every relevant item there is, retrieved or
+    not, highest first; None where it cannot be known.
+    """
+
+    grades: tuple[int | None, ...]
+    inventory: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why the system under test gave up on a question, and at which stage."""
+
+    stage: Stage
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """All that a metric may look at: one question, what was retrieved and what was answered.
+
+    `judged` has an entry for each kind of label the question carries.
+    """
+
+    question: Question
+    hits: tuple[Hit, ...] = ()
+    judged: Mapping[Label, Judged] = field(default_factory=dict)
+    context: str | None = None
+    answer: Answer | None = None
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A metric's verdict on one case; `value` is None unless the state is `scored`."""
+
+    value: float | None
+    reason: str = ""
+    state: State = "scored"
+
+    def __post_init__(self) -> None:
+        assert (self.value is None) == (self.state != "scored"), "only a scored case has a value"
+
+
+def not_scored(reason: str) -> Score:
+    """Return the score of a case to which a metric does not apply."""
+    return Score(None, reason, "not_scored")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One question in one cell, from start to end: what `pipeline` yields and `store` keeps.
+
+    `candidates` is what the retriever returned where a reranker changed it, else empty. `relevant`
+    counts, for each kind of label, the relevant items there are.
+    """
+
+    cell: str
+    case: Case
+    scores: Mapping[str, Score]
+    candidates: tuple[Hit, ...] = ()
+    relevant: Mapping[Label, int] = field(default_factory=dict)
+    seconds: Mapping[Stage, float] = field(default_factory=dict)

@@ -1,0 +1,135 @@
+"""Leaderboard: every cell by every metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from harness import numbers
+from harness.report.blocks import Block, Measure, Table, Text
+from harness.report.sections import sections
+from harness.report.view import View, best_of, counts, measure
+from harness.stored import AggregateLine, CellLine
+
+_WIDTH = 6
+"""Metrics to a table; more would not fit a page."""
+
+
+@sections.register
+@dataclass(frozen=True)
+class Leaderboard:
+    """Means with intervals and n; metrics of a chunker's own chunks in tables of their own."""
+
+    name: ClassVar[str] = "leaderboard"
+    order: ClassVar[int] = 20
+    title: ClassVar[str] = "Leaderboard"
+
+    def blocks(self, view: View) -> Sequence[Block]:
+        """Return the tables: comparable metrics first, then those within one chunker."""
+        if not view.run.cells:
+            return []
+        shared = [name for name in view.metrics if not view.own_chunks(name)]
+        own = [name for name in view.metrics if view.own_chunks(name)]
+        said: list[Block] = [_table(view, view.cells, names, "") for names in _portions(shared)]
+        if own:
+            said.append(Text("Within one chunker only", "plain"))
+            said.append(
+                Text(
+                    "These metrics count the chunks of each cell's own index as the relevant "
+                    "items, and two overlapping chunks with the same passage are two. They compare "
+                    "cells of the same chunker; across chunkers read passage_recall, "
+                    "evidence_recall, or a metric with labels=documents.",
+                    "note",
+                )
+            )
+            for chunker in dict.fromkeys(cell.chunker for cell in view.cells):
+                cells = [cell for cell in view.cells if cell.chunker == chunker]
+                said += [_table(view, cells, names, chunker) for names in _portions(own)]
+        said += _notes(view)
+        said += _targets(view)
+        return said
+
+
+def _portions(names: Sequence[str]) -> list[Sequence[str]]:
+    return [names[start : start + _WIDTH] for start in range(0, len(names), _WIDTH)]
+
+
+def _table(view: View, cells: Sequence[CellLine], names: Sequence[str], caption: str) -> Table:
+    best = {name: best_of(view.score(cell, name) for cell in cells) for name in names}
+    rows: list[list[str | Measure]] = []
+    for cell in cells:
+        row: list[str | Measure] = [_named(view, cell)]
+        for name in names:
+            score = view.score(cell, name)
+            marked = score.mean is not None and score.mean == best[name] and not cell.floor
+            row.append(measure(score, marked, _cell_note(view, cell, name, score)))
+        rows.append(row)
+    return Table(["Cell", *names], rows, caption)
+
+
+def _named(view: View, cell: CellLine) -> str:
+    marks = " (baseline)" if cell.name == view.run.baseline else ""
+    return view.name(cell) + marks + (" (floor)" if cell.floor else "")
+
+
+def _cell_note(view: View, cell: CellLine, name: str, score: AggregateLine) -> str:
+    said = counts(score)
+    if score.failed:
+        said += f", {numbers.score(score.mean_finished)} finished"
+    ceiling = view.ceiling(cell, name)
+    if ceiling is not None:
+        said += f", at most {numbers.score(ceiling)}"
+    if view.copied(cell, name):
+        said += ", does not discriminate"
+    return said
+
+
+def _notes(view: View) -> list[Block]:
+    said: list[Block] = [
+        Text(
+            "Bars: 95 % interval of the mean. Beneath each mean: n, and what it leaves out. "
+            "The mean counts a failed question as 0.",
+            "note",
+        )
+    ]
+    copied = [name for name in view.metrics if any(view.copied(c, name) for c in view.run.cells)]
+    for name in copied:
+        said.append(
+            Text(
+                f"{name} does not discriminate: a generator that copies sentences of its context "
+                "scores 1 on every answer by construction, and 0 on every decline.",
+                "note",
+            )
+        )
+    about = view.run.provenance.metrics
+    for name, metric in about.items():
+        if "ideal=retrieved" in metric.spec:
+            said.append(
+                Text(f"{name} ranks against what was retrieved: it hides what was missed.", "note")
+            )
+    return said
+
+
+Outcome = Literal["met", "missed", "undecided", "out of reach"]
+
+
+def _targets(view: View) -> list[Block]:
+    if not view.run.targets:
+        return []
+    rows: list[list[str | Measure]] = []
+    for cell in view.cells:
+        for metric, target in view.run.targets.items():
+            score = view.score(cell, metric)
+            outcome = _outcome(score, target, view.ceiling(cell, metric))
+            rows.append([view.name(cell), metric, numbers.score(target), measure(score), outcome])
+    head = ["Cell", "Metric", "Target", "Mean", "Outcome"]
+    return [Table(head, rows, "Targets: met or missed where the whole interval says so.")]
+
+
+def _outcome(score: AggregateLine, target: float, ceiling: float | None) -> Outcome:
+    if ceiling is not None and target > ceiling:
+        return "out of reach"
+    if score.low is None or score.high is None:
+        return "undecided"
+    return "met" if score.low >= target else "missed" if score.high < target else "undecided"

@@ -1,0 +1,48 @@
+"""Timings: where the run spent its time, and what each answer took."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness import numbers
+from harness.report.blocks import Block, Table, Text
+from harness.report.sections import sections
+from harness.report.view import View
+
+
+@sections.register
+@dataclass(frozen=True)
+class Timings:
+    """Seconds by stage over the run, and by question in each cell."""
+
+    name: ClassVar[str] = "timings"
+    order: ClassVar[int] = 70
+    title: ClassVar[str] = "Time and tokens"
+
+    def blocks(self, view: View) -> Sequence[Block]:
+        """Return two tables: the run's stages, and the cells."""
+        run = view.run
+        stages = [[stage, numbers.seconds(spent)] for stage, spent in run.seconds.items()]
+        said: list[Block] = [Table(["Stage", "Time"], stages, "The whole run")]
+        rows = []
+        for cell in view.cells:
+            records = view.records(cell)
+            tokens = [
+                [
+                    value
+                    for r in records
+                    if r.usage and (value := getattr(r.usage, side)) is not None
+                ]
+                for side in ("tokens_in", "tokens_out")
+            ]
+            spent = [numbers.seconds(cell.seconds.get(s)) for s in ("retrieval", "generation")]
+            means = [f"{sum(each) / len(each):.0f}" if each else numbers.MISSING for each in tokens]
+            rows.append([view.name(cell), f"{cell.chunks:,}", *spent, *means])
+        head = ["Cell", "Chunks", "Retrieval", "Generation", "Tokens in", "Tokens out"]
+        if rows:
+            said.append(Table(head, rows, "Mean of a question"))
+        built, reused = run.indexes["built"], run.indexes["reused"]
+        said.append(Text(f"Indexes built: {built}; found in the cache: {reused}.", "note"))
+        return said

@@ -1,0 +1,135 @@
+"""A stored run as its reports look at it: short names, order, and scores of parts of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+
+from harness import numbers
+from harness.aggregate import Aggregate, aggregate
+from harness.records import Score
+from harness.report.blocks import Measure
+from harness.store import StoredRun
+from harness.stored import AggregateLine, CellLine, QuestionLine, RecordLine
+
+_AXES = ("chunker", "embedder", "retriever", "reranker", "generator")
+COPIES = "context_overlap"
+"""1 for every answer of a generator that copies from its context."""
+
+
+class View:
+    """Read-only questions that several sections ask of one run."""
+
+    def __init__(self, stored: StoredRun) -> None:
+        self.stored = stored
+        self.run = stored.run
+        self.by = stored.run.decide_by
+
+    @cached_property
+    def cells(self) -> list[CellLine]:
+        """The cells, best first by the deciding metric; those without a mean last."""
+        return sorted(self.run.cells, key=lambda cell: -_or(self.score(cell).mean, -1.0))
+
+    @property
+    def best(self) -> CellLine | None:
+        """The cell with the highest mean that is not only there to be beaten."""
+        ranked = [cell for cell in self.cells if self.score(cell).mean is not None]
+        return next((cell for cell in ranked if not cell.floor), None)
+
+    def score(self, cell: CellLine, metric: str | None = None) -> AggregateLine:
+        """Return a cell's aggregate of one metric, by default the deciding one."""
+        return cell.scores[metric or self.by]
+
+    def name(self, cell: CellLine) -> str:
+        """Return what tells a cell from the others: the components that vary in this run."""
+        varying = [
+            axis for axis in _AXES if len({getattr(each, axis) for each in self.run.cells}) > 1
+        ]
+        parts = [getattr(cell, axis) for axis in varying]
+        return " × ".join(str(part) for part in parts if part) or cell.name
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        """The metrics' names, the deciding one first."""
+        names = list(self.run.provenance.metrics)
+        return sorted(names, key=lambda name: name != self.by)
+
+    def own_chunks(self, metric: str) -> bool:
+        """Return whether a metric counts its own index's chunks, and chunkers differ here."""
+        several = len({cell.chunker for cell in self.run.cells}) > 1
+        return several and self.run.provenance.metrics[metric].own_chunks
+
+    def records(self, cell: CellLine) -> list[RecordLine]:
+        """Return a cell's records, in the order of the questions."""
+        return self._by_cell[cell.name]
+
+    @cached_property
+    def _by_cell(self) -> dict[str, list[RecordLine]]:
+        by_cell: dict[str, list[RecordLine]] = defaultdict(list)
+        for record in self.stored.records:
+            by_cell[record.cell].append(record)
+        return by_cell
+
+    def question(self, record: RecordLine) -> QuestionLine:
+        """Return the question that a record is about."""
+        return self.stored.questions[record.question]
+
+    def among(
+        self, cell: CellLine, metric: str, wanted: Callable[[QuestionLine], bool]
+    ) -> Aggregate:
+        """Return the aggregate of a metric over those of a cell's questions that are wanted."""
+        lines = [
+            record.scores[metric] for record in self.records(cell) if wanted(self.question(record))
+        ]
+        scores = [Score(line.value, line.reason, line.state) for line in lines]
+        return aggregate(scores, self.run.provenance.seed)
+
+    def copied(self, cell: CellLine, metric: str) -> bool:
+        """Return whether a metric is constant by construction in a cell."""
+        spec = self.run.provenance.metrics[metric].spec
+        return cell.copies and spec.partition("(")[0] == COPIES
+
+    def ceiling(self, cell: CellLine, metric: str) -> float | None:
+        """Return the highest mean that any ranking could reach on precision@k; else None."""
+        about = self.run.provenance.metrics[metric]
+        head, _, k = about.spec.rpartition("@")
+        if head.partition("(")[0] != "precision" or not k.isdecimal() or about.labels is None:
+            return None
+        if "denominator=retrieved" in head:
+            return None
+        counts = [
+            record.relevant[about.labels]
+            for record in self.records(cell)
+            if record.scores[metric].value is not None and about.labels in record.relevant
+        ]
+        return sum(min(int(k), n) / int(k) for n in counts) / len(counts) if counts else None
+
+
+def measure(line: AggregateLine | Aggregate, best: bool = False, note: str = "") -> Measure:
+    """Return an aggregate as a table shows it."""
+    return Measure(numbers.score(line.mean), line.mean, line.low, line.high, best, note)
+
+
+def counts(line: AggregateLine | Aggregate) -> str:
+    """Return what a mean rests on: n, and what was left out of it."""
+    said = [f"n = {line.n}"]
+    said += [f"{line.failed} failed"] if line.failed else []
+    said += [f"{line.not_scored} not scored"] if line.not_scored else []
+    said += [f"{line.judge_failed} judge failed"] if line.judge_failed else []
+    return ", ".join(said)
+
+
+def best_of(lines: Iterable[AggregateLine | Aggregate]) -> float | None:
+    """Return the highest mean, where two differ; None where there is nothing to mark."""
+    means = [line.mean for line in lines if line.mean is not None]
+    return max(means) if len(set(means)) > 1 else None
+
+
+def _or(value: float | None, other: float) -> float:
+    return other if value is None else value
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names joined as in a sentence."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -1,0 +1,62 @@
+"""BM25: word statistics, the baseline that is hard to beat."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge, Le
+
+from harness.records import Chunk, Hit
+from harness.retrievers import Searchable, retrievers
+from harness.stopwords import ENGLISH
+
+_WORD = re.compile(r"\w+")
+
+
+@retrievers.register
+@dataclass(frozen=True)
+class Bm25:
+    """BM25 of the bm25s library over lower-case words; chunks without any match are left out.
+
+    `stopwords: none` keeps words like "the". Source: Robertson & Zaragoza, "The Probabilistic
+    Relevance Framework: BM25 and Beyond", 2009; Lù, "BM25S", 2024 (variant `lucene`).
+    """
+
+    k1: Annotated[float, Ge(0)] = 1.5
+    b: Annotated[float, Ge(0), Le(1)] = 0.75
+    stopwords: Literal["english", "none"] = "english"
+
+    name: ClassVar[str] = "bm25"
+    version: ClassVar[int] = 1
+    uses_vectors: ClassVar[bool] = False
+
+    def retrieve(self, questions: Sequence[str], index: Searchable, k: int) -> list[list[Hit]]:
+        """Return the best chunks of each question; ties by chunk number."""
+        scorer = index.once((self.name, self), lambda: self._index(index.chunks))
+        return [self._rank(question, scorer, index.chunks, k) for question in questions]
+
+    def _rank(self, question: str, scorer: Any, chunks: Sequence[Chunk], k: int) -> list[Hit]:
+        known = [word for word in self._words(question) if word in scorer.vocab_dict]
+        if not known:
+            return []
+        scores = scorer.get_scores(known)
+        best = np.lexsort((np.arange(len(scores)), -scores))[:k]
+        return [Hit(chunks[i], float(scores[i])) for i in best.tolist() if scores[i] > 0]
+
+    def _index(self, chunks: Sequence[Chunk]) -> Any:
+        import bm25s
+
+        # bm25s sets its own logger to DEBUG, and would tell of every index it makes.
+        logging.getLogger("bm25s").setLevel(logging.WARNING)
+        scorer = bm25s.BM25(k1=self.k1, b=self.b, method="lucene")
+        scorer.index([self._words(chunk.indexed_text) for chunk in chunks], show_progress=False)
+        return scorer
+
+    def _words(self, text: str) -> list[str]:
+        words = _WORD.findall(text.lower())
+        return words if self.stopwords == "none" else [w for w in words if w not in ENGLISH]

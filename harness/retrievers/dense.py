@@ -1,0 +1,27 @@
+"""Dense: nearest neighbours of the question's vector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.records import Hit
+from harness.retrievers import Searchable, retrievers
+
+
+@retrievers.register
+@dataclass(frozen=True)
+class Dense:
+    """The chunks whose vectors are nearest to the question's, by the index's distance."""
+
+    name: ClassVar[str] = "dense"
+    version: ClassVar[int] = 1
+    uses_vectors: ClassVar[bool] = True
+
+    def retrieve(self, questions: Sequence[str], index: Searchable, k: int) -> list[list[Hit]]:
+        """Return the nearest chunks, best first."""
+        rankings = index.nearest(index.embed_questions(questions), k)
+        return [
+            [Hit(index.chunks[near.chunk], near.score) for near in ranking] for ranking in rankings
+        ]

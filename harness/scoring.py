@@ -1,0 +1,105 @@
+"""Cases to scores: which metric applies to what, and what becomes of it when a stage failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from harness.metrics import Batched, Combined, Metric, Need, Single, metrics
+from harness.records import Case, Label, Score, Stage, not_scored
+
+_MADE_BY: Mapping[Stage, frozenset[Need]] = {
+    "retrieval": frozenset({"ranking", "context", "answer"}),
+    "generation": frozenset({"answer"}),
+}
+"""What is missing once a stage has failed: what it makes, and what later stages make of it."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """A metric under the name it was asked for by."""
+
+    name: str
+    metric: Metric
+
+
+def build(spec: Any, labels: Label | None = None, level: int = 1) -> Named:
+    """Return the metric that `spec` names, with the run's kind of label and level filled in.
+
+    Raises:
+        SpecError: there is no such metric, or it does not take these options.
+    """
+    from harness.registry import label
+
+    metric = metrics.build(spec)
+    name = spec.strip() if isinstance(spec, str) else label(metric)
+    return Named(name, with_run_settings(metric, labels, level))
+
+
+def with_run_settings(metric: Metric, labels: Label | None, level: int) -> Metric:
+    """Return `metric` with the run's labels and level of relevance where it names none."""
+    given: dict[str, Any] = {}
+    if labels is not None and getattr(metric, "labels", ...) is None:
+        given["labels"] = labels
+    if getattr(metric, "rel", ...) is None:
+        given["rel"] = level
+    return replace(metric, **given) if given else metric  # type: ignore[type-var]
+
+
+def label_of(metric: Metric) -> Label | None:
+    """Return the kind of label that `metric` judges a ranking by; None if it does not."""
+    found: Label | None = getattr(metric, "labels", None)
+    return found
+
+
+def score_all(
+    wanted: Sequence[Named], cases: Sequence[Case], labels: Label | None = None, level: int = 1
+) -> list[dict[str, Score]]:
+    """Score each case by each metric; the results keep the order of both.
+
+    `labels` and `level` are the run's settings, for the parts of metrics that combine others.
+    """
+    table: dict[str, list[Score]] = {}
+    for named in _with_parts(wanted, labels, level):
+        if not isinstance(named.metric, Combined):
+            table[named.name] = _scores(named.metric, cases)
+    for named in wanted:
+        if isinstance(named.metric, Combined):
+            parts = named.metric.parts
+            table[named.name] = [
+                _barred(named.metric, case)
+                or named.metric.combine({part: table[part][at] for part in parts})
+                for at, case in enumerate(cases)
+            ]
+    return [{named.name: table[named.name][at] for named in wanted} for at in range(len(cases))]
+
+
+def _with_parts(wanted: Sequence[Named], labels: Label | None, level: int) -> list[Named]:
+    """Return `wanted` and the metrics it is made of that are not in it."""
+    known = {named.name: named for named in wanted}
+    for named in wanted:
+        if isinstance(named.metric, Combined):
+            for part in named.metric.parts:
+                known.setdefault(part, build(part, labels, level))
+    return list(known.values())
+
+
+def _scores(metric: Metric, cases: Sequence[Case]) -> list[Score]:
+    barred = [_barred(metric, case) for case in cases]
+    free = [case for case, bar in zip(cases, barred, strict=True) if bar is None]
+    if isinstance(metric, Batched):
+        scores = iter(metric.score_all(free))
+    else:
+        assert isinstance(metric, Single), f"{metric.name} has none of the three forms"
+        scores = iter([metric.score(case) for case in free])
+    return [bar or next(scores) for bar in barred]
+
+
+def _barred(metric: Metric, case: Case) -> Score | None:
+    """Return why `metric` has nothing to say on `case`, or None where it may score it."""
+    if not case.question.answerable and not getattr(metric, "unanswerable", False):
+        return not_scored("the question is unanswerable")
+    if case.failure is not None and metric.needs & _MADE_BY[case.failure.stage]:
+        return Score(None, f"{case.failure.stage}: {case.failure.reason}", "failed")
+    return None

@@ -1,0 +1,43 @@
+"""Where sentences end: one rule for the sentence chunker and the extractive generator.
+
+A short rule rather than a model: the trained splitters that are still maintained need data that
+is fetched at run time, and none of them knows a row of a Markdown table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_BREAK = re.compile(
+    r"""(?P<stop>[.!?])["')\]]*(?=\s+["'(\[]*[^\W_a-z])   # a stop, then a capital or a digit
+      | [。！？]                                           # stops that need no space
+      | (?=\n\s*\n)                                        # a blank line
+      | (?=\n\s*(?:[-*+|\#>]|\d+[.)]\s))                   # a list item, table row, heading, quote
+      | (?<=\|)(?=\n)                                      # the end of a table row
+      | (?<=\n)(?=\#)""",
+    re.VERBOSE,
+)
+_ABBREVIATION = re.compile(r"(?:\b[A-Z]|\b(?:Mr|Mrs|Ms|Dr|St|vs|No|Inc|Ltd|etc|e\.g|i\.e))\Z")
+
+
+def sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the `(start, end)` of each sentence, without the white space around it.
+
+    A row of a table, a list item and a heading each stand for a sentence.
+    """
+    start = 0
+    for found in _BREAK.finditer(text):
+        if found["stop"] == "." and _ABBREVIATION.search(text, start, found.start()):
+            continue
+        if text[start : found.end()].strip():
+            yield trimmed(text, start, found.end())
+        start = found.end()
+    if text[start:].strip():
+        yield trimmed(text, start, len(text))
+
+
+def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return `start` and `end` moved inwards past white space."""
+    piece = text[start:end]
+    return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())

@@ -1,0 +1,256 @@
+"""A run's directory: written as outcomes come in, read back as one `StoredRun`."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from harness.errors import DataError, HarnessError, Problem
+from harness.records import Hit, Judged, Label, Outcome, Question
+from harness.stored import (
+    FailureLine,
+    HitLine,
+    PassageLine,
+    QuestionLine,
+    RecordLine,
+    RunFile,
+    ScoreLine,
+    TextLine,
+    UsageLine,
+)
+
+M = TypeVar("M", bound=BaseModel)
+RUN = "run.json"
+RECORDS = "records.jsonl"
+QUESTIONS = "questions.jsonl"
+TEXTS = "texts.jsonl"
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """Everything one run left behind."""
+
+    folder: Path
+    run: RunFile
+    records: tuple[RecordLine, ...]
+    questions: Mapping[str, QuestionLine]
+    texts: Mapping[tuple[str, int, int], str]
+
+
+class RunWriter:
+    """Appends to a run's directory; the directory appears with the first outcome."""
+
+    def __init__(self, reports: Path, id_: str, labels: Label) -> None:
+        self.folder = _unused(reports, id_)
+        self._labels = labels
+        self._records: IO[str] | None = None
+        self._texts: IO[str] | None = None
+        self._seen: set[tuple[str, int, int]] = set()
+
+    @property
+    def id(self) -> str:
+        """The run's name, which is its folder's."""
+        return self.folder.name
+
+    def __enter__(self) -> RunWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for file in (self._records, self._texts):
+            if file is not None:
+                file.close()
+
+    def append(self, outcome: Outcome) -> RecordLine:
+        """Write one outcome, so that it is on disk when this returns."""
+        if self._records is None or self._texts is None:
+            self.folder.mkdir(parents=True)
+            self._records = (self.folder / RECORDS).open("w", encoding="utf-8", newline="\n")
+            self._texts = (self.folder / TEXTS).open("w", encoding="utf-8", newline="\n")
+        for hit in (*outcome.case.hits, *outcome.candidates):
+            span = hit.chunk.span
+            key = (span.doc, span.start, span.end)
+            if key not in self._seen:
+                self._seen.add(key)
+                text = TextLine(doc=span.doc, start=span.start, end=span.end, text=hit.chunk.text)
+                self._texts.write(text.model_dump_json() + "\n")
+        self._texts.flush()
+        line = _record(outcome, self._labels)
+        self._records.write(line.model_dump_json() + "\n")
+        self._records.flush()
+        return line
+
+    def questions(self, questions: Iterable[Question]) -> None:
+        """Write the questions and their gold."""
+        lines = [_question(question).model_dump_json() for question in questions]
+        atomically(self.folder / QUESTIONS, "".join(f"{line}\n" for line in lines))
+
+    def finish(self, run: RunFile) -> None:
+        """Write `run.json`, all at once."""
+        text = run.model_dump_json(indent=1, by_alias=True)
+        atomically(self.folder / RUN, text + "\n")
+
+
+def atomically(path: Path, text: str) -> None:
+    """Write a file so that it is there whole or not at all."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def check_writable(folder: Path, what: str) -> None:
+    """Raise `HarnessError` unless files can be made in `folder`; makes it if need be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise HarnessError(
+            f"{what} {str(folder)!r} cannot be written: {error.strerror or error}\n"
+            f"  name another: --set {what}=FOLDER"
+        ) from None
+
+
+def load(folder: Path) -> StoredRun:
+    """Read a stored run.
+
+    Raises:
+        DataError: the folder holds no run, or a file of it is damaged or of another version.
+    """
+    path = folder / RUN
+    if not path.is_file():
+        hint = "name the folder of one run, such as reports/20260101-010203-abcdef"
+        raise DataError(str(folder), [Problem(RUN, "is not there", hint)])
+    try:
+        run = RunFile.model_validate_json(path.read_text(encoding="utf-8"))
+    except (ValidationError, UnicodeDecodeError, OSError) as error:
+        raise DataError(str(folder), [Problem(RUN, _first(error), "run it again")]) from None
+    records = tuple(_lines(folder, RECORDS, RecordLine))
+    questions = {line.id: line for line in _lines(folder, QUESTIONS, QuestionLine)}
+    texts = {
+        (line.doc, line.start, line.end): line.text for line in _lines(folder, TEXTS, TextLine)
+    }
+    return StoredRun(folder, run, records, questions, texts)
+
+
+def _lines(folder: Path, name: str, model: type[M]) -> Iterator[M]:
+    path = folder / name
+    if not path.is_file():
+        raise DataError(str(folder), [Problem(name, "is not there", "run it again")])
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                yield model.model_validate_json(line)
+            except ValidationError as error:
+                where = f"{name}, line {number}"
+                problem = Problem(where, _first(error), "run it again")
+                raise DataError(str(folder), [problem]) from None
+
+
+def _first(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        each = error.errors()[0]
+        return f"{'.'.join(map(str, each['loc'])) or 'the line'}: {each['msg']}"
+    return str(error)
+
+
+def _unused(reports: Path, id_: str) -> Path:
+    names = (id_, *(f"{id_}-{number}" for number in range(2, 1000)))
+    return next(reports / name for name in names if not (reports / name).exists())
+
+
+def _record(outcome: Outcome, labels: Label) -> RecordLine:
+    case = outcome.case
+    answer = case.answer
+    return RecordLine(
+        cell=outcome.cell,
+        question=case.question.id,
+        candidates=_hits(outcome.candidates, ()),
+        hits=_hits(case.hits, _grades(case.hits, case.judged.get(labels), labels)),
+        context=case.context,
+        answer=None if answer is None else answer.text,
+        declined=None if answer is None else answer.declined,
+        usage=None
+        if answer is None
+        else UsageLine(
+            tokens_in=answer.tokens_in,
+            tokens_out=answer.tokens_out,
+            model=answer.model,
+            finish=answer.finish,
+        ),
+        seconds=dict(outcome.seconds),
+        relevant=dict(outcome.relevant),
+        scores={
+            name: ScoreLine(value=score.value, reason=score.reason, state=score.state)
+            for name, score in outcome.scores.items()
+        },
+        error=None
+        if case.failure is None
+        else FailureLine(stage=case.failure.stage, reason=case.failure.reason),
+    )
+
+
+def _hits(hits: Sequence[Hit], grades: Sequence[int | None]) -> list[HitLine]:
+    padded = [*grades, *([None] * (len(hits) - len(grades)))]
+    return [
+        HitLine(
+            doc=hit.chunk.span.doc,
+            start=hit.chunk.span.start,
+            end=hit.chunk.span.end,
+            score=hit.score,
+            grade=grade,
+        )
+        for hit, grade in zip(hits, padded, strict=True)
+    ]
+
+
+def _grades(hits: Sequence[Hit], judged: Judged | None, labels: Label) -> Sequence[int | None]:
+    """Return the grade of each hit; under `documents` every chunk has that of its document."""
+    if judged is None or labels != "documents":
+        return () if judged is None else judged.grades
+    documents = dict.fromkeys(hit.chunk.span.doc for hit in hits)
+    grades = dict(zip(documents, judged.grades, strict=True))
+    return [grades[hit.chunk.span.doc] for hit in hits]
+
+
+def _question(question: Question) -> QuestionLine:
+    return QuestionLine(
+        id=question.id,
+        text=question.text,
+        answers=list(question.answers),
+        keywords=list(question.keywords),
+        passages=[
+            PassageLine(
+                doc=passage.span.doc,
+                start=passage.span.start,
+                end=passage.span.end,
+                text=passage.text,
+                group=passage.group,
+                grade=passage.grade,
+            )
+            for passage in question.passages
+        ],
+        documents=None if question.documents is None else dict(question.documents),
+        category=question.category,
+        difficulty=question.difficulty,
+        answerable=question.answerable,
+    )

@@ -1,0 +1,190 @@
+"""The stored run: what `run.json` and the `.jsonl` files beside it hold. Version 1.
+
+These models are the contract: reports, comparisons and re-scoring read nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from harness.records import Label, Stage, State
+
+
+class _Stored(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class HitLine(_Stored):
+    """One hit: a span, the retriever's score, and its grade under the run's labels."""
+
+    doc: str
+    start: int
+    end: int
+    score: float
+    grade: int | None = Field(None, description="null: not judged, or the question has no label")
+
+
+class ScoreLine(_Stored):
+    """One metric's verdict; `value` is null unless `state` is scored."""
+
+    value: float | None
+    reason: str = ""
+    state: State = "scored"
+
+
+class UsageLine(_Stored):
+    """What an answer took."""
+
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    model: str | None = None
+    finish: str | None = None
+
+
+class FailureLine(_Stored):
+    """Why a question was given up on, and where."""
+
+    stage: Stage
+    reason: str
+
+
+class RecordLine(_Stored):
+    """A line of `records.jsonl`: one question in one cell."""
+
+    cell: str
+    question: str
+    candidates: list[HitLine] = Field(description="before reranking; empty where nothing changed")
+    hits: list[HitLine]
+    context: str | None
+    answer: str | None
+    declined: bool | None
+    usage: UsageLine | None
+    seconds: dict[Stage, float]
+    relevant: dict[Label, int] = Field(description="how many relevant items there are, by label")
+    scores: dict[str, ScoreLine]
+    lost_at: str | None = None
+    passages: list[dict[str, Any]] = []
+    error: FailureLine | None = None
+
+
+class PassageLine(_Stored):
+    """A gold passage of a question."""
+
+    doc: str
+    start: int
+    end: int
+    text: str
+    group: str
+    grade: int
+
+
+class QuestionLine(_Stored):
+    """A line of `questions.jsonl`: a question as it was asked, and its gold."""
+
+    id: str
+    text: str
+    answers: list[str]
+    keywords: list[str]
+    passages: list[PassageLine]
+    documents: dict[str, int] | None
+    category: str | None
+    difficulty: str | None
+    answerable: bool
+
+
+class TextLine(_Stored):
+    """A line of `texts.jsonl`: the text of one span that some hit has."""
+
+    doc: str
+    start: int
+    end: int
+    text: str
+
+
+class AggregateLine(_Stored):
+    """One metric over one cell. n = scored + failed; `mean` counts the failed as 0."""
+
+    mean: float | None
+    mean_finished: float | None
+    low: float | None
+    high: float | None
+    n: int
+    failed: int
+    not_scored: int
+    judge_failed: int
+    method: str
+    note: str = ""
+
+
+class CellLine(_Stored):
+    """One cell of the grid and its scores."""
+
+    name: str
+    chunker: str
+    embedder: str | None
+    retriever: str
+    reranker: str
+    generator: str
+    fingerprint: str
+    chunks: int
+    floor: bool = Field(description="it is only there to be beaten")
+    copies: bool = Field(description="its answers are text of the context, word for word")
+    asked: int
+    answered: int
+    declined: int
+    failed: int
+    seconds: dict[str, float] = Field(description="mean seconds a question, by stage")
+    scores: dict[str, AggregateLine]
+
+
+class MetricLine(_Stored):
+    """What one metric was, in full."""
+
+    spec: str
+    version: int
+    kind: str
+    labels: Label | None
+    own_chunks: bool = Field(description="it counts the chunks of its cell's own index")
+    about: str
+
+
+class Provenance(_Stored):
+    """Where the numbers come from."""
+
+    harness: str
+    python: str
+    platform: str
+    git_commit: str | None
+    git_dirty: bool | None
+    packages: dict[str, str]
+    models: list[dict[str, Any]]
+    corpus: dict[str, Any]
+    testset: dict[str, Any]
+    metrics: dict[str, MetricLine]
+    seed: int
+    labels: Label
+
+
+class RunFile(_Stored):
+    """`run.json`."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, populate_by_name=True
+    )
+
+    schema_: Literal[1] = Field(1, alias="schema")
+    id: str
+    status: Literal["finished", "interrupted", "failed"]
+    started: str
+    ended: str
+    config: dict[str, Any]
+    provenance: Provenance
+    cells: list[CellLine]
+    decide_by: str
+    baseline: str | None
+    targets: dict[str, float]
+    seconds: dict[str, float]
+    indexes: dict[str, int]
+    warnings: list[str]

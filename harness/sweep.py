@@ -1,0 +1,68 @@
+"""The grid: every combination of the components, each a cell."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from harness.chunkers import Chunker
+from harness.embedders import Embedder
+from harness.generators import Generator
+from harness.registry import label
+from harness.rerankers import Reranker
+from harness.retrievers import Retriever
+
+AXES = ("chunker", "embedder", "retriever", "reranker", "generator")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One configuration of the system under test.
+
+    `embedder` is None where no part of the cell reads its vectors: such cells are one.
+    """
+
+    chunker: Chunker
+    embedder: Embedder | None
+    retriever: Retriever
+    reranker: Reranker
+    generator: Generator
+
+    def labels(self) -> dict[str, str | None]:
+        """Return each axis with the component on it, as reports print it."""
+        parts = {axis: getattr(self, axis) for axis in AXES}
+        return {axis: None if part is None else label(part) for axis, part in parts.items()}
+
+    @property
+    def name(self) -> str:
+        """All components that do something, joined."""
+        return " × ".join(part for part in self.labels().values() if part and part != "none")
+
+
+def cells(
+    chunkers: Sequence[Chunker],
+    embedders: Sequence[Embedder],
+    retrievers: Sequence[Retriever],
+    rerankers: Sequence[Reranker],
+    generators: Sequence[Generator],
+) -> Iterator[Cell]:
+    """Yield every combination once, in the order of the configuration."""
+    seen: set[Cell] = set()
+    for chunker, embedder, retriever in itertools.product(chunkers, embedders, retrievers):
+        fitted = _fitted(chunker, embedder)
+        used = embedder if retriever.uses_vectors or fitted != chunker else None
+        for reranker, generator in itertools.product(rerankers, generators):
+            cell = Cell(fitted, used, retriever, reranker, generator)
+            if cell not in seen:
+                seen.add(cell)
+                yield cell
+
+
+def _fitted(chunker: Chunker, embedder: Embedder) -> Chunker:
+    """Return the chunker counting in the embedder's tokens, where it counts in tokens at all."""
+    if getattr(chunker, "unit", None) != "tokens" or getattr(chunker, "tokenizer", None):
+        return chunker
+    if embedder.tokenizer is None:
+        return chunker
+    return replace(chunker, tokenizer=embedder.tokenizer)  # type: ignore[type-var]

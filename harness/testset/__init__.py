@@ -1,0 +1,110 @@
+"""Test-set readers: each turns files into questions. Add one by adding a file here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from harness.corpus import Corpus
+from harness.errors import DataError, Problem
+from harness.fingerprint import fingerprint
+from harness.records import Label, Question
+from harness.registry import Registry
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something about a test set that a reader of its scores should know."""
+
+    text: str
+
+
+class TestsetReader(Protocol):
+    """What every file in this package provides."""
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+
+    @property
+    def path(self) -> str:
+        """Where it reads from."""
+        ...
+
+    @classmethod
+    def accepts(cls, path: Path) -> bool:
+        """Return whether what lies at `path` is of this format."""
+        ...
+
+    def read(self, corpus: Corpus) -> Iterator[Question | Problem | Note]:
+        """Yield each question with its labels resolved in `corpus`, or what is wrong with it."""
+        ...
+
+
+readers: Registry[TestsetReader] = Registry("test-set format", __name__)
+
+
+@dataclass(frozen=True)
+class Testset:
+    """The questions of one test set, in the file's order."""
+
+    __test__: ClassVar[bool] = False
+    questions: tuple[Question, ...]
+    id: str
+    notes: tuple[str, ...] = ()
+
+    def labels(self) -> tuple[Label, ...]:
+        """Return the kinds of label that every answerable question has, the most exact first."""
+        answerable = [question for question in self.questions if question.answerable]
+        kinds: tuple[Label, ...] = ("evidence", "documents", "answer", "keywords")
+        if not answerable:
+            return ()
+        return tuple(kind for kind in kinds if all(has(q, kind) for q in answerable))
+
+
+def has(question: Question, kind: Label) -> bool:
+    """Return whether a question carries a kind of label."""
+    return {
+        "evidence": bool(question.passages),
+        "documents": question.documents is not None,
+        "answer": bool(question.answers),
+        "keywords": bool(question.keywords),
+    }[kind]
+
+
+def load(reader: TestsetReader, corpus: Corpus) -> Testset:
+    """Read a whole test set and resolve its labels in the corpus.
+
+    Raises:
+        DataError: a line is broken, two questions have one id, or a label resolves to nothing.
+    """
+    questions: dict[str, Question] = {}
+    problems: list[Problem] = []
+    notes: list[str] = []
+    for found in reader.read(corpus):
+        if isinstance(found, Problem):
+            problems.append(found)
+        elif isinstance(found, Note):
+            notes.append(found.text)
+        elif found.id in questions:
+            what = f"two questions have the id {found.id!r}"
+            problems.append(Problem(reader.path, what, "make each id unique"))
+        else:
+            questions[found.id] = found
+    if not questions and not problems:
+        problems.append(Problem(reader.path, "holds no question", "look at the path"))
+    if problems:
+        raise DataError(reader.path, problems)
+    return Testset(tuple(questions.values()), _id(questions.values()), tuple(_counted(notes)))
+
+
+def _id(questions: object) -> str:
+    return fingerprint(repr(list(questions)))  # type: ignore[call-overload]
+
+
+def _counted(notes: list[str]) -> list[str]:
+    return [
+        f"{note} ({times} times)" if times > 1 else note for note, times in Counter(notes).items()
+    ]

@@ -1,0 +1,103 @@
+"""BEIR: the layout of the retrieval benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from harness.corpus import Corpus
+from harness.errors import Problem
+from harness.jsonl import rows
+from harness.records import Question
+from harness.testset import Note, readers
+
+_HEADER = ("query-id", "corpus-id", "score")
+
+
+@readers.register
+@dataclass(frozen=True)
+class Beir:
+    """A folder with `queries.jsonl` and `qrels/<split>.tsv` (query, document, grade).
+
+    The questions of the split are those it judges; the others are left out, and counted.
+    """
+
+    path: str
+    split: str = "test"
+
+    name: ClassVar[str] = "beir"
+    version: ClassVar[int] = 1
+
+    @classmethod
+    def accepts(cls, path: Path) -> bool:
+        """Return whether `path` is a folder that holds such files."""
+        return (path / "queries.jsonl").is_file() and (path / "qrels").is_dir()
+
+    def read(self, corpus: Corpus) -> Iterator[Question | Problem | Note]:
+        """Yield the judged questions in the order of `queries.jsonl`."""
+        queries = Path(self.path) / "queries.jsonl"
+        qrels = Path(self.path) / "qrels" / f"{self.split}.tsv"
+        for file in (queries, qrels):
+            if not file.is_file():
+                found = sorted(each.stem for each in qrels.parent.glob("*.tsv"))
+                hint = f"splits there: {', '.join(found)}" if found else "beir: wants the folder"
+                yield Problem(str(file.relative_to(self.path)), "is not there", hint)
+                return
+        judged: dict[str, dict[str, int]] = {}
+        for grade in _grades(qrels, corpus):
+            if isinstance(grade, Problem):
+                yield grade
+            else:
+                question, document, value = grade
+                judged.setdefault(question, {})[document] = value
+        yield from _questions(queries, judged)
+
+
+def _questions(
+    queries: Path, judged: dict[str, dict[str, int]]
+) -> Iterator[Question | Problem | Note]:
+    left = dict(judged)
+    unjudged = 0
+    for row in rows(queries):
+        if isinstance(row, Problem):
+            yield Problem(f"queries.jsonl, {row.where}", row.what, row.hint)
+            continue
+        id_, text = str(row.data.get("_id", "")), row.data.get("text")
+        if not id_ or not isinstance(text, str) or not text:
+            yield Problem(f"queries.jsonl, {row.where}", "`_id` and `text` must both be given")
+        elif id_ in left:
+            yield Question(id_, text, documents=left.pop(id_))
+        elif id_ not in judged:
+            unjudged += 1
+        else:
+            yield Problem(f"queries.jsonl, {row.where}", f"the id {id_!r} is there twice")
+    for id_ in left:
+        yield Problem("qrels", f"judges question {id_!r}, which is not in queries.jsonl")
+    if unjudged:
+        yield Note(f"{unjudged} questions of queries.jsonl are not judged in this split: left out")
+
+
+def _grades(qrels: Path, corpus: Corpus) -> Iterator[tuple[str, str, int] | Problem]:
+    seen: set[tuple[str, str]] = set()
+    for number, line in enumerate(qrels.read_bytes().splitlines(), start=1):
+        where = f"qrels/{qrels.name}, line {number}"
+        parts = tuple(line.decode("utf-8", errors="replace").split("\t"))
+        if not line.strip() or (number == 1 and parts == _HEADER):
+            continue
+        if len(parts) != 3:
+            yield Problem(
+                where, f"has {len(parts)} fields", f"three, by tabs: {', '.join(_HEADER)}"
+            )
+            continue
+        question, document, grade = (part.strip() for part in parts)
+        if not grade.lstrip("-").isdecimal():
+            yield Problem(where, f"the grade {grade!r} is not a whole number")
+        elif document not in corpus.documents:
+            yield Problem(where, f"judges document {document!r}, which is not in the corpus")
+        elif (question, document) in seen:
+            yield Problem(where, f"judges {document!r} for question {question!r} a second time")
+        else:
+            seen.add((question, document))
+            yield question, document, int(grade)

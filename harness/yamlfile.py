@@ -1,0 +1,115 @@
+"""YAML with places: plain data, and the line on which each part of it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from harness.errors import ConfigError, Problem
+
+Place = tuple[str | int, ...]
+"""The keys and positions that lead to a value, from the top."""
+
+
+@dataclass(frozen=True)
+class YamlFile:
+    """The mapping in one file, and the line of each place in it."""
+
+    data: Mapping[str, Any]
+    lines: Mapping[Place, int]
+
+    def where(self, place: Place) -> str:
+        """Return how errors name `place`: `line 12, metrics[3]`."""
+        named = ""
+        for step in place:
+            named += f"[{step}]" if isinstance(step, int) else f".{step}" if named else step
+        for depth in range(len(place), 0, -1):
+            if place[:depth] in self.lines:
+                return f"line {self.lines[place[:depth]]}, {named}"
+        return named or "the file"
+
+
+def read(path: Path, shown: str) -> YamlFile:
+    """Read a YAML file that holds one mapping; safe loader, no key twice.
+
+    Raises:
+        ConfigError: there is no such file, or it is not a mapping in YAML.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        hint = "make one with: python -m harness init DIR"
+        raise ConfigError(shown, [Problem("the file", "does not exist", hint)]) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(shown, [Problem("the file", f"cannot be read: {error}")]) from None
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        problems = list(_twice(node, set()))
+        if problems:
+            raise ConfigError(shown, problems)
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfigError(shown, [_unparsed(error)]) from None
+    except RecursionError:
+        raise ConfigError(shown, [Problem("the file", "is nested too deeply")]) from None
+    if not isinstance(data, dict) or node is None:
+        found = "nothing" if data is None else type(data).__name__
+        hint = "it starts like this: `corpus: corpora/insurellm`"
+        raise ConfigError(shown, [Problem("the file", f"must hold keys, holds {found}", hint)])
+    return YamlFile({str(key): value for key, value in data.items()}, dict(_lines(node, (), set())))
+
+
+def value(text: str) -> Any:
+    """Return what `text` means in YAML; raises `ValueError` where it means nothing."""
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(f"{text!r} is not YAML: {error}") from None
+
+
+def _lines(node: yaml.Node, place: Place, above: set[int]) -> Iterator[tuple[Place, int]]:
+    yield place, node.start_mark.line + 1
+    if id(node) in above:
+        return
+    inside = above | {id(node)}
+    if isinstance(node, yaml.MappingNode):
+        for key, child in node.value:
+            step = (*place, str(key.value))
+            yield step, key.start_mark.line + 1
+            for deeper, line in _lines(child, step, inside):
+                if deeper != step:
+                    yield deeper, line
+    elif isinstance(node, yaml.SequenceNode):
+        for at, child in enumerate(node.value):
+            yield from _lines(child, (*place, at), inside)
+
+
+def _twice(node: yaml.Node | None, seen: set[int]) -> Iterator[Problem]:
+    """Yield a problem for every key that a mapping has twice; YAML would keep the last."""
+    if node is None or id(node) in seen:
+        return
+    seen.add(id(node))
+    if isinstance(node, yaml.MappingNode):
+        first: dict[str, int] = {}
+        for key, child in node.value:
+            line = key.start_mark.line + 1
+            name = str(key.value)
+            if name in first:
+                what = f"the key {name!r} is there already, on line {first[name]}"
+                yield Problem(f"line {line}", what, "keep one of the two")
+            first.setdefault(name, line)
+            yield from _twice(child, seen)
+    elif isinstance(node, yaml.SequenceNode):
+        for child in node.value:
+            yield from _twice(child, seen)
+
+
+def _unparsed(error: yaml.YAMLError) -> Problem:
+    mark = getattr(error, "problem_mark", None)
+    said = getattr(error, "problem", None) or str(error).splitlines()[0]
+    where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "the file"
+    return Problem(where, f"is not YAML: {said}", "look at the indentation and the quotes there")
