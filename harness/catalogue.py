@@ -11,7 +11,6 @@ from pydantic import BaseModel
 
 from harness import corpus, testset
 from harness.chunkers import chunkers
-from harness.config import Settings
 from harness.embedders import embedders
 from harness.errors import HarnessError, suggest
 from harness.generators import generators
@@ -19,6 +18,7 @@ from harness.metrics import metrics
 from harness.registry import Registry, parameters, summary
 from harness.rerankers import rerankers
 from harness.retrievers import retrievers
+from harness.settings import Settings
 from harness.stored import RecordLine, RunFile
 from harness.testset.jsonl import QuestionRow
 

@@ -7,21 +7,16 @@ from collections.abc import Iterator
 from harness.config import RunConfig
 from harness.corpus import Corpus
 from harness.errors import ConfigError, DataError, Problem, suggest
-from harness.metrics import Metric, Need
-from harness.pipeline import Plan
-from harness.records import Label, Question
+from harness.labels import has
+from harness.metrics import Metric
+from harness.plan import Plan
+from harness.records import Question
 from harness.relevance import folded, occurs
-from harness.scoring import Named, label_of, with_run_settings
-from harness.testset import Testset, has
+from harness.scoring import GOLD, Named, label_of, with_run_settings
+from harness.testset import Testset
 
-_GOLD: dict[Need, Label] = {
-    "evidence": "evidence",
-    "documents": "documents",
-    "keywords": "keywords",
-    "references": "answer",
-}
 _COMPARABLE = frozenset({"hit_rate", "mrr"})
-"""Metrics that may rank cells of different chunkers though they judge each index's own chunks."""
+"""May rank cells of different chunkers, though they judge each index's own chunks."""
 
 
 def plan(config: RunConfig, testset: Testset) -> Plan:
@@ -50,13 +45,18 @@ def plan(config: RunConfig, testset: Testset) -> Plan:
 
 
 def own_chunks(metric: Metric) -> bool:
-    """Return whether a metric counts the chunks of its cell's own index as the relevant items.
-
-    Such a metric cannot be compared between chunkers: two overlapping chunks with the same
-    passage are two relevant items.
-    """
+    """Return whether a metric counts the chunks of its cell's own index as the relevant items."""
     labels = label_of(metric)
     return labels is not None and labels != "documents"
+
+
+def within_chunker(metric: Metric) -> bool:
+    """Return whether a metric says nothing between cells of different chunkers.
+
+    Where it counts its own index's chunks, two overlapping chunks with the same passage are two
+    relevant items. Hit rate and MRR look for the first of them only, and are excepted.
+    """
+    return own_chunks(metric) and metric.name not in _COMPARABLE
 
 
 def strings(testset: Testset, corpus: Corpus, plan: Plan, path: str) -> None:
@@ -85,7 +85,7 @@ def _matched(question: Question, plan: Plan) -> Iterator[tuple[str, str]]:
 
 def _unmet(metrics: list[Named], testset: Testset) -> Iterator[Problem]:
     for named in metrics:
-        wanted = {_GOLD[need] for need in named.metric.needs if need in _GOLD}
+        wanted = {GOLD[need] for need in named.metric.needs if need in GOLD}
         judged_by = label_of(named.metric)
         for kind in sorted(wanted | ({judged_by} if judged_by else set())):
             if not any(has(question, kind) for question in testset.questions):
@@ -106,8 +106,8 @@ def _undecidable(config: RunConfig, metrics: list[Named]) -> Iterator[Problem]:
     if len({cell.chunker for cell in config.cells}) < 2 or config.settings.decide_by is None:
         return
     by = next(each.metric for each in metrics if each.name == config.settings.decide_by)
-    if own_chunks(by) and by.name not in _COMPARABLE:
-        suitable = [each.name for each in metrics if not own_chunks(each.metric)]
+    if within_chunker(by):
+        suitable = [each.name for each in metrics if not within_chunker(each.metric)]
         what = (
             f"decide_by: {config.settings.decide_by!r} counts each index's own chunks, and this "
             "grid has several chunkers"

@@ -7,90 +7,29 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-from annotated_types import Ge, Gt, Le
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
-from harness import scoring, yamlfile
+from harness import paths, scoring, yamlfile
 from harness.chunkers import chunkers
 from harness.corpus import CorpusReader
 from harness.embedders import embedders
 from harness.errors import ConfigError, Problem, SpecError, suggest
 from harness.generators import Generator, generators
 from harness.index import IndexSettings
-from harness.records import Label
+from harness.overrides import overridden
 from harness.registry import Registry, label
 from harness.rerankers import rerankers
 from harness.retrievers import retrievers
 from harness.scoring import Named
+from harness.settings import Context, Settings, listed
 from harness.sources import corpus_reader, testset_reader
 from harness.sweep import AXES, Cell, cells
 from harness.testset import TestsetReader
 from harness.yamlfile import Place, YamlFile
 
 T = TypeVar("T")
-ENVIRONMENT = "HARNESS_"
-DEFAULT_METRICS = (
-    "hit_rate@5",
-    "precision@5",
-    "recall@5",
-    "mrr@10",
-    "ndcg@10",
-    "bleu",
-    "rougeL",
-    "token_f1",
-    "abstention",
-)
-
-
-def _listed(value: Any) -> Any:
-    """Accept one component where a list of them is expected."""
-    return [value] if isinstance(value, str | Mapping) else value
-
-
-_Specs = Annotated[list[str | dict[str, Any]], Field(min_length=1), BeforeValidator(_listed)]
-
-
-class Context(BaseModel):
-    """What of the ranking reaches the generator: whichever bound is met first."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    chunks: Annotated[int, Gt(0)] = 5
-    tokens: Annotated[int, Gt(0)] = 1500
-
-
-class Settings(BaseModel):
-    """The keys of a configuration file. `corpus` and `testset` are the only ones required."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    corpus: str | dict[str, Any] = Field(description="a path, or {format: path}")
-    testset: str | dict[str, Any] = Field(description="a path, or {format: path}")
-    seed: Annotated[int, Ge(0)] = 7
-    labels: Label | None = Field(None, description="what unqualified metrics judge by")
-    chunkers: _Specs = ["recursive"]
-    embedders: _Specs = ["sentence_transformer"]
-    retrievers: _Specs = ["dense"]
-    rerankers: _Specs = ["none"]
-    generators: _Specs = ["extractive"]
-    retrieve: Annotated[int, Gt(0)] = Field(20, description="how many the retriever is asked for")
-    context: Context = Context()
-    metrics: _Specs = list(DEFAULT_METRICS)
-    decide_by: str | None = Field(None, description="the metric cells are ranked by")
-    margin: Annotated[float, Ge(0), Le(1)] = Field(0.02, description="kept for comparisons")
-    cost: list[Literal["money", "tokens", "seconds"]] = Field(
-        ["money", "tokens", "seconds"], description="kept for comparisons"
-    )
-    relevance_level: Annotated[int, Ge(1)] = 1
-    min_overlap: Annotated[float, Gt(0), Le(1)] = 0.5
-    baseline: dict[str, str | dict[str, Any]] = Field({}, description="{axis: component}")
-    targets: dict[str, Annotated[float, Ge(0), Le(1)]] = {}
-    index: IndexSettings = IndexSettings()
-    max_failures: Annotated[float, Ge(0)] = Field(0.05, description="a share, or a count from 1")
-    output: str = "reports"
-    cache: str = ".harness"
 
 
 @dataclass(frozen=True)
@@ -127,10 +66,10 @@ def load(
         ConfigError: with every problem that can be found without reading the data.
     """
     environment = os.environ if environment is None else environment
-    shown = _shown(path)
+    shown = paths.shown(path)
     file = yamlfile.read(path, shown)
     problems: list[Problem] = []
-    data, outside = _overridden(file, overrides, environment, problems)
+    data, outside = overridden(file, overrides, environment, problems)
     settings = _settings(data, file, outside, problems)
     if settings is None:
         raise ConfigError(shown, problems)
@@ -149,10 +88,10 @@ def _settings(
     # What the unaffected keys hold is still looked at, so that all problems come at once.
     rest = {key: value for key, value in data.items() if key not in wrong}
     for key, registry in _FAMILIES.items():
-        for at, spec in enumerate(_listed(rest.get(key, []))):
+        for at, spec in enumerate(listed(rest.get(key, []))):
             if isinstance(spec, str | dict):
                 _try(partial(registry.build, spec), _at(file, outside, key, at), problems)
-    for at, spec in enumerate(_listed(rest.get("metrics", []))):
+    for at, spec in enumerate(listed(rest.get("metrics", []))):
         if isinstance(spec, str | dict):
             _try(partial(scoring.build, spec), _at(file, outside, "metrics", at), problems)
     return None
@@ -240,7 +179,7 @@ class _Builder:
 
     def _source(self, key: str, reader: Callable[[Any, Callable[[str], str]], T]) -> T | None:
         def find(path: str) -> str:
-            return _found(path, self.folder, key in self.outside, self.environment)
+            return paths.found(path, self.folder, key in self.outside, self.environment)
 
         given = getattr(self.settings, key)
         return _try(lambda: reader(given, find), self._where(key), self.problems)
@@ -307,49 +246,6 @@ def _at(file: YamlFile, outside: Mapping[str, str], *place: str | int) -> str:
     return outside[key] if key in outside else file.where(place)
 
 
-def _overridden(
-    file: YamlFile,
-    overrides: Iterable[str],
-    environment: Mapping[str, str],
-    problems: list[Problem],
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the data with what the environment and the command line put in its place.
-
-    The second value says, for each key that did not come from the file, where it came from.
-    """
-    data = dict(file.data)
-    outside: dict[str, str] = {}
-    changes = [
-        (f"{ENVIRONMENT}{key.upper()}", key, environment[f"{ENVIRONMENT}{key.upper()}"])
-        for key in Settings.model_fields
-        if f"{ENVIRONMENT}{key.upper()}" in environment
-    ]
-    for override in overrides:
-        key, equals, text = override.partition("=")
-        if not equals or not key.strip():
-            hint = "write it like --set retrieve=50"
-            problems.append(Problem("--set", f"{override!r} is not of the form key=value", hint))
-            continue
-        changes.append((f"--set {key.strip()}", key.strip(), text))
-    for origin, key, text in changes:
-        try:
-            _put(data, key.split("."), yamlfile.value(text))
-        except ValueError as error:
-            problems.append(Problem(origin, str(error), "the value is read as YAML"))
-        outside[key.split(".")[0]] = origin
-    return data, outside
-
-
-def _put(data: dict[str, Any], steps: Sequence[str], value: Any) -> None:
-    first, *deeper = steps
-    if not deeper:
-        data[first] = value
-        return
-    inner = dict(data[first]) if isinstance(data.get(first), dict) else {}
-    _put(inner, deeper, value)
-    data[first] = inner
-
-
 def _problem(error: Any, file: YamlFile, outside: Mapping[str, str]) -> Problem:
     place: Place = tuple(error["loc"])
     while len(place) > 1 and place not in file.lines and error["type"] != "missing":
@@ -370,38 +266,3 @@ def _known_keys(place: Sequence[str | int]) -> Iterable[str]:
     if place[0] == "index" and len(place) > 1:
         return IndexSettings.__dataclass_fields__
     return Settings.model_fields
-
-
-def _found(path: str, folder: Path, from_outside: bool, environment: Mapping[str, str]) -> str:
-    """Return where `path` is: beside the configuration file, or in the working directory.
-
-    Raises:
-        SpecError: it is in neither, or names an environment variable that is not set.
-    """
-    expanded = _expanded(path, environment)
-    tried = [Path(expanded)] if from_outside else [folder / expanded, Path(expanded)]
-    for candidate in tried:
-        if candidate.exists():
-            return os.path.relpath(candidate) if not candidate.is_absolute() else str(candidate)
-    places = " and ".join(dict.fromkeys(_shown(each) for each in tried))
-    raise SpecError(f"{expanded!r} does not exist", f"looked at {places}")
-
-
-def _expanded(path: str, environment: Mapping[str, str]) -> str:
-    import string
-
-    try:
-        return string.Template(path).substitute(environment)
-    except KeyError as error:
-        name = str(error.args[0])
-        raise SpecError(
-            f"{path!r}: the environment variable {name} is not set", f"run it as: {name}=FOLDER ..."
-        ) from None
-    except ValueError:
-        return path
-
-
-def _shown(path: Path) -> str:
-    """Return a path the way messages name it: relative where that is shorter."""
-    relative = os.path.relpath(path)
-    return relative if not relative.startswith("..") else str(path)

@@ -74,12 +74,31 @@ class VectorIndex:
     def nearest(self, vectors: Vectors, k: int) -> list[list[Near]]:
         """Return the `k` nearest chunks of each vector, best first, ties by chunk number."""
         k = min(k, self.built.chunks)
-        if not len(vectors) or not k:
-            return [[] for _ in vectors]
+        rankings: list[list[Near]] = [[] for _ in vectors]
+        # Of chunks that score the same the index picks any, and other ones once it is built anew:
+        # so one more is asked for, and more again while the cut falls among equals.
+        asked, unsettled = k + 1, list(range(len(vectors)) if k else ())
+        while unsettled:
+            for at, ranking in zip(unsettled, self._query(vectors[unsettled], asked), strict=True):
+                rankings[at] = ranking
+            unsettled = [
+                at
+                for at in unsettled
+                if rankings[at][k:] and rankings[at][-1].score == rankings[at][k - 1].score
+            ]
+            if asked >= self.built.chunks:
+                break
+            asked *= 2
+        return [ranking[:k] for ranking in rankings]
+
+    def _query(self, vectors: Vectors, k: int) -> list[list[Near]]:
+        """Return what the index finds, sorted."""
         rankings: list[list[Near]] = []
         for start in range(0, len(vectors), _BATCH):
             found = self._collection.query(
-                query_embeddings=vectors[start : start + _BATCH], n_results=k, include=["distances"]
+                query_embeddings=vectors[start : start + _BATCH],
+                n_results=min(k, self.built.chunks),
+                include=["distances"],
             )
             distances = found["distances"]
             assert distances is not None, "distances were asked for"

@@ -10,6 +10,8 @@ from typing import Any, NoReturn
 
 from harness.errors import Problem
 
+_HINT = 'each line holds one JSON object, {"key": value, ...}'
+
 
 @dataclass(frozen=True)
 class Row:
@@ -32,18 +34,20 @@ def rows(path: Path) -> Iterator[Row | Problem]:
                 continue
             where = f"line {number}"
             try:
-                data = json.loads(raw.decode("utf-8-sig"), parse_constant=_refuse)
+                data = json.loads(raw.decode("utf-8-sig").rstrip(), parse_constant=_refuse)
             except UnicodeDecodeError as error:
-                yield Problem(where, f"is not UTF-8 at byte {error.start} of the line")
+                what = f"is not UTF-8 at byte {error.start} of the line"
+                yield Problem(where, what, "save the file as UTF-8")
             except json.JSONDecodeError as error:
-                yield Problem(where, f"is not JSON: {error.msg} at column {error.colno}")
+                what = f"is not JSON: {error.msg} at column {error.colno}"
+                yield Problem(where, what, _HINT)
             except (ValueError, RecursionError) as error:
-                yield Problem(where, f"is not usable JSON: {error}")
+                yield Problem(where, f"is not usable JSON: {error}", _HINT)
             else:
                 if isinstance(data, dict):
                     yield Row(number, data)
                 else:
-                    yield Problem(where, f"holds {type(data).__name__}, not an object")
+                    yield Problem(where, f"holds {type(data).__name__}, not an object", _HINT)
 
 
 def _refuse(constant: str) -> NoReturn:

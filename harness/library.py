@@ -51,7 +51,7 @@ class Evaluation:
     labels: Label
 
     def frame(self) -> pandas.DataFrame:
-        """Return one row a question and one column a metric; NaN where nothing was scored.
+        """Return one row a question and one column a metric; missing where nothing was scored.
 
         Raises:
             ModuleNotFoundError: pandas is not installed (the extra `[frames]`).
@@ -61,7 +61,7 @@ class Evaluation:
         table = {
             id_: {name: s.value for name, s in row.items()} for id_, row in self.scores.items()
         }
-        frame = pandas.DataFrame.from_dict(table, orient="index", dtype="float64")
+        frame = pandas.DataFrame.from_dict(table, orient="index", dtype="Float64")
         return frame.rename_axis(index="question")
 
     def summary(self) -> pandas.DataFrame:

@@ -30,6 +30,7 @@ _PACKAGED = {
         sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     )
 }
+_SIGNS = ("config.json", "modules.json", "tokenizer.json")
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
 
@@ -43,7 +44,9 @@ def locate(model: str) -> Path:
     Raises:
         ModelError: it is in none of these, or the packaged weights are not the published ones.
     """
-    if Path(model).is_dir():
+    if model.strip() and Path(model).is_dir():
+        if not any((Path(model) / name).is_file() for name in _SIGNS):
+            raise ModelError(f"folder {model!r} holds no model: there is no {_SIGNS[0]} in it")
         return Path(model)
     packaged = _PACKAGED.get(model)
     if packaged and (spec := importlib.util.find_spec(packaged.module)) and spec.origin:
@@ -75,6 +78,13 @@ def token_counter(model: str | None) -> Callable[[str], int]:
         return len(tokenizer.encode(text, add_special_tokens=False).ids)
 
     return count
+
+
+def hush() -> None:
+    """Keep transformers from drawing a progress bar for every model that it loads."""
+    import transformers
+
+    transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 @lru_cache

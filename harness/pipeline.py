@@ -5,39 +5,23 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
 from harness import context, scoring
 from harness.batches import batched
-from harness.config import Settings
 from harness.errors import RunError, StageError
+from harness.plan import Plan
 from harness.records import Answer, Case, Failure, Hit, Label, Outcome, Question, Stage
 from harness.relevance import Relevance
 from harness.retrievers import Retriever, Searchable
-from harness.scoring import Named
+from harness.settings import Settings
 from harness.stages import Stages
 from harness.sweep import Cell
 
 T = TypeVar("T")
 _BATCH = 32
 """How many questions are retrieved and scored together, and lost together if the run is killed."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What every cell of a run has in common."""
-
-    settings: Settings
-    metrics: Sequence[Named]
-    labels: Label
-
-    @property
-    def kinds(self) -> tuple[Label, ...]:
-        """The kinds of label that rankings are judged by, the run's own first."""
-        used = [scoring.label_of(named.metric) for named in self.metrics]
-        return tuple(dict.fromkeys([self.labels, *(kind for kind in used if kind)]))
 
 
 def outcomes(

@@ -11,10 +11,10 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import harness
-from harness.checks import own_chunks
+from harness.checks import own_chunks, within_chunker
 from harness.config import RunConfig
 from harness.corpus import Corpus
-from harness.pipeline import Plan
+from harness.plan import Plan
 from harness.registry import label, summary
 from harness.scoring import label_of
 from harness.stored import MetricLine, Provenance
@@ -61,6 +61,7 @@ def provenance(config: RunConfig, corpus: Corpus, testset: Testset, plan: Plan) 
                 kind=each.metric.kind,
                 labels=label_of(each.metric),
                 own_chunks=own_chunks(each.metric),
+                within_chunker=within_chunker(each.metric),
                 about=summary(type(each.metric)),
             )
             for each in plan.metrics

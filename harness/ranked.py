@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Gt
 
-from harness.metrics import Kind, Need
+from harness.needs import Kind, Need
 from harness.records import Case, Judged, Label, Score, not_scored
 
 

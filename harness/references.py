@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from harness.metrics import Kind, Need
+from harness.needs import Kind, Need
 from harness.records import Case, Score, not_scored
 
 

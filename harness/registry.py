@@ -69,6 +69,9 @@ class Registry(Generic[T]):
         """Return the specs that `spec` stands for: a list in a scalar parameter is an axis."""
         name, params = parse(spec)
         kinds = {field.name: str(field.type) for field in _parameters(self[name])}
+        for key, value in params.items():
+            if value == [] and "tuple" not in kinds.get(key, ""):
+                raise SpecError(f"{self.family} {name!r}: {key}: the list is empty", "name a value")
         axes = [
             [(key, each) for each in value]
             if isinstance(value, list) and "tuple" not in kinds.get(key, "tuple")
@@ -88,7 +91,7 @@ class Registry(Generic[T]):
         name, params = parse(spec)
         cls = self[name]
         name = cls.name  # type: ignore[attr-defined]
-        known = [field.name for field in _parameters(cls)]
+        known = {field.name: str(field.type) for field in _parameters(cls)}
         for param in params:
             if param not in known:
                 shown = {"k": "cut-off @k", "budget": "token budget @...t"}.get(
@@ -96,8 +99,14 @@ class Registry(Generic[T]):
                 )
                 hint = suggest(param, known) if known else "it takes no parameters"
                 raise SpecError(f"{self.family} {name!r} has no {shown}", hint)
+        for param, value in params.items():
+            if isinstance(value, bool) and "bool" not in known[param]:
+                # Where a number is wanted, pydantic would take `yes` for 1.
+                given = "yes" if value else "no"
+                raise SpecError(f"{self.family} {name!r}: {param}: `{given}` is no value of it")
         try:
-            return TypeAdapter(cls).validate_python(params)
+            read = {key: _read(value, known[key]) for key, value in params.items()}
+            return TypeAdapter(cls).validate_python(read)
         except ValidationError as error:
             said = "; ".join(_said(each) for each in error.errors())
             raise SpecError(f"{self.family} {name!r}: {said}") from None
@@ -163,13 +172,26 @@ def _is_cut(key: str, at: str) -> bool:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_text, value))})"
     return "none" if value is None else str(value)
+
+
+def _read(value: Any, kind: str) -> Any:
+    """Return `value` with the texts that `_text` writes for None and for tuples read back."""
+    if value == "none" and "None" in kind:
+        return None
+    if isinstance(value, str) and "tuple" in kind and value[:1] + value[-1:] == "()":
+        return [part.strip() for part in _split(value[1:-1])]
+    return value
 
 
 def _said(error: Any) -> str:
     where = ".".join(str(key) for key in error["loc"])
+    if error["type"] == "missing":
+        return "a cut-off is needed: @5" if where == "k" else f"{where}: it must be given"
     message = error["msg"].removeprefix("Value error, ")
-    found = "" if error["type"] in ("value_error", "missing") else f", not {error['input']!r}"
+    found = "" if error["type"] == "value_error" else f", not {error['input']!r}"
     return f"{where}: {message}{found}" if where else f"{message}"
 
 
@@ -182,7 +204,7 @@ def _parse_text(text: str) -> tuple[str, dict[str, Any]]:
         key, equals, value = option.partition("=")
         if not equals:
             raise SpecError(f"{text!r}: {option.strip()!r} is not of the form option=value")
-        params[key.strip()] = None if value.strip() == "none" else value.strip()
+        params[key.strip()] = value.strip()
     if found["cut"]:
         params["budget" if found["t"] else "k"] = int(found["cut"])
     return found["name"], params

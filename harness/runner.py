@@ -15,7 +15,9 @@ from harness.config import RunConfig
 from harness.corpus import Corpus
 from harness.errors import HarnessError, RunError
 from harness.fingerprint import fingerprint
-from harness.pipeline import Plan, outcomes
+from harness.models import token_counter
+from harness.pipeline import outcomes
+from harness.plan import Plan
 from harness.records import Score
 from harness.scoring import label_of
 from harness.stages import Progress, Stages
@@ -70,6 +72,9 @@ def check_models(prepared: Prepared) -> None:
         HarnessError: one is missing, or a library or a key for it is.
     """
     for cell in prepared.config.cells:
+        tokenizer = getattr(cell.chunker, "tokenizer", None)
+        if tokenizer is not None:
+            token_counter(tokenizer)
         if cell.embedder is not None:
             cell.embedder.identity()
         cell.generator.check()
@@ -238,19 +243,26 @@ def _warnings(prepared: Prepared, stages: Stages, records: Sequence[RecordLine])
 
 
 def _shallow(plan: Plan, records: Sequence[RecordLine]) -> list[str]:
-    """Report rankings that hold fewer distinct documents than some metric reads."""
-    found = []
-    for named in plan.metrics:
-        k = getattr(named.metric, "k", None)
-        if label_of(named.metric) != "documents" or k is None:
-            continue
-        few = sum(len({hit.doc for hit in r.hits}) < k for r in records if r.error is None)
-        if few:
-            found.append(
-                f"{named.name}: {few} of {len(records)} rankings, over all cells, hold "
-                f"fewer than {k} distinct documents"
-            )
-    return found
+    """Report rankings that hold fewer distinct documents than the deepest metric reads.
+
+    Several chunks of one document count as one under `documents`; a ranking that was short to
+    begin with is the retriever's affair.
+    """
+    depths = [
+        getattr(named.metric, "k", None)
+        for named in plan.metrics
+        if label_of(named.metric) == "documents"
+    ]
+    deepest = max((k for k in depths if k is not None), default=0)
+    few = sum(
+        len({hit.doc for hit in record.hits}) < min(deepest, len(record.hits)) for record in records
+    )
+    if not few:
+        return []
+    return [
+        f"{few} of {len(records)} rankings hold fewer than {deepest} distinct documents, "
+        f"as several chunks of one count as one: raise `retrieve`"
+    ]
 
 
 def _new_id(about: Provenance) -> str:

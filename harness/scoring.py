@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.metrics import Batched, Combined, Metric, Need, Single, metrics
+from harness.labels import has
+from harness.metrics import Batched, Combined, Metric, Single, metrics
+from harness.needs import Need
 from harness.records import Case, Label, Score, Stage, not_scored
 
 _MADE_BY: Mapping[Stage, frozenset[Need]] = {
@@ -14,6 +16,14 @@ _MADE_BY: Mapping[Stage, frozenset[Need]] = {
     "generation": frozenset({"answer"}),
 }
 """What is missing once a stage has failed: what it makes, and what later stages make of it."""
+
+GOLD: Mapping[Need, Label] = {
+    "evidence": "evidence",
+    "documents": "documents",
+    "keywords": "keywords",
+    "references": "answer",
+}
+"""The kind of label that gives each gold need."""
 
 
 @dataclass(frozen=True)
@@ -101,5 +111,10 @@ def _barred(metric: Metric, case: Case) -> Score | None:
     if not case.question.answerable and not getattr(metric, "unanswerable", False):
         return not_scored("the question is unanswerable")
     if case.failure is not None and metric.needs & _MADE_BY[case.failure.stage]:
+        # Only a question that carries the label can fail; without it the metric does not apply.
+        wanted = {GOLD[need] for need in metric.needs if need in GOLD} | {label_of(metric)}
+        missing = sorted(kind for kind in wanted if kind and not has(case.question, kind))
+        if missing:
+            return not_scored(f"the question has no {missing[0]} label")
         return Score(None, f"{case.failure.stage}: {case.failure.reason}", "failed")
     return None

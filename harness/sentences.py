@@ -12,8 +12,8 @@ from collections.abc import Iterator
 _BREAK = re.compile(
     r"""(?P<stop>[.!?])["')\]]*(?=\s+["'(\[]*[^\W_a-z])   # a stop, then a capital or a digit
       | [。！？]                                           # stops that need no space
-      | (?=\n\s*\n)                                        # a blank line
-      | (?=\n\s*(?:[-*+|\#>]|\d+[.)]\s))                   # a list item, table row, heading, quote
+      | (?=\n[^\S\n]*\n)                                   # a blank line
+      | (?=\n[^\S\n]*(?:[-*+|\#>]|\d+[.)]\s))              # a list item, table row, heading, quote
       | (?<=\|)(?=\n)                                      # the end of a table row
       | (?<=\n)(?=\#)""",
     re.VERBOSE,

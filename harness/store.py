@@ -118,10 +118,10 @@ def atomically(path: Path, text: str) -> None:
 
 
 def check_writable(folder: Path, what: str) -> None:
-    """Raise `HarnessError` unless files can be made in `folder`; makes it if need be."""
+    """Raise `HarnessError` unless files can be made in `folder`, which need not be there yet."""
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
+        with tempfile.TemporaryFile(dir=there):
             pass
     except OSError as error:
         raise HarnessError(

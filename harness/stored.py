@@ -147,6 +147,7 @@ class MetricLine(_Stored):
     kind: str
     labels: Label | None
     own_chunks: bool = Field(description="it counts the chunks of its cell's own index")
+    within_chunker: bool = Field(description="and so cannot rank cells of different chunkers")
     about: str
 
 

@@ -118,6 +118,7 @@ def checked(prepared: Prepared) -> str:
         f"judged by {prepared.plan.labels}",
         f"  grid: {numbers.count(len(prepared.config.cells), 'cell')}",
         *(f"    {cell.name}" for cell in prepared.config.cells),
+        *(f"  skipped: {each.where}: {each.what}" for each in prepared.corpus.skipped),
         *(f"  note: {note}" for note in prepared.testset.notes),
     ]
     return "\n".join(lines)
@@ -135,10 +136,10 @@ def _table(view: View) -> list[str]:
         lines.append(" " * wide + "".join(f"{letter:>7}" for letter, _ in shown))
         for name in view.metrics:
             values = "".join(f"{numbers.score(view.score(c, name).mean):>7}" for _, c in shown)
-            marks = " *" if view.own_chunks(name) else ""
+            marks = " *" if view.divided(name) else ""
             marks += " †" if any(view.copied(cell, name) for _, cell in shown) else ""
             lines.append(f"{name:<{wide}}{values}{marks}")
-    if any(view.own_chunks(name) for name in view.metrics):
+    if any(view.divided(name) for name in view.metrics):
         lines.append("* counts each index's own chunks: compare cells of one chunker only")
     if any(view.copied(cell, name) for cell in view.cells for name in view.metrics):
         lines.append("† 1 by construction for every answer: does not discriminate")

@@ -22,12 +22,15 @@ def count(text: str) -> int:
 
 
 def cut(text: str, budget: int) -> tuple[str, int]:
-    """Return the start of `text` that holds at most `budget` tokens, and how many it holds."""
+    """Return the start of `text` that holds at most `budget` tokens, and how many it holds.
+
+    What spends the budget ends with its last token, whether or not a text does there.
+    """
     used = 0
     end = 0
     for piece in _PIECE.finditer(text):
         if used == budget:
-            return text[:end], used
+            break
         used += 1
         end = piece.end()
-    return text, used
+    return text[:end] if used == budget else text, used

@@ -68,7 +68,7 @@ def value(text: str) -> Any:
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise ValueError(f"{text!r} is not YAML: {error}") from None
+        raise ValueError(f"{text!r} is not YAML: {_said(error)}") from None
 
 
 def _lines(node: yaml.Node, place: Place, above: set[int]) -> Iterator[tuple[Place, int]]:
@@ -108,8 +108,13 @@ def _twice(node: yaml.Node | None, seen: set[int]) -> Iterator[Problem]:
             yield from _twice(child, seen)
 
 
+def _said(error: yaml.YAMLError) -> str:
+    return getattr(error, "problem", None) or str(error).splitlines()[0]
+
+
 def _unparsed(error: yaml.YAMLError) -> Problem:
     mark = getattr(error, "problem_mark", None)
-    said = getattr(error, "problem", None) or str(error).splitlines()[0]
     where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "the file"
-    return Problem(where, f"is not YAML: {said}", "look at the indentation and the quotes there")
+    return Problem(
+        where, f"is not YAML: {_said(error)}", "look at the indentation and the quotes there"
+    )

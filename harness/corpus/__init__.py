@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, Protocol
 
 from harness.errors import DataError, Problem
 from harness.fingerprint import fingerprint
-from harness.jsonl import Row
+from harness.jsonl import Row, rows
 from harness.records import Document
 from harness.registry import Registry
 
@@ -71,12 +71,13 @@ def load(reader: CorpusReader) -> Corpus:
             problems.append(Problem(repr(found.id), "two documents have this id", hint))
         else:
             documents[found.id] = found
-    if not any(document.text.strip() for document in documents.values()) and not problems:
+    blank = not any(document.text.strip() for document in documents.values())
+    if blank and (documents or not problems):
         what = "no document with any text was found"
         problems.append(
             Problem(reader.path, what, "look at the path, and at `glob` if there is one")
         )
-    if problems and (reader.on_error == "fail" or not documents):
+    if problems and (reader.on_error == "fail" or blank):
         raise DataError(reader.path, problems)
     content = fingerprint([[d.id, d.title, d.text] for d in documents.values()])
     return Corpus(documents, content, tuple(problems))
@@ -97,8 +98,21 @@ def decoded(raw: bytes, where: str) -> str | Problem:
         return Problem(where, what, "save it as UTF-8, or leave it out with on_error: skip")
 
 
-def document(row: Row) -> Document | Problem:
-    """Return the document on one line, or what it lacks."""
+def lines(path: Path) -> Iterator[Document | Problem]:
+    """Yield the document on each line of a .jsonl file, or what is wrong with the line."""
+    seen: dict[str, int] = {}
+    for row in rows(path):
+        found = row if isinstance(row, Problem) else _document(row)
+        if isinstance(row, Row) and isinstance(found, Document):
+            if found.id in seen:
+                what = f"the id {found.id!r} is taken by line {seen[found.id]}"
+                found = Problem(row.where, what, "make each id unique: labels name documents by it")
+            else:
+                seen[found.id] = row.line
+        yield found
+
+
+def _document(row: Row) -> Document | Problem:
     id_ = row.data.get("_id", row.data.get("id"))
     text, title = row.data.get("text"), row.data.get("title") or ""
     if not isinstance(id_, str | int) or isinstance(id_, bool) or id_ == "":

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from harness.corpus import OnError, document, readers
+from harness.corpus import OnError, lines, readers
 from harness.errors import Problem
-from harness.jsonl import rows
 from harness.records import Document
 
 
@@ -35,5 +34,4 @@ class Beir:
         if not path.is_file():
             yield Problem(self.path, "holds no corpus.jsonl", "beir: wants the folder that does")
             return
-        for row in rows(path):
-            yield row if isinstance(row, Problem) else document(row)
+        yield from lines(path)

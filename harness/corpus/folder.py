@@ -41,7 +41,11 @@ class Folder:
     def read(self) -> Iterator[Document | Problem]:
         """Yield the documents, sorted by id."""
         root = Path(self.path)
-        files = {file.relative_to(root).as_posix(): file for file in root.glob(self.glob)}
+        try:
+            files = {file.relative_to(root).as_posix(): file for file in root.glob(self.glob)}
+        except (ValueError, NotImplementedError) as error:
+            yield Problem("glob", str(error), "a pattern below the folder, such as **/*.md")
+            return
         for name in sorted(files):
             if self._is_document(root, files[name], name):
                 yield self._document(files[name], name)

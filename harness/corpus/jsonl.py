@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from harness.corpus import OnError, document, readers
+from harness.corpus import OnError, lines, readers
 from harness.errors import Problem
-from harness.jsonl import rows
 from harness.records import Document
 
 
@@ -31,5 +30,4 @@ class Jsonl:
 
     def read(self) -> Iterator[Document | Problem]:
         """Yield the documents in the file's order."""
-        for row in rows(Path(self.path)):
-            yield row if isinstance(row, Problem) else document(row)
+        yield from lines(Path(self.path))

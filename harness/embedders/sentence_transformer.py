@@ -13,7 +13,7 @@ from annotated_types import Gt
 from harness import fingerprint
 from harness.embedders import Kind, Vectors, embedders
 from harness.errors import MissingExtra, ModelError
-from harness.models import DEFAULT_MODEL, locate, token_counter, weights_id
+from harness.models import DEFAULT_MODEL, hush, locate, token_counter, weights_id
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer as Model
@@ -43,6 +43,8 @@ class SentenceTransformer:
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
         """Return one unit vector a text."""
+        if not texts:
+            return self.embed([""], kind)[:0]
         model = _load(self.model, self.precision)
         encode = model.encode_query if kind == "query" else model.encode_document
         vectors = encode(
@@ -83,6 +85,7 @@ def _load(name: str, precision: str) -> Model:
         from sentence_transformers import SentenceTransformer as Model
     except ModuleNotFoundError as error:
         raise MissingExtra("embedder 'sentence_transformer'", str(error.name), "offline") from None
+    hush()
     try:
         model = Model(str(locate(name)), local_files_only=True)
     except (OSError, ValueError) as error:

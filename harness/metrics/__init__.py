@@ -7,16 +7,11 @@ that are cheaper together (a model's batches). `combine(scores)` is for those ma
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
+from harness.needs import Kind, Need
 from harness.records import Case, Label, Score
 from harness.registry import Registry
-
-Need = Literal["evidence", "documents", "keywords", "references", "ranking", "context", "answer"]
-"""What a metric reads. The first four are gold, given by the test set; the others are results."""
-
-Kind = Literal["quality", "descriptive"]
-"""`quality`: in [0, 1], higher is better. `descriptive`: never compared, gated or averaged."""
 
 
 class Metric(Protocol):

@@ -11,8 +11,9 @@ from annotated_types import Gt
 
 from harness.errors import MissingExtra, ModelError
 from harness.fingerprint import fingerprint
-from harness.metrics import Kind, Need, metrics
-from harness.models import DEFAULT_MODEL, locate, weights_id
+from harness.metrics import metrics
+from harness.models import DEFAULT_MODEL, hush, locate, weights_id
+from harness.needs import Kind, Need
 from harness.records import Case, Score
 from harness.references import inapplicable, references
 
@@ -113,6 +114,7 @@ def _scorer(model: str, layer: int) -> Any:
         from bert_score import BERTScorer
     except ModuleNotFoundError as error:
         raise MissingExtra("metric 'bertscore'", str(error.name), "offline") from None
+    hush()
     try:
         return BERTScorer(model_type=str(locate(model)), num_layers=layer, device="cpu")
     except (OSError, ValueError, AssertionError) as error:

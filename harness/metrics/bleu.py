@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -13,7 +14,11 @@ from harness.records import Score
 from harness.references import AgainstReferences
 from harness.tokens import Tokens, tokenise
 
-_ABOVE_ONE = (5, 7)
+_REFUSED = {
+    5: "can give more than 1",
+    6: "gives up where answer and reference share no three words in a row",
+    7: "can give more than 1",
+}
 
 
 @metrics.register
@@ -21,11 +26,11 @@ _ABOVE_ONE = (5, 7)
 class Bleu(AgainstReferences):
     """Sentence BLEU of nltk against all references, of order min(4, tokens of the answer).
 
-    `smoothing` is nltk's method 0 to 7 (5 and 7 can exceed 1 and are refused); `tokens` is `words`
-    or `whitespace`. Use it for quick feedback. It cannot see that two different words mean the
-    same. Never averaged into a corpus BLEU. Source: Papineni et al., "BLEU: a Method for Automatic
-    Evaluation of Machine Translation", 2002; Chen & Cherry, "A Systematic Comparison of Smoothing
-    Techniques for Sentence-Level BLEU", 2014.
+    `smoothing` is nltk's method 0 to 4 (5 and 7 can exceed 1, and 6 has no value for many pairs:
+    they are refused); `tokens` is `words` or `whitespace`. Use it for quick feedback. It cannot
+    see that two different words mean the same. Never averaged into a corpus BLEU. Source: Papineni
+    et al., "BLEU: a Method for Automatic Evaluation of Machine Translation", 2002; Chen & Cherry,
+    "A Systematic Comparison of Smoothing Techniques for Sentence-Level BLEU", 2014.
     """
 
     smoothing: Annotated[int, Ge(0), Le(7)] = 1
@@ -34,8 +39,9 @@ class Bleu(AgainstReferences):
     name: ClassVar[str] = "bleu"
 
     def __post_init__(self) -> None:
-        if self.smoothing in _ABOVE_ONE:
-            raise ValueError(f"smoothing: method {self.smoothing} can give more than 1; use 1")
+        if self.smoothing in _REFUSED:
+            why = _REFUSED[self.smoothing]
+            raise ValueError(f"smoothing: method {self.smoothing} {why}; use 1")
 
     def compare(self, answer: str, references: Sequence[str]) -> Score:
         """Score an answer against all its references at once."""
@@ -43,10 +49,13 @@ class Bleu(AgainstReferences):
 
         words = tokenise(answer, self.tokens)
         order = min(4, len(words))
-        value = sentence_bleu(
-            [tokenise(reference, self.tokens) for reference in references],
-            words,
-            weights=(1 / order,) * order,
-            smoothing_function=getattr(SmoothingFunction(), f"method{self.smoothing}"),
-        )
+        with warnings.catch_warnings():
+            # nltk warns that method 0 gives 0 where a count is 0: that is what was asked for.
+            warnings.simplefilter("ignore")
+            value = sentence_bleu(
+                [tokenise(reference, self.tokens) for reference in references],
+                words,
+                weights=(1 / order,) * order,
+                smoothing_function=getattr(SmoothingFunction(), f"method{self.smoothing}"),
+            )
         return Score(min(float(value), 1.0), f"{self.tokens}, smoothing {self.smoothing}")

@@ -9,8 +9,9 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator
 
-from harness.metrics import Kind, Need, metrics
-from harness.records import Score, not_scored
+from harness.metrics import metrics
+from harness.needs import Kind, Need
+from harness.records import Score
 
 _TERM = re.compile(r"\s*([0-9.eE+-]+?)\s*\*\s*(.+?)\s*")
 _PLUS = re.compile(r"\+(?=\s*[0-9.]+(?:[eE][+-]?\d+)?\s*\*)")
@@ -61,16 +62,13 @@ class Composite:
         return tuple(self._weights())
 
     def combine(self, scores: Mapping[str, Score]) -> Score:
-        """Return the weighted sum; a part that failed makes the composite fail."""
-        total = 0.0
-        for name, weight in self._weights().items():
-            score = scores[name]
-            if score.value is None:
-                reason = f"{name}: {score.reason}"
-                if score.state == "not_scored":
-                    return not_scored(reason)
-                return Score(None, reason, score.state)
-            total += weight * score.value
+        """Return the weighted sum; a part that does not apply, or else one that failed, decides."""
+        weights = self._weights()
+        null = [name for name in weights if scores[name].value is None]
+        if null:
+            name = min(null, key=lambda each: scores[each].state != "not_scored")
+            return Score(None, f"{name}: {scores[name].reason}", scores[name].state)
+        total = sum(weight * (scores[name].value or 0.0) for name, weight in weights.items())
         return Score(min(max(total, 0.0), 1.0), self.weights)
 
     def _weights(self) -> dict[str, float]:

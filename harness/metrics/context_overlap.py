@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from harness.metrics import Kind, Need, metrics
+from harness.metrics import metrics
+from harness.needs import Kind, Need
 from harness.records import Case, Score, not_scored
 from harness.tokens import Tokens, tokenise
 

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from harness import spans
 from harness.coverage import Cutoff, gold
-from harness.metrics import Kind, Need, metrics
+from harness.metrics import metrics
+from harness.needs import Kind, Need
 from harness.records import Case, Score, not_scored
 
 

@@ -9,7 +9,8 @@ from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Gt
 
-from harness.metrics import Kind, Need, metrics
+from harness.metrics import metrics
+from harness.needs import Kind, Need
 from harness.records import Case, Judged, Label, Score, not_scored
 
 

@@ -8,7 +8,8 @@ from typing import Annotated, ClassVar
 from annotated_types import Gt, Le
 
 from harness.coverage import Cutoff, groups, whole_groups
-from harness.metrics import Kind, Need, metrics
+from harness.metrics import metrics
+from harness.needs import Kind, Need
 from harness.records import Case, Score, Span, not_scored
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Gt
@@ -22,7 +22,7 @@ class Precision(Ranked):
     question it cannot pass 1/k. Binary, not order-aware. Source: trec_eval `P_k`.
     """
 
-    k: Annotated[int, Gt(0)]
+    k: Annotated[int, Gt(0)] = field()  # without it, the base class's default would stand
     denominator: Literal["k", "retrieved"] = "k"
 
     name: ClassVar[str] = "precision"

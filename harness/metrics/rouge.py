@@ -13,7 +13,7 @@ from harness.records import Score
 from harness.references import AgainstReferences
 from harness.tokens import tokenise
 
-_NOT_ENGLISH = re.compile(r"[^\W\d_a-zA-Z]")
+_NOT_ENGLISH = re.compile(r"[^\W_a-zA-Z0-9]")
 
 
 class _Words:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from harness import numbers
+
 
 @dataclass(frozen=True)
 class Measure:
@@ -17,6 +19,11 @@ class Measure:
     high: float | None = None
     best: bool = False
     note: str = ""
+
+    @property
+    def interval(self) -> str:
+        """The interval, written out."""
+        return numbers.interval(self.low, self.high)
 
 
 Cell = str | Measure
@@ -44,6 +51,8 @@ class Table:
     head: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     caption: str = ""
+    notes: Sequence[str] = ()
+    """What stands beneath each heading, if anything does."""
     numeric: bool = True
     """Whether the columns after the first hold figures, and are set flush right."""
 

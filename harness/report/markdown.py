@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from harness import numbers
 from harness.report.blocks import Block, Cell, Fold, Items, Part, Passage, Table, Text
 from harness.report.view import View
 
@@ -50,7 +49,12 @@ def _table(table: Table) -> Iterator[str]:
         yield f"**{escaped(table.caption)}**"
         yield ""
     rule = "---:" if table.numeric else "---"
-    yield f"| {' | '.join(escaped(head) for head in table.head)} |"
+    notes = table.notes or [""] * len(table.head)
+    heads = [
+        f"{escaped(head)}<br>{escaped(note)}" if note else escaped(head)
+        for head, note in zip(table.head, notes, strict=True)
+    ]
+    yield f"| {' | '.join(heads)} |"
     yield f"|{'|'.join(['---', *[rule] * (len(table.head) - 1)])}|"
     for row in table.rows:
         yield f"| {' | '.join(_cell(cell) for cell in row)} |"
@@ -60,7 +64,7 @@ def _cell(cell: Cell) -> str:
     if isinstance(cell, str):
         return escaped(cell)
     text = f"**{cell.text}**" if cell.best else cell.text
-    about = [numbers.interval(cell.low, cell.high)] if cell.low is not None else []
+    about = [cell.interval] if cell.low is not None else []
     about += [escaped(cell.note)] if cell.note else []
     return f"{text}<br>{', '.join(about)}" if about else text
 

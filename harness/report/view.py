@@ -55,10 +55,19 @@ class View:
         names = list(self.run.provenance.metrics)
         return sorted(names, key=lambda name: name != self.by)
 
-    def own_chunks(self, metric: str) -> bool:
-        """Return whether a metric counts its own index's chunks, and chunkers differ here."""
-        several = len({cell.chunker for cell in self.run.cells}) > 1
-        return several and self.run.provenance.metrics[metric].own_chunks
+    @cached_property
+    def several_chunkers(self) -> bool:
+        """Whether the cells differ in their chunkers."""
+        return len({cell.chunker for cell in self.run.cells}) > 1
+
+    def divided(self, metric: str) -> bool:
+        """Return whether a metric must not be read across the chunkers of this run."""
+        return self.several_chunkers and self.run.provenance.metrics[metric].within_chunker
+
+    def with_care(self, metric: str) -> bool:
+        """Return whether a metric may be read across chunkers, but judges each one's own chunks."""
+        about = self.run.provenance.metrics[metric]
+        return self.several_chunkers and about.own_chunks and not about.within_chunker
 
     def records(self, cell: CellLine) -> list[RecordLine]:
         """Return a cell's records, in the order of the questions."""

@@ -11,6 +11,7 @@ from typing import ClassVar, Protocol
 from harness.corpus import Corpus
 from harness.errors import DataError, Problem
 from harness.fingerprint import fingerprint
+from harness.labels import has
 from harness.records import Label, Question
 from harness.registry import Registry
 
@@ -62,16 +63,6 @@ class Testset:
         if not answerable:
             return ()
         return tuple(kind for kind in kinds if all(has(q, kind) for q in answerable))
-
-
-def has(question: Question, kind: Label) -> bool:
-    """Return whether a question carries a kind of label."""
-    return {
-        "evidence": bool(question.passages),
-        "documents": question.documents is not None,
-        "answer": bool(question.answers),
-        "keywords": bool(question.keywords),
-    }[kind]
 
 
 def load(reader: TestsetReader, corpus: Corpus) -> Testset:

@@ -92,7 +92,7 @@ def _grades(qrels: Path, corpus: Corpus) -> Iterator[tuple[str, str, int] | Prob
             )
             continue
         question, document, grade = (part.strip() for part in parts)
-        if not grade.lstrip("-").isdecimal():
+        if not grade.removeprefix("-").isdecimal():
             yield Problem(where, f"the grade {grade!r} is not a whole number")
         elif document not in corpus.documents:
             yield Problem(where, f"judges document {document!r}, which is not in the corpus")

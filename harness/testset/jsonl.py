@@ -137,7 +137,7 @@ def question_of(id_: str, data: QuestionRow, passages: Sequence[Passage]) -> Que
     return Question(
         id=id_,
         text=data.question,
-        answers=tuple(normalised(answer) for answer in data.references()),
+        answers=tuple(normalised(answer) for answer in data.references() if answer.strip()),
         passages=tuple(passages),
         documents=dict.fromkeys(grades, 1) if isinstance(grades, list) else grades,
         keywords=tuple(normalised(keyword) for keyword in data.keywords),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from harness import numbers
 from harness.report.blocks import Block, Measure, Table, Text
 from harness.report.sections import sections
-from harness.report.view import View, best_of, counts, measure
+from harness.report.view import View, best_of, counts, listed, measure
 from harness.stored import AggregateLine, CellLine
 
 _WIDTH = 6
@@ -29,8 +29,8 @@ class Leaderboard:
         """Return the tables: comparable metrics first, then those within one chunker."""
         if not view.run.cells:
             return []
-        shared = [name for name in view.metrics if not view.own_chunks(name)]
-        own = [name for name in view.metrics if view.own_chunks(name)]
+        shared = [name for name in view.metrics if not view.divided(name)]
+        own = [name for name in view.metrics if view.divided(name)]
         said: list[Block] = [_table(view, view.cells, names, "") for names in _portions(shared)]
         if own:
             said.append(Text("Within one chunker only", "plain"))
@@ -52,20 +52,24 @@ class Leaderboard:
 
 
 def _portions(names: Sequence[str]) -> list[Sequence[str]]:
-    return [names[start : start + _WIDTH] for start in range(0, len(names), _WIDTH)]
+    """Return the names in as few portions as fit a page, none much shorter than another."""
+    tables = -(-len(names) // _WIDTH)
+    size = -(-len(names) // max(tables, 1))
+    return [names[start : start + size] for start in range(0, len(names), max(size, 1))]
 
 
 def _table(view: View, cells: Sequence[CellLine], names: Sequence[str], caption: str) -> Table:
     best = {name: best_of(view.score(cell, name) for cell in cells) for name in names}
+    alike = {name: _alike(counts(view.score(cell, name)) for cell in cells) for name in names}
     rows: list[list[str | Measure]] = []
     for cell in cells:
         row: list[str | Measure] = [_named(view, cell)]
         for name in names:
             score = view.score(cell, name)
             marked = score.mean is not None and score.mean == best[name] and not cell.floor
-            row.append(measure(score, marked, _cell_note(view, cell, name, score)))
+            row.append(measure(score, marked, _cell_note(view, cell, name, alike[name])))
         rows.append(row)
-    return Table(["Cell", *names], rows, caption)
+    return Table(["Cell", *names], rows, caption, ["", *alike.values()])
 
 
 def _named(view: View, cell: CellLine) -> str:
@@ -73,22 +77,29 @@ def _named(view: View, cell: CellLine) -> str:
     return view.name(cell) + marks + (" (floor)" if cell.floor else "")
 
 
-def _cell_note(view: View, cell: CellLine, name: str, score: AggregateLine) -> str:
-    said = counts(score)
+def _alike(texts: Iterable[str]) -> str:
+    """Return the one text that all are; "" where they differ, and each must be said."""
+    different = set(texts)
+    return different.pop() if len(different) == 1 else ""
+
+
+def _cell_note(view: View, cell: CellLine, name: str, in_heading: str) -> str:
+    score = view.score(cell, name)
+    said = [] if in_heading else [counts(score)]
     if score.failed:
-        said += f", {numbers.score(score.mean_finished)} finished"
+        said.append(f"{numbers.score(score.mean_finished)} finished")
     ceiling = view.ceiling(cell, name)
     if ceiling is not None:
-        said += f", at most {numbers.score(ceiling)}"
+        said.append(f"at most {numbers.score(ceiling)}")
     if view.copied(cell, name):
-        said += ", does not discriminate"
-    return said
+        said.append("does not discriminate")
+    return ", ".join(said)
 
 
 def _notes(view: View) -> list[Block]:
     said: list[Block] = [
         Text(
-            "Bars: 95 % interval of the mean. Beneath each mean: n, and what it leaves out. "
+            "Bars: the 95 % interval of the mean, from 0 to 1. n: scored and failed questions. "
             "The mean counts a failed question as 0.",
             "note",
         )
@@ -102,6 +113,10 @@ def _notes(view: View) -> list[Block]:
                 "note",
             )
         )
+    care = [name for name in view.metrics if view.with_care(name)]
+    if care:
+        text = f"{listed(care)}: each chunker is judged by its own chunks; read across with care."
+        said.append(Text(text, "note"))
     about = view.run.provenance.metrics
     for name, metric in about.items():
         if "ideal=retrieved" in metric.spec:

@@ -58,11 +58,15 @@ def _table(
             continue
         best = best_of(parts)
         few = " †" if max(part.n for part in parts) < _FEW else ""
+        said = {counts(part) for part in parts}
+        alike = f" ({said.pop()})" if len(said) == 1 else ""
         marked = [
-            measure(part, part.mean is not None and part.mean == best, counts(part))
+            measure(
+                part, part.mean is not None and part.mean == best, "" if alike else counts(part)
+            )
             for part in parts
         ]
-        rows.append([name + few, *marked])
+        rows.append([name + alike + few, *marked])
     return Table([title, *(view.name(cell) for cell in view.cells)], rows, metric)
 
 

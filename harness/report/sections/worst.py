@@ -13,8 +13,8 @@ from harness.report.view import View
 from harness.stored import HitLine, RecordLine
 
 _SHOWN = 10
-_HITS = 5
-_LONGEST = 600
+_HITS = 4
+_LONGEST = 400
 
 
 @sections.register

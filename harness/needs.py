@@ -1,0 +1,11 @@
+"""What metrics read, and what kinds of number they give."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Need = Literal["evidence", "documents", "keywords", "references", "ranking", "context", "answer"]
+"""What a metric reads. The first four are gold, given by the test set; the others are results."""
+
+Kind = Literal["quality", "descriptive"]
+"""`quality`: in [0, 1], higher is better. `descriptive`: never compared, gated or averaged."""

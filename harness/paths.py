@@ -1,0 +1,43 @@
+"""Where the paths of a configuration lead, and how messages name them."""
+
+from __future__ import annotations
+
+import os
+import string
+from collections.abc import Mapping
+from pathlib import Path
+
+from harness.errors import SpecError
+
+
+def found(path: str, folder: Path, from_outside: bool, environment: Mapping[str, str]) -> str:
+    """Return where `path` is: beside the configuration file, or in the working directory.
+
+    Raises:
+        SpecError: it is in neither, or names an environment variable that is not set.
+    """
+    expanded = _expanded(path, environment)
+    tried = [Path(expanded)] if from_outside else [folder / expanded, Path(expanded)]
+    for candidate in tried:
+        if candidate.exists():
+            return os.path.relpath(candidate) if not candidate.is_absolute() else str(candidate)
+    places = " and ".join(dict.fromkeys(shown(each) for each in tried))
+    raise SpecError(f"{expanded!r} does not exist", f"looked at {places}")
+
+
+def _expanded(path: str, environment: Mapping[str, str]) -> str:
+    try:
+        return string.Template(path).substitute(environment)
+    except KeyError as error:
+        name = str(error.args[0])
+        raise SpecError(
+            f"{path!r}: the environment variable {name} is not set", f"run it as: {name}=FOLDER ..."
+        ) from None
+    except ValueError:
+        return path
+
+
+def shown(path: Path) -> str:
+    """Return a path the way messages name it: relative where that is shorter."""
+    relative = os.path.relpath(path)
+    return relative if not relative.startswith("..") else str(path)

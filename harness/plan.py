@@ -1,0 +1,26 @@
+"""What all cells of a run have in common: settings, metrics, and the labels they judge by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness import scoring
+from harness.records import Label
+from harness.scoring import Named
+from harness.settings import Settings
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What every cell of a run has in common."""
+
+    settings: Settings
+    metrics: Sequence[Named]
+    labels: Label
+
+    @property
+    def kinds(self) -> tuple[Label, ...]:
+        """The kinds of label that rankings are judged by, the run's own first."""
+        used = [scoring.label_of(named.metric) for named in self.metrics]
+        return tuple(dict.fromkeys([self.labels, *(kind for kind in used if kind)]))

@@ -1,0 +1,73 @@
+"""The keys of a configuration file: their names, types, bounds and defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Gt, Le
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from harness.index import IndexSettings
+from harness.records import Label
+
+DEFAULT_METRICS = (
+    "hit_rate@5",
+    "precision@5",
+    "recall@5",
+    "mrr@10",
+    "ndcg@10",
+    "bleu",
+    "rougeL",
+    "token_f1",
+    "abstention",
+)
+
+
+def listed(value: Any) -> Any:
+    """Return a list where one component stands in its place; anything else as it is."""
+    return [value] if isinstance(value, str | Mapping) else value
+
+
+_Specs = Annotated[list[str | dict[str, Any]], Field(min_length=1), BeforeValidator(listed)]
+
+
+class Context(BaseModel):
+    """What of the ranking reaches the generator: whichever bound is met first."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    chunks: Annotated[int, Gt(0)] = 5
+    tokens: Annotated[int, Gt(0)] = 1500
+
+
+class Settings(BaseModel):
+    """The keys of a configuration file. `corpus` and `testset` are the only ones required."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    corpus: str | dict[str, Any] = Field(description="a path, or {format: path}")
+    testset: str | dict[str, Any] = Field(description="a path, or {format: path}")
+    seed: Annotated[int, Ge(0)] = 7
+    labels: Label | None = Field(None, description="what unqualified metrics judge by")
+    chunkers: _Specs = ["recursive"]
+    embedders: _Specs = ["sentence_transformer"]
+    retrievers: _Specs = ["dense"]
+    rerankers: _Specs = ["none"]
+    generators: _Specs = ["extractive"]
+    retrieve: Annotated[int, Gt(0)] = Field(20, description="how many the retriever is asked for")
+    context: Context = Context()
+    metrics: _Specs = list(DEFAULT_METRICS)
+    decide_by: str | None = Field(None, description="the metric cells are ranked by")
+    margin: Annotated[float, Ge(0), Le(1)] = Field(0.02, description="kept for comparisons")
+    cost: list[Literal["money", "tokens", "seconds"]] = Field(
+        ["money", "tokens", "seconds"], description="kept for comparisons"
+    )
+    relevance_level: Annotated[int, Ge(1)] = 1
+    min_overlap: Annotated[float, Gt(0), Le(1)] = 0.5
+    baseline: dict[str, str | dict[str, Any]] = Field({}, description="{axis: component}")
+    targets: dict[str, Annotated[float, Ge(0), Le(1)]] = {}
+    index: IndexSettings = IndexSettings()
+    max_failures: Annotated[float, Ge(0)] = Field(0.05, description="a share, or a count from 1")
+    output: str = "reports"
+    cache: str = ".harness"

@@ -1,0 +1,129 @@
+"""Fixtures that several test files share: the command line, and a small project to run it on."""
+
+import json
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import yaml
+
+from harness.cli import main
+
+DOCUMENTS = {
+    "moon.md": "# Moon\n\nThe Moon has no air and no weather. It is 384,400 km away on average.\n",
+    "mars.md": "# Mars\n\nMars has two moons, Phobos and Deimos. A day there is 24.6 hours long.\n",
+}
+QUESTIONS = [
+    {
+        "id": "q1",
+        "question": "How far away is the Moon?",
+        "answers": ["384,400 km"],
+        "keywords": ["384,400 km"],
+        "evidence": [{"doc": "moon.md", "quote": "It is 384,400 km away on average."}],
+        "documents": {"moon.md": 1},
+    },
+    {
+        "id": "q2",
+        "question": "Which moons does Mars have?",
+        "answers": ["Phobos and Deimos"],
+        "keywords": ["Phobos", "Deimos"],
+        "evidence": [{"doc": "mars.md", "quote": "Mars has two moons, Phobos and Deimos."}],
+        "documents": {"mars.md": 1},
+    },
+    {"id": "q3", "question": "Who wrote Hamlet?", "answerable": False},
+]
+SETTINGS = {
+    "corpus": "corpus",
+    "testset": "testset.jsonl",
+    "chunkers": ["sentence"],
+    "embedders": [{"hashing": {"dimensions": 64}}],
+    "retrievers": ["dense"],
+    "generators": ["extractive"],
+    "retrieve": 4,
+    "context": {"chunks": 2},
+    "metrics": ["passage_recall@2", "token_f1", "abstention"],
+}
+
+
+@dataclass(frozen=True)
+class Said:
+    """What one command came to."""
+
+    status: int
+    out: str
+    err: str
+
+
+@dataclass
+class Project:
+    """A folder with a corpus, a test set and a configuration; the working directory."""
+
+    folder: Path
+    settings: dict = field(default_factory=lambda: json.loads(json.dumps(SETTINGS)))
+
+    def config(self, text: str | None = None, **changes) -> Path:
+        """Write config.yaml: `text` as it is, or the settings with `changes`; None drops a key."""
+        path = self.folder / "config.yaml"
+        self.settings |= changes
+        kept = {key: value for key, value in self.settings.items() if value is not None}
+        path.write_text(yaml.safe_dump(kept, sort_keys=False) if text is None else text, "utf-8")
+        return path
+
+    def document(self, name: str, content: str | bytes) -> Path:
+        """Write one document, byte for byte."""
+        path = self.folder / "corpus" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def testset(self, *rows: dict | str) -> Path:
+        """Write testset.jsonl; a text is written as the line it is."""
+        path = self.folder / "testset.jsonl"
+        lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+        path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        return path
+
+    def written(self) -> list[str]:
+        """Return the files that a run or an index has left in the folder."""
+        made = [*self.folder.glob("reports/**/*"), *self.folder.glob(".harness/**/*")]
+        return sorted(path.relative_to(self.folder).as_posix() for path in made)
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_from_outside(monkeypatch):
+    """Take `HARNESS_<KEY>` out of the environment; tests set what they need."""
+    for name in [name for name in os.environ if name.startswith("HARNESS_")]:
+        if name != "HARNESS_TEST_DATA":
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch) -> Project:
+    """Return a small sound project, in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    made = Project(tmp_path)
+    for name, text in DOCUMENTS.items():
+        made.document(name, text)
+    made.testset(*QUESTIONS)
+    made.config()
+    return made
+
+
+@pytest.fixture
+def cli(monkeypatch, capsys):
+    """Return a function that runs the command line in this process."""
+
+    def call(*arguments: object) -> Said:
+        monkeypatch.setattr(sys, "argv", ["harness", *map(str, arguments)])
+        capsys.readouterr()
+        try:
+            main()
+            status = 0
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        out, err = capsys.readouterr()
+        return Said(status, out, err)
+
+    return call

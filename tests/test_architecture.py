@@ -1,0 +1,101 @@
+"""The layers drawn in docs/architecture.md, enforced: a module imports only from lower layers."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+LAYERS = """
+errors records
+needs fingerprint tokens numbers batches stopwords sentences squad declines locate statistics
+labels spans aggregate models registry jsonl yamlfile paths context ranked references stored
+chunkers embedders rerankers generators corpus project coverage relevance store
+index metrics testset report
+retrievers scoring settings sources
+sweep library overrides catalogue plan
+config stages
+checks pipeline
+provenance
+runner
+terminal
+cli
+__main__
+"""
+NEVER = {("pipeline", "store"), ("pipeline", "report"), ("store", "pipeline"), ("report", "stages")}
+ONLY_IN = {
+    "chromadb": {"index"},
+    "torch": {"embedders"},
+    "sentence_transformers": {"embedders"},
+    "transformers": {"models"},
+    "tokenizers": {"models"},
+    "huggingface_hub": {"models"},
+    "bert_score": {"metrics"},
+    "nltk": {"metrics"},
+    "rouge_score": {"metrics"},
+    "bm25s": {"retrievers"},
+    "langchain": {"generators"},
+    "langchain_core": {"generators"},
+    "langchain_text_splitters": {"chunkers"},
+    "rapidfuzz": {"locate"},
+    "yaml": {"yamlfile"},
+    "jinja2": {"report"},
+    "rich": {"terminal"},
+    "typer": {"cli"},
+    "pandas": {"library"},
+}
+FAMILIES = ("chunkers", "embedders", "retrievers", "rerankers", "generators", "metrics", "corpus")
+ROOT = Path(__file__).parent.parent / "harness"
+LAYER = {name: depth for depth, row in enumerate(LAYERS.split("\n")) for name in row.split()}
+FILES = sorted(ROOT.rglob("*.py"))
+
+
+def part(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imported(path: Path) -> set[str]:
+    """Return every module that `path` imports, wherever in the file it does so."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found.add(node.module)
+            if node.module == "harness":
+                found |= {f"harness.{alias.name}" for alias in node.names}
+    return found
+
+
+def test_every_part_has_a_layer_and_every_layer_names_a_part():
+    parts = {part(path) for path in FILES} - {"__init__"}
+
+    assert parts == set(LAYER)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_only_from_its_own_part_or_a_lower_layer(path):
+    if part(path) == "__init__":
+        assert imported(path) <= {"__future__", "typing", "harness", "harness.library"}
+        return
+    for module in imported(path):
+        if not module.startswith("harness.") or module == "harness.__version__":
+            continue
+        other = module.split(".")[1]
+        lower = other == part(path) or LAYER[other] < LAYER[part(path)]
+        assert lower, f"{part(path)} imports {other}, which is not in a lower layer"
+        assert (part(path), other) not in NEVER, f"{part(path)} must not know {other}"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_components_of_a_family_never_import_one_another(family):
+    for path in (ROOT / family).glob("*.py"):
+        siblings = {m for m in imported(path) if m and m.startswith(f"harness.{family}.")}
+        assert not siblings, f"{path.name} imports {siblings}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_each_library_has_one_home(path):
+    for module in imported(path):
+        homes = ONLY_IN.get(module.split(".")[0])
+        assert homes is None or part(path) in homes, f"{module} belongs in {homes}"

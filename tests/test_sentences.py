@@ -1,0 +1,105 @@
+"""Where sentences end: stops, abbreviations, lists, tables, headings and scripts without spaces."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.sentences import sentences, trimmed
+
+
+def split(text):
+    return [text[start:end] for start, end in sentences(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
+        ('He said "Stop." Then he left.', ['He said "Stop."', "Then he left."]),
+        ("It ended (at last.) Next came 5.", ["It ended (at last.)", "Next came 5."]),
+        ("Wait... What? 3 more.", ["Wait...", "What?", "3 more."]),
+        ("Élan is here. Ünder too. Ça va.", ["Élan is here.", "Ünder too.", "Ça va."]),
+        ('First. "Second." (Third.)', ["First.", '"Second."', "(Third.)"]),
+    ],
+)
+def test_a_stop_before_a_capital_or_a_digit_ends_a_sentence(text, expected):
+    assert split(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It costs 3.50 a month.",
+        "See config.yaml for more.",
+        "Use e.g. Phobos.",
+        "That is, i.e. Deimos.",
+        "Dr. Smith and Mrs. Jones met Mr. Brown.",
+        "Insurellm Inc. Dublin v. Acme Ltd. London.".replace(" v. ", " vs. "),
+        "Call J. R. Hartley.",
+        "Policy No. 17 holds.",
+        "St. Albans has one.",
+        "it ended. but not really",
+        "www.example.com/A.B",
+    ],
+)
+def test_a_stop_that_ends_no_sentence_does_not_cut(text):
+    assert split(text) == [text]
+
+
+def test_other_stops_cut_after_an_abbreviation_too():
+    assert split("Was it Dr? No! It was J. Doe.") == ["Was it Dr?", "No!", "It was J. Doe."]
+
+
+def test_cjk_stops_need_no_space():
+    assert split("月は遠い。空気はない！本当？はい") == ["月は遠い。", "空気はない！", "本当？", "はい"]
+
+
+def test_a_blank_line_ends_a_sentence_and_a_line_feed_alone_does_not():
+    assert split("one\ntwo\n\nthree\n \t\nfour") == ["one\ntwo", "three", "four"]
+
+
+@pytest.mark.parametrize("mark", ["-", "*", "+", "1.", "12)", ">"])
+def test_each_list_item_and_quote_is_a_sentence_with_its_mark(mark):
+    text = f"Colours:\n{mark} red\n  {mark} dark red\n{mark} blue"
+    assert split(text) == ["Colours:", f"{mark} red", f"{mark} dark red", f"{mark} blue"]
+
+
+def test_each_row_of_a_table_is_a_sentence_and_the_text_below_it_another():
+    text = "| a | b |\n|---|---|\n| 1. One | 2 |\nAfter."
+    assert split("x\n| a | b |\n|---|---|\n| 1 | 2 |\nAfter.") == [
+        "x",
+        "| a | b |",
+        "|---|---|",
+        "| 1 | 2 |",
+        "After.",
+    ]
+    assert split(text)[0] == "| a | b |"
+    assert split(text)[-1] == "After."
+
+
+def test_a_heading_is_a_sentence_and_so_is_the_text_below_it_after_a_blank_line():
+    assert split("# Moon\n\nNo air\n## Size\n\nSmall") == ["# Moon", "No air", "## Size", "Small"]
+
+
+def test_white_space_around_a_sentence_is_not_part_of_it():
+    assert list(sentences("  One.   Two. \n")) == [(2, 6), (9, 13)]
+    assert list(sentences(" \n\t ")) == []
+    assert trimmed("a  b c  d", 1, 8) == (3, 6)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@given(st.text(alphabet='aA9 .!?"(\n|#-。\u3000\u0301', max_size=50))
+def test_sentences_are_in_order_apart_and_lose_no_visible_character(text):
+    spans = list(sentences(text))
+    assert all(a[1] <= b[0] for a, b in zip(spans, spans[1:], strict=False))
+    assert all(trimmed(text, start, end) == (start, end) and start < end for start, end in spans)
+    kept = {at for start, end in spans for at in range(start, end)}
+    assert kept >= {at for at, char in enumerate(text) if not char.isspace()}
+
+
+def test_a_long_run_of_empty_lines_is_read_in_one_pass():
+    start = time.perf_counter()
+    assert split("One." + "\n" * 30_000 + "Two.") == ["One.", "Two."]
+    assert time.perf_counter() - start < 2.0
