@@ -50,6 +50,16 @@ def overview() -> str:
     return "\n".join(lines)
 
 
+def table() -> str:
+    """Return every component as the Markdown table that the README holds."""
+    lines = ["| Family | Name | What it is |", "|---|---|---|"]
+    for family, registry in FAMILIES.items():
+        for name in registry:
+            said = summary(registry[name]).replace("|", "\\|")
+            lines.append(f"| {family} | `{name}` | {said} |")
+    return "\n".join(lines)
+
+
 def details(family: str) -> str:
     """Return the components of one family, with parameters and docstring.
 

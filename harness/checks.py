@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from harness.config import RunConfig
 from harness.corpus import Corpus
-from harness.errors import ConfigError, DataError, Problem, suggest
+from harness.errors import ConfigError, DataError, Problem
 from harness.labels import has
 from harness.metrics import Metric
 from harness.plan import Plan
-from harness.records import Question
+from harness.records import Label, Question
 from harness.relevance import folded, occurs
-from harness.scoring import GOLD, Named, label_of, with_run_settings
+from harness.scoring import GOLD, Named, label_of, leaves, with_run_settings
 from harness.testset import Testset
 
 _COMPARABLE = frozenset({"hit_rate", "mrr"})
@@ -29,34 +29,37 @@ def plan(config: RunConfig, testset: Testset) -> Plan:
     if labels is None:
         what = "no kind of label is on every answerable question of the test set"
         hint = "name the one to judge by: `labels: evidence`, or documents, answer, keywords"
-        raise ConfigError(config.shown, [Problem("labels", what, hint)])
+        raise ConfigError(config.shown, [Problem(config.where("labels"), what, hint)])
     level = config.settings.relevance_level
     metrics = [
         Named(each.name, with_run_settings(each.metric, labels, level)) for each in config.metrics
     ]
     problems = [
-        *_unmet(metrics, testset),
-        *_twins(metrics),
-        *_undecidable(config, metrics),
+        *_unmet(config, metrics, testset, labels),
+        *_twins(config, metrics),
+        *_undecidable(config, metrics, labels),
     ]
     if problems:
         raise ConfigError(config.shown, problems)
     return Plan(config.settings, metrics, labels)
 
 
-def own_chunks(metric: Metric) -> bool:
-    """Return whether a metric counts the chunks of its cell's own index as the relevant items."""
-    labels = label_of(metric)
-    return labels is not None and labels != "documents"
+def own_chunks(metric: Metric, labels: Label) -> bool:
+    """Return whether a metric counts the chunks of its cell's own index as the relevant items.
+
+    `labels` is the run's, for the parts of a metric that combines others.
+    """
+    return any(label_of(leaf) not in (None, "documents") for leaf in leaves(metric, labels))
 
 
-def within_chunker(metric: Metric) -> bool:
+def within_chunker(metric: Metric, labels: Label) -> bool:
     """Return whether a metric says nothing between cells of different chunkers.
 
     Where it counts its own index's chunks, two overlapping chunks with the same passage are two
     relevant items. Hit rate and MRR look for the first of them only, and are excepted.
     """
-    return own_chunks(metric) and metric.name not in _COMPARABLE
+    counted = [leaf for leaf in leaves(metric, labels) if own_chunks(leaf, labels)]
+    return any(leaf.name not in _COMPARABLE for leaf in counted)
 
 
 def strings(testset: Testset, corpus: Corpus, plan: Plan, path: str) -> None:
@@ -83,33 +86,41 @@ def _matched(question: Question, plan: Plan) -> Iterator[tuple[str, str]]:
         yield from (("answer", each) for each in question.answers)
 
 
-def _unmet(metrics: list[Named], testset: Testset) -> Iterator[Problem]:
-    for named in metrics:
-        wanted = {GOLD[need] for need in named.metric.needs if need in GOLD}
-        judged_by = label_of(named.metric)
-        for kind in sorted(wanted | ({judged_by} if judged_by else set())):
+def _unmet(
+    config: RunConfig, metrics: list[Named], testset: Testset, labels: Label
+) -> Iterator[Problem]:
+    for at, named in enumerate(metrics):
+        parts = leaves(named.metric, labels)
+        wanted = {GOLD[need] for part in parts for need in part.needs if need in GOLD}
+        judged_by = {kind for part in parts if (kind := label_of(part))}
+        for kind in sorted(wanted | judged_by):
             if not any(has(question, kind) for question in testset.questions):
-                labels = ", ".join(testset.labels()) or "none that all questions have"
+                there = ", ".join(testset.labels()) or "none that all questions have"
                 what = f"{named.name!r} needs {kind}, and no question of the test set has any"
-                yield Problem("metrics", what, f"labels there: {labels}")
+                yield Problem(config.where("metrics", at), what, f"labels there: {there}")
 
 
-def _twins(metrics: list[Named]) -> Iterator[Problem]:
+def _twins(config: RunConfig, metrics: list[Named]) -> Iterator[Problem]:
     for at, named in enumerate(metrics):
         twin = next((each.name for each in metrics[:at] if each.metric == named.metric), None)
         if twin is not None:
             what = f"{named.name!r} is the same metric as {twin!r} under these labels"
-            yield Problem("metrics", what, "take one of them out")
+            yield Problem(config.where("metrics", at), what, "take one of them out")
 
 
-def _undecidable(config: RunConfig, metrics: list[Named]) -> Iterator[Problem]:
-    if len({cell.chunker for cell in config.cells}) < 2 or config.settings.decide_by is None:
+def _undecidable(config: RunConfig, metrics: list[Named], labels: Label) -> Iterator[Problem]:
+    if len({cell.chunker for cell in config.cells}) < 2:
         return
-    by = next(each.metric for each in metrics if each.name == config.settings.decide_by)
-    if within_chunker(by):
-        suitable = [each.name for each in metrics if not within_chunker(each.metric)]
+    by = next(each.metric for each in metrics if each.name == config.decide_by)
+    if within_chunker(by, labels):
+        suitable = [each.name for each in metrics if not within_chunker(each.metric, labels)]
         what = (
-            f"decide_by: {config.settings.decide_by!r} counts each index's own chunks, and this "
-            "grid has several chunkers"
+            f"{config.decide_by!r} counts each index's own chunks, and this grid has several "
+            "chunkers"
         )
-        yield Problem("decide_by", what, suggest("passage_recall@5", suitable))
+        if config.settings.decide_by is None:
+            what += "; the first metric decides where none is named"
+        hint = "add a metric that may, such as passage_recall@5 or recall(labels=documents)@5"
+        if suitable:
+            hint = f"name one of: {', '.join(suitable)}"
+        yield Problem(config.where("decide_by"), what, hint)

@@ -88,11 +88,17 @@ def report(folder: Annotated[Path, typer.Argument(metavar="RUN", help="a run's f
 
 
 @app.command("list")
-def list_(family: Annotated[str | None, typer.Argument(help="one family, in full")] = None) -> None:
+def list_(
+    family: Annotated[str | None, typer.Argument(help="one family, in full")] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="as the README's table")] = False,
+) -> None:
     """List the components: names, parameters, and what they do."""
     from harness import catalogue
 
-    print(catalogue.overview() if family is None else catalogue.details(family))
+    if markdown:
+        print(catalogue.table())
+    else:
+        print(catalogue.overview() if family is None else catalogue.details(family))
 
 
 @app.command()

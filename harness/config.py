@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +18,7 @@ from harness.embedders import embedders
 from harness.errors import ConfigError, Problem, SpecError, suggest
 from harness.generators import Generator, generators
 from harness.index import IndexSettings
+from harness.metrics import Metric
 from harness.overrides import overridden
 from harness.registry import Registry, label
 from harness.rerankers import rerankers
@@ -46,6 +47,8 @@ class RunConfig:
     baseline: Cell | None
     output: Path
     cache: Path
+    where: Callable[..., str] = field(repr=False, compare=False)
+    """Names the place of a key, with its line: `where("metrics", 3)`."""
 
     @property
     def decide_by(self) -> str:
@@ -72,6 +75,10 @@ def load(
     data, outside = overridden(file, overrides, environment, problems)
     settings = _settings(data, file, outside, problems)
     if settings is None:
+        for key, reader in _SOURCES.items():
+            if isinstance(data.get(key), str | dict):
+                find = partial(_find, key, path.parent, outside, environment)
+                _try(partial(reader, data[key], find), _at(file, outside, key), problems)
         raise ConfigError(shown, problems)
     return _Builder(shown, path.parent, file, outside, settings, environment, problems).build()
 
@@ -83,14 +90,14 @@ def _settings(
         return Settings.model_validate(data)
     except ValidationError as error:
         wrong = {each["loc"][0]: each for each in error.errors()}
-        for each in error.errors():
-            problems.append(_problem(each, file, outside))
+        found = [_problem(each, file, outside) for each in error.errors()]
+        problems += dict.fromkeys(found)
     # What the unaffected keys hold is still looked at, so that all problems come at once.
     rest = {key: value for key, value in data.items() if key not in wrong}
     for key, registry in _FAMILIES.items():
         for at, spec in enumerate(listed(rest.get(key, []))):
             if isinstance(spec, str | dict):
-                _try(partial(registry.build, spec), _at(file, outside, key, at), problems)
+                _built(registry, spec, _at(file, outside, key, at), problems)
     for at, spec in enumerate(listed(rest.get("metrics", []))):
         if isinstance(spec, str | dict):
             _try(partial(scoring.build, spec), _at(file, outside, "metrics", at), problems)
@@ -104,6 +111,9 @@ _FAMILIES: Mapping[str, Registry[Any]] = {
     "rerankers": rerankers,
     "generators": generators,
 }
+
+
+_SOURCES: Mapping[str, Callable[..., Any]] = {"corpus": corpus_reader, "testset": testset_reader}
 
 
 @dataclass(frozen=True)
@@ -142,6 +152,7 @@ class _Builder:
             baseline=baseline,
             output=Path(self.settings.output),
             cache=Path(self.settings.cache),
+            where=self._where,
         )
 
     def _where(self, *place: str | int) -> str:
@@ -152,10 +163,7 @@ class _Builder:
         built: list[Any] = []
         for at, spec in enumerate(getattr(self.settings, key)):
             where = self._where(key, at)
-            for each in _try(partial(registry.expand, spec), where, self.problems) or []:
-                component = _try(partial(registry.build, each), where, self.problems)
-                if component is None:
-                    continue
+            for component in _built(registry, spec, where, self.problems):
                 if component in built:
                     what = f"{label(component)!r} is there twice"
                     self.problems.append(Problem(where, what, "take one of them out"))
@@ -178,37 +186,38 @@ class _Builder:
         return named
 
     def _source(self, key: str, reader: Callable[[Any, Callable[[str], str]], T]) -> T | None:
-        def find(path: str) -> str:
-            return paths.found(path, self.folder, key in self.outside, self.environment)
-
+        find = partial(_find, key, self.folder, self.outside, self.environment)
         given = getattr(self.settings, key)
-        return _try(lambda: reader(given, find), self._where(key), self.problems)
+        return _try(partial(reader, given, find), self._where(key), self.problems)
 
     def _check_metrics(self, metrics: Sequence[Named], built: Sequence[Generator]) -> None:
         names = [each.name for each in metrics]
         if self.settings.decide_by is not None and self.settings.decide_by not in names:
-            what = f"decide_by: {self.settings.decide_by!r} is not among the metrics"
+            what = f"{self.settings.decide_by!r} is not among the metrics"
             self._add(what, suggest(self.settings.decide_by, names), "decide_by")
         for target in self.settings.targets:
             if target not in names:
-                what = f"targets: {target!r} is not among the metrics"
+                what = f"{target!r} is not among the metrics"
                 self._add(what, suggest(target, names), "targets", target)
         if built and not any(generator.answers for generator in built):
             for at, each in enumerate(metrics):
-                if "answer" in each.metric.needs:
+                if any("answer" in leaf.needs for leaf in self._leaves(each)):
                     what = f"{each.name!r} needs an answer, and no generator gives one"
                     self._add(what, "add a generator, or take the metric out", "metrics", at)
 
     def _check_sizes(self, metrics: Sequence[Named]) -> None:
         retrieve = self.settings.retrieve
         for at, each in enumerate(metrics):
-            k = getattr(each.metric, "k", None)
-            if k is not None and k > retrieve:
+            k = max((getattr(leaf, "k", None) or 0 for leaf in self._leaves(each)), default=0)
+            if k > retrieve:
                 what = f"{each.name!r} reads {k} hits, and only {retrieve} are retrieved"
                 self._add(what, f"set `retrieve: {k}` or more, or a smaller k", "metrics", at)
         if self.settings.context.chunks > retrieve:
             what = f"context.chunks ({self.settings.context.chunks}) is more than `retrieve`"
             self._add(what, f"`retrieve` is {retrieve}: raise it", "context", "chunks")
+
+    def _leaves(self, named: Named) -> list[Metric]:
+        return scoring.leaves(named.metric, self.settings.labels, self.settings.relevance_level)
 
     def _baseline(self, grid: Sequence[Cell]) -> Cell | None:
         """Return the first cell that has every component the baseline names."""
@@ -216,7 +225,7 @@ class _Builder:
         for axis, spec in self.settings.baseline.items():
             where = self._where("baseline", axis)
             if axis not in AXES:
-                self._add(f"baseline: unknown axis {axis!r}", suggest(axis, AXES), "baseline", axis)
+                self._add(f"unknown axis {axis!r}", suggest(axis, AXES), "baseline", axis)
                 continue
             registry = _FAMILIES[f"{axis}s"]
             wanted[axis] = _try(partial(registry.build, spec), where, self.problems)
@@ -225,12 +234,26 @@ class _Builder:
         for cell in grid:
             if all(getattr(cell, axis) == component for axis, component in wanted.items()):
                 return cell
-        hint = f"the cells are: {'; '.join(cell.name for cell in grid[:6])}"
-        self._add("baseline: no cell of the grid has these components", hint, "baseline")
+        names = "; ".join(cell.name for cell in grid[:6])
+        hint = f"the cells are: {names}; without a baseline: --set baseline={{}}"
+        self._add("no cell of the grid has these components", hint, "baseline")
         return None
 
     def _add(self, what: str, hint: str, *place: str | int) -> None:
         self.problems.append(Problem(self._where(*place), what, hint))
+
+
+def _find(
+    key: str, folder: Path, outside: Mapping[str, str], environment: Mapping[str, str], path: str
+) -> str:
+    return paths.found(path, folder, key in outside, environment)
+
+
+def _built(registry: Registry[T], spec: Any, where: str, problems: list[Problem]) -> list[T]:
+    """Return the components that `spec` stands for; a list in a parameter is an axis."""
+    specs = _try(partial(registry.expand, spec), where, problems) or []
+    built = [_try(partial(registry.build, each), where, problems) for each in specs]
+    return [component for component in built if component is not None]
 
 
 def _try(make: Callable[[], T], where: str, problems: list[Problem]) -> T | None:
@@ -254,9 +277,12 @@ def _problem(error: Any, file: YamlFile, outside: Mapping[str, str]) -> Problem:
     message = error["msg"].removeprefix("Value error, ")
     if error["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         known = _known_keys(error["loc"])
-        return Problem(where, f"unknown key {error['loc'][-1]!r}", suggest(str(place[-1]), known))
+        key = str(error["loc"][-1])
+        return Problem(where, f"unknown key {key!r}", suggest(key, known))
     if error["type"] == "missing":
         return Problem(where, f"the key {place[0]!r} is missing", f"for example `{place[0]}: PATH`")
+    if error["loc"][-1] in ("str", "dict[str,any]"):
+        message = "Input should be a text or a mapping"
     return Problem(where, f"{message}, not {error['input']!r}")
 
 
@@ -264,5 +290,5 @@ def _known_keys(place: Sequence[str | int]) -> Iterable[str]:
     if place[0] == "context" and len(place) > 1:
         return Context.model_fields
     if place[0] == "index" and len(place) > 1:
-        return IndexSettings.__dataclass_fields__
+        return [each.name for each in fields(IndexSettings)]
     return Settings.model_fields

@@ -71,7 +71,7 @@ def _is_whole(passage: Passage, covered: Sequence[Span], share: float) -> bool:
         spans.visible(passage.text[part.start - passage.span.start : part.end - passage.span.start])
         for part in spans.shared(passage.span, covered)
     )
-    return seen >= share * spans.visible(passage.text)
+    return seen > 0 and seen / spans.visible(passage.text) >= share
 
 
 def whole_groups(case: Case, read: Iterable[Span], share: float) -> int:

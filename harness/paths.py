@@ -13,11 +13,14 @@ from harness.errors import SpecError
 def found(path: str, folder: Path, from_outside: bool, environment: Mapping[str, str]) -> str:
     """Return where `path` is: beside the configuration file, or in the working directory.
 
+    The working directory comes first where the path is from the environment or the command line.
+
     Raises:
         SpecError: it is in neither, or names an environment variable that is not set.
     """
     expanded = _expanded(path, environment)
-    tried = [Path(expanded)] if from_outside else [folder / expanded, Path(expanded)]
+    tried = [folder / expanded, Path(expanded)]
+    tried = tried[::-1] if from_outside else tried
     for candidate in tried:
         if candidate.exists():
             return os.path.relpath(candidate) if not candidate.is_absolute() else str(candidate)

@@ -22,5 +22,10 @@ class Plan:
     @property
     def kinds(self) -> tuple[Label, ...]:
         """The kinds of label that rankings are judged by, the run's own first."""
-        used = [scoring.label_of(named.metric) for named in self.metrics]
+        level = self.settings.relevance_level
+        used = [
+            scoring.label_of(leaf)
+            for named in self.metrics
+            for leaf in scoring.leaves(named.metric, self.labels, level)
+        ]
         return tuple(dict.fromkeys([self.labels, *(kind for kind in used if kind)]))

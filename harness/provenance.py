@@ -60,8 +60,8 @@ def provenance(config: RunConfig, corpus: Corpus, testset: Testset, plan: Plan) 
                 version=each.metric.version,
                 kind=each.metric.kind,
                 labels=label_of(each.metric),
-                own_chunks=own_chunks(each.metric),
-                within_chunker=within_chunker(each.metric),
+                own_chunks=own_chunks(each.metric, plan.labels),
+                within_chunker=within_chunker(each.metric, plan.labels),
                 about=summary(type(each.metric)),
             )
             for each in plan.metrics

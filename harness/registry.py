@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import json
 import pkgutil
 import re
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,8 @@ Spec = str | Mapping[str, Any]
 _TEXT = re.compile(
     r"\s*(?P<name>[\w.-]+)\s*(?:\((?P<options>.*)\))?\s*(?:@(?P<cut>\d+)(?P<t>t?))?\s*"
 )
+_PIECES = re.compile(r'"(?:[^"\\]|\\.)*"|[(),]')
+"""What splitting looks at; parentheses and commas between quotes are passed over."""
 
 
 class Registry(Generic[T]):
@@ -174,7 +177,24 @@ def _is_cut(key: str, at: str) -> bool:
 def _text(value: Any) -> str:
     if isinstance(value, tuple):
         return f"({', '.join(map(_text, value))})"
+    if isinstance(value, str) and not _plain(value):
+        return json.dumps(value, ensure_ascii=False)
     return "none" if value is None else str(value)
+
+
+def _plain(text: str) -> bool:
+    """Return whether `text` can stand as an option's value without quotes around it."""
+    whole = text == text.strip() and text.isprintable() and '"' not in text
+    return whole and _split(text) == [text] and _split(f"{text},x") == [text, "x"]
+
+
+def _unquoted(text: str) -> str:
+    if not text.startswith('"'):
+        return text
+    try:
+        return str(json.loads(text))
+    except json.JSONDecodeError:
+        raise SpecError(f"{text} is not a text between quotes", 'write \\" for a quote') from None
 
 
 def _read(value: Any, kind: str) -> Any:
@@ -182,7 +202,7 @@ def _read(value: Any, kind: str) -> Any:
     if value == "none" and "None" in kind:
         return None
     if isinstance(value, str) and "tuple" in kind and value[:1] + value[-1:] == "()":
-        return [part.strip() for part in _split(value[1:-1])]
+        return [_unquoted(part.strip()) for part in _split(value[1:-1])]
     return value
 
 
@@ -204,19 +224,19 @@ def _parse_text(text: str) -> tuple[str, dict[str, Any]]:
         key, equals, value = option.partition("=")
         if not equals:
             raise SpecError(f"{text!r}: {option.strip()!r} is not of the form option=value")
-        params[key.strip()] = value.strip()
+        params[key.strip()] = _unquoted(value.strip())
     if found["cut"]:
         params["budget" if found["t"] else "k"] = int(found["cut"])
     return found["name"], params
 
 
 def _split(options: str) -> list[str]:
-    """Split at the commas that stand outside parentheses."""
+    """Split at the commas that stand outside parentheses and quotes."""
     parts, depth, start = [], 0, 0
-    for at, char in enumerate(options):
-        depth += (char == "(") - (char == ")")
-        if char == "," and depth == 0:
-            parts.append(options[start:at])
-            start = at + 1
+    for piece in _PIECES.finditer(options):
+        depth += (piece[0] == "(") - (piece[0] == ")")
+        if piece[0] == "," and depth == 0:
+            parts.append(options[start : piece.start()])
+            start = piece.end()
     parts.append(options[start:])
     return [part for part in parts if part.strip()]

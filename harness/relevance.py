@@ -69,7 +69,7 @@ class Relevance:
                 start = both[0].start - chunk.span.start
                 common = spans.visible(chunk.text[start : start + spans.size(both)])
                 shorter = min(wanted, spans.visible(chunk.text))
-                if common >= self._min_overlap * shorter:
+                if common and common / shorter >= self._min_overlap:
                     grades[chunk.index] = max(grades.get(chunk.index, 0), passage.grade)
         return grades
 
@@ -102,7 +102,7 @@ def folded(text: str) -> str:
 
 def occurs(wanted: str, text: str) -> bool:
     """Return whether `wanted` stands in `text`, which is folded, at word boundaries."""
-    return _pattern(wanted).search(text) is not None
+    return bool(wanted.strip()) and _pattern(wanted).search(text) is not None
 
 
 @lru_cache(maxsize=4096)

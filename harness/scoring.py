@@ -40,10 +40,11 @@ def build(spec: Any, labels: Label | None = None, level: int = 1) -> Named:
     Raises:
         SpecError: there is no such metric, or it does not take these options.
     """
-    from harness.registry import label
+    from harness.registry import label, parse
 
     metric = metrics.build(spec)
-    name = spec.strip() if isinstance(spec, str) else label(metric)
+    typed, _ = parse(spec)
+    name = spec.strip() if isinstance(spec, str) else typed + label(metric)[len(metric.name) :]
     return Named(name, with_run_settings(metric, labels, level))
 
 
@@ -61,6 +62,14 @@ def label_of(metric: Metric) -> Label | None:
     """Return the kind of label that `metric` judges a ranking by; None if it does not."""
     found: Label | None = getattr(metric, "labels", None)
     return found
+
+
+def leaves(metric: Metric, labels: Label | None = None, level: int = 1) -> list[Metric]:
+    """Return the metric itself, or where it combines others those that it comes down to."""
+    if not isinstance(metric, Combined):
+        return [metric]
+    parts = [build(part, labels, level).metric for part in metric.parts]
+    return [leaf for part in parts for leaf in leaves(part, labels, level)]
 
 
 def score_all(

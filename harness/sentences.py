@@ -10,13 +10,15 @@ import re
 from collections.abc import Iterator
 
 _BREAK = re.compile(
-    r"""(?P<stop>[.!?])["')\]]*(?=\s+["'(\[]*[^\W_a-z])   # a stop, then a capital or a digit
+    r"""^[^\S\n]*(?:\#{1,6}[ \t]|\|)[^\n]*                  # a heading or a table row, to its end
+      | (?P<number>^[^\S\n]*\d{1,3}[.)])(?=\s)             # the number of a list item: no end
+      | (?P<stop>[.!?])["'”’»)\]]*(?=\s+["'“‘«(\[]*[^\W_a-z])   # a stop, then a capital or a digit
       | [。！？]                                           # stops that need no space
       | (?=\n[^\S\n]*\n)                                   # a blank line
-      | (?=\n[^\S\n]*(?:[-*+|\#>]|\d+[.)]\s))              # a list item, table row, heading, quote
-      | (?<=\|)(?=\n)                                      # the end of a table row
-      | (?<=\n)(?=\#)""",
-    re.VERBOSE,
+      | (?=\n[^\S\n]*(?:[-*+|\#>]|\d{1,3}[.)]\s))          # a list item, table row, heading, quote
+      | (?<=\|)(?=\n)                                      # the end of any other row
+    """,
+    re.VERBOSE | re.MULTILINE,
 )
 _ABBREVIATION = re.compile(r"(?:\b[A-Z]|\b(?:Mr|Mrs|Ms|Dr|St|vs|No|Inc|Ltd|etc|e\.g|i\.e))\Z")
 
@@ -24,10 +26,12 @@ _ABBREVIATION = re.compile(r"(?:\b[A-Z]|\b(?:Mr|Mrs|Ms|Dr|St|vs|No|Inc|Ltd|etc|e
 def sentences(text: str) -> Iterator[tuple[int, int]]:
     """Yield the `(start, end)` of each sentence, without the white space around it.
 
-    A row of a table, a list item and a heading each stand for a sentence.
+    A row of a table and a heading each stand for a sentence; a list item starts one.
     """
     start = 0
     for found in _BREAK.finditer(text):
+        if found["number"] is not None:
+            continue
         if found["stop"] == "." and _ABBREVIATION.search(text, start, found.start()):
             continue
         if text[start : found.end()].strip():

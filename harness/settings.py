@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Le
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict
 
 from harness.index import IndexSettings
 from harness.records import Label
@@ -29,7 +29,14 @@ def listed(value: Any) -> Any:
     return [value] if isinstance(value, str | Mapping) else value
 
 
-_Specs = Annotated[list[str | dict[str, Any]], Field(min_length=1), BeforeValidator(listed)]
+_Spec = str | dict[str, Any]
+_Specs = Annotated[
+    list[_Spec],
+    Field(min_length=1),
+    BeforeValidator(listed, json_schema_input_type=_Spec | list[_Spec]),
+]
+_Int = Annotated[int, Strict()]
+_Float = Annotated[float, Strict()]
 
 
 class Context(BaseModel):
@@ -37,8 +44,8 @@ class Context(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    chunks: Annotated[int, Gt(0)] = 5
-    tokens: Annotated[int, Gt(0)] = 1500
+    chunks: Annotated[_Int, Gt(0)] = 5
+    tokens: Annotated[_Int, Gt(0)] = 1500
 
 
 class Settings(BaseModel):
@@ -48,26 +55,26 @@ class Settings(BaseModel):
 
     corpus: str | dict[str, Any] = Field(description="a path, or {format: path}")
     testset: str | dict[str, Any] = Field(description="a path, or {format: path}")
-    seed: Annotated[int, Ge(0)] = 7
+    seed: Annotated[_Int, Ge(0)] = 7
     labels: Label | None = Field(None, description="what unqualified metrics judge by")
     chunkers: _Specs = ["recursive"]
     embedders: _Specs = ["sentence_transformer"]
     retrievers: _Specs = ["dense"]
     rerankers: _Specs = ["none"]
     generators: _Specs = ["extractive"]
-    retrieve: Annotated[int, Gt(0)] = Field(20, description="how many the retriever is asked for")
+    retrieve: Annotated[_Int, Gt(0)] = Field(20, description="how many the retriever is asked for")
     context: Context = Context()
     metrics: _Specs = list(DEFAULT_METRICS)
     decide_by: str | None = Field(None, description="the metric cells are ranked by")
-    margin: Annotated[float, Ge(0), Le(1)] = Field(0.02, description="kept for comparisons")
+    margin: Annotated[_Float, Ge(0), Le(1)] = Field(0.02, description="kept for comparisons")
     cost: list[Literal["money", "tokens", "seconds"]] = Field(
         ["money", "tokens", "seconds"], description="kept for comparisons"
     )
-    relevance_level: Annotated[int, Ge(1)] = 1
-    min_overlap: Annotated[float, Gt(0), Le(1)] = 0.5
+    relevance_level: Annotated[_Int, Ge(1)] = 1
+    min_overlap: Annotated[_Float, Gt(0), Le(1)] = 0.5
     baseline: dict[str, str | dict[str, Any]] = Field({}, description="{axis: component}")
-    targets: dict[str, Annotated[float, Ge(0), Le(1)]] = {}
+    targets: dict[str, Annotated[_Float, Ge(0), Le(1)]] = {}
     index: IndexSettings = IndexSettings()
-    max_failures: Annotated[float, Ge(0)] = Field(0.05, description="a share, or a count from 1")
+    max_failures: Annotated[_Float, Ge(0)] = Field(0.05, description="a share, or a count from 1")
     output: str = "reports"
     cache: str = ".harness"

@@ -82,6 +82,7 @@ class Stages:
         self._relevance: dict[str, Relevance] = {}
         self._searchable: dict[tuple[str, Embedder | None], _Searchable] = {}
         self._questions: dict[Embedder, dict[str, Any]] = defaultdict(dict)
+        self._made: dict[str, dict[Hashable, Any]] = defaultdict(dict)
 
     def chunks(self, chunker: Chunker) -> ChunkSet:
         """Return the chunks of the whole corpus.
@@ -111,7 +112,8 @@ class Stages:
         key = (chunk_set.id, embedder)
         if key not in self._searchable:
             index = None if embedder is None else self._open(chunk_set, embedder, cell)
-            self._searchable[key] = _Searchable(chunk_set, self, embedder, index)
+            made = self._made[chunk_set.id]
+            self._searchable[key] = _Searchable(chunk_set, self, embedder, index, made)
         return self._searchable[key]
 
     def identity(self, cell: Cell) -> str:
@@ -163,13 +165,14 @@ class _Searchable:
         stages: Stages,
         embedder: Embedder | None,
         index: VectorIndex | None,
+        made: dict[Hashable, Any],
     ) -> None:
         self.chunks: Sequence[Chunk] = chunk_set.chunks
         self.chunks_id = chunk_set.id
         self._stages = stages
         self._embedder = embedder
         self._index = index
-        self._made: dict[Hashable, Any] = {}
+        self._made = made
 
     def embed_questions(self, questions: Sequence[str]) -> Vectors:
         assert self._embedder is not None, "the retriever says that it uses no vectors"

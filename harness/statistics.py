@@ -79,6 +79,7 @@ def _bca(scores: Floats, seed: int) -> Interval:
     below = min(max(below, 1 / (2 * len(means))), 1 - 1 / (2 * len(means)))
     bias = normal.inv_cdf(below)
     away = scores - mean
+    away /= np.abs(away).max()  # the scale cancels out; the powers of tiny scores would be 0
     acceleration = float((away**3).sum() / (6 * (away**2).sum() ** 1.5))
     ends = []
     for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2):

@@ -89,7 +89,7 @@ def summary(finished: Finished) -> str:
     for letter, cell in zip(_letters(), view.cells, strict=False):
         score = view.score(cell)
         ends = numbers.interval(score.low, score.high)
-        figures = f"  {letter}  {numbers.score(score.mean)}  {ends:>9}  "
+        figures = f"  {letter}  {numbers.score(score.mean)}  {ends:>11}  "
         lines.append(figures + _short(view.name(cell) + _marks(view, cell), 98 - len(figures)))
         lines.append(f"{'':{len(figures)}}{counts(score)}")
     lines += ["", *_table(view)]

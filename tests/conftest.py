@@ -65,7 +65,7 @@ class Project:
 
     def config(self, text: str | None = None, **changes) -> Path:
         """Write config.yaml: `text` as it is, or the settings with `changes`; None drops a key."""
-        path = self.folder / "config.yaml"
+        path = Path("config.yaml")
         self.settings |= changes
         kept = {key: value for key, value in self.settings.items() if value is not None}
         path.write_text(yaml.safe_dump(kept, sort_keys=False) if text is None else text, "utf-8")
@@ -127,3 +127,30 @@ def cli(monkeypatch, capsys):
         return Said(status, out, err)
 
     return call
+
+
+@pytest.fixture
+def refused(project, cli):
+    """Return a function that runs the project, sees it refused, and gives the message's lines.
+
+    Refused: exit status 2, nothing on stdout, no traceback, no file of a run or an index.
+    """
+
+    def call(*arguments: object, verb: str = "run") -> list[str]:
+        said = cli(verb, "config.yaml", *arguments)
+        assert said.status == 2, said
+        assert said.out == ""
+        assert "Traceback" not in said.err
+        assert project.written() == []
+        return said.err.splitlines()
+
+    return call
+
+
+@pytest.fixture
+def test_data() -> Path:
+    """Return the folder of published data sets; skips where it is not there."""
+    folder = os.environ.get("HARNESS_TEST_DATA")
+    if not folder:
+        pytest.skip("HARNESS_TEST_DATA is not set: it names a folder of published data sets")
+    return Path(folder)

@@ -1,5 +1,7 @@
 """Chunkers: what all of them promise for any text, and what the two simplest ones cut."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,8 +22,11 @@ SPECS = [
 ]
 # Any Unicode text, made of what the chunkers look for: white space, stops, headings, fences, rows.
 PIECES = st.sampled_from(
-    ["\n", "\n\n", " ", "\t", "\x1c", "\u2028", "\u3000", "# ", "## ", "```\n", "| a |\n", "- ", "1) "]
-    + [". ", "! ", "。", "Dr. ", "e.g. ", "Aa", "bb", "9", "\u0301", "\U0010ffff", "\U00010000"]
+    [
+        *("\n", "\n\n", " ", "\t", "\x1c", "\u2028", "\u3000"),
+        *("# ", "## ", "```\n", "| a |\n", "- ", "1) "),
+        *(". ", "! ", "。", "Dr. ", "e.g. ", "Aa", "bb", "9", "\u0301", "\U00010000", "\U0010ffff"),
+    ]
 )
 TEXTS = st.one_of(st.text(max_size=60), st.lists(PIECES, max_size=40).map("".join))
 
@@ -54,7 +59,7 @@ def test_a_text_without_visible_characters_has_no_chunk(spec, text):
 @given(text=TEXTS)
 def test_without_overlap_no_character_is_in_two_chunks(spec, text):
     spans = list(chunkers.build(spec).split(text))
-    assert all(a[1] <= b[0] for a, b in zip(spans, spans[1:], strict=False))
+    assert all(a[1] <= b[0] for a, b in pairwise(spans))
 
 
 def test_fixed_cuts_windows_of_its_size_that_share_the_overlap():
@@ -91,9 +96,7 @@ def test_whole_is_one_chunk_of_the_text_as_it_is():
 def test_an_overlap_that_is_not_smaller_than_the_size_is_refused_with_both_numbers(name):
     with pytest.raises(SpecError) as raised:
         chunkers.build({name: {"size": 200, "overlap": 200}})
-    assert str(raised.value) == (
-        f"chunker {name!r}: overlap (200) must be smaller than size (200)"
-    )
+    assert str(raised.value) == (f"chunker {name!r}: overlap (200) must be smaller than size (200)")
 
 
 @pytest.mark.parametrize(

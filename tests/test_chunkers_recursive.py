@@ -1,6 +1,7 @@
 """Recursive: the same texts as LangChain's own splitter, with offsets that are exact."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -67,7 +68,7 @@ def test_a_repeated_text_is_found_at_each_of_its_own_places():
 def test_consecutive_chunks_share_no_more_than_the_overlap():
     for path in DOCUMENTS[:10]:
         spans = list(build(size=300, overlap=60).split(path.read_text(encoding="utf-8")))
-        shared = [a[1] - b[0] for a, b in zip(spans, spans[1:], strict=False)]
+        shared = [a[1] - b[0] for a, b in pairwise(spans)]
         assert max(shared) <= 60
         assert any(each > 0 for each in shared)
 
@@ -83,7 +84,7 @@ def test_a_text_over_the_section_boundary_is_cut_in_full_at_its_own_offsets():
     assert len(before) > 550
     assert all(text[start:end] == text[start:end].strip() for start, end in spans)
     assert max(end - start for start, end in spans) <= 2000
-    gaps = [text[a[1] : b[0]] for a, b in zip(spans, spans[1:], strict=False)]
+    gaps = [text[a[1] : b[0]] for a, b in pairwise(spans)]
     assert spans[0][0] == 0
     assert spans[-1][1] == len(text)
     assert "".join(gaps).strip() == ""

@@ -123,26 +123,26 @@ def reads_gold(metric):
     return bool(metric.needs & GOLD) or hasattr(metric, "labels")
 
 
+@pytest.mark.parametrize("spec", [each for each in EVERY if metrics.build(each.id).perfect])
+def test_a_metric_that_promises_it_gives_a_perfect_case_one(spec):
+    for kind in KINDS:
+        values = [score.value for score in scores(spec, PERFECT.values(), kind)]
+        assert values == pytest.approx([1.0] * len(PERFECT), abs=1e-6), kind
+
+
+@pytest.mark.parametrize("spec", [e for e in EVERY if metrics.build(e.id).kind == "quality"])
+def test_a_metric_of_quality_stays_between_0_and_1(spec):
+    for kind in KINDS:
+        found = [score.value for score in scores(spec, IMPERFECT, kind)]
+        assert any(value is not None for value in found)
+        assert all(value is None or 0.0 <= value <= 1.0 for value in found)
+
+
 @pytest.mark.parametrize("spec", EVERY)
 class TestEveryMetric:
-    def test_gives_a_perfect_case_one_where_it_says_so(self, spec):
-        if not metrics.build(spec).perfect:
-            pytest.skip("it makes no such promise")
-        for kind in KINDS:
-            values = [score.value for score in scores(spec, PERFECT.values(), kind)]
-            assert values == pytest.approx([1.0] * len(PERFECT), abs=1e-6), kind
-
     def test_gives_an_empty_case_no_credit(self, spec):
         for kind in KINDS:
             assert scores(spec, [EMPTY], kind)[0].value in (0.0, None)
-
-    def test_stays_between_0_and_1(self, spec):
-        if metrics.build(spec).kind != "quality":
-            pytest.skip("it is descriptive")
-        for kind in KINDS:
-            found = [score.value for score in scores(spec, IMPERFECT, kind)]
-            assert any(value is not None for value in found)
-            assert all(value is None or 0.0 <= value <= 1.0 for value in found)
 
     def test_gives_the_same_score_twice_and_whatever_other_cases_are_there(self, spec):
         together = scores(spec, IMPERFECT)
@@ -196,8 +196,7 @@ def test_every_form_of_a_spec_reads_back_from_its_label(spec, name):
 
 
 def test_an_alias_is_shown_as_it_was_typed():
-    assert scoring.build("map@5").name == "map@5"
-    assert scoring.build("map@5").metric == metrics.build("ap@5")
+    assert scoring.build("map@5") == scoring.Named("map@5", scoring.build("ap@5").metric)
 
 
 @pytest.mark.parametrize(
@@ -206,11 +205,13 @@ def test_an_alias_is_shown_as_it_was_typed():
         ("recal@5", "unknown metric 'recal'", "did you mean 'recall'? choose from: abstention, ap"),
         ("zzz", "unknown metric 'zzz'", "choose from: abstention, ap, bertscore_f1"),
         ({"ndcg": {"gian": "x"}}, "metric 'ndcg' has no parameter 'gian'", "did you mean 'gain'?"),
-        ("map(level=2)", "metric 'ap' has no parameter 'level'", "did you mean 'labels'?"),
+        ("map(level=2)", "metric 'ap' has no parameter 'level'", "choose from: denominator, k"),
         ("bleu@5", "metric 'bleu' has no cut-off @k", "choose from: smoothing, tokens"),
         ("recall@100t", "metric 'recall' has no token budget @...t", "choose from: k, labels, rel"),
         ("exact_match(x=1)", "metric 'exact_match' has no parameter 'x'", "it takes no parameters"),
-        ("recall", "metric 'recall': k: Field required", ""),
+        ("recall", "metric 'recall': a cut-off is needed: @5", ""),
+        ("precision", "metric 'precision': a cut-off is needed: @5", ""),
+        ("f1", "metric 'f1': a cut-off is needed: @5", ""),
         ("recall@0", "metric 'recall': k: Input should be greater than 0, not 0", ""),
         ({"recall": {"k": "five"}}, "metric 'recall': k: Input should be a valid integer", ""),
         ("recall(rel=0)@5", "metric 'recall': rel: Input should be greater than or equal to 1", ""),

@@ -1,6 +1,7 @@
 """Where sentences end: stops, abbreviations, lists, tables, headings and scripts without spaces."""
 
 import time
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -21,6 +22,7 @@ def split(text):
         ("It ended (at last.) Next came 5.", ["It ended (at last.)", "Next came 5."]),
         ("Wait... What? 3 more.", ["Wait...", "What?", "3 more."]),
         ("Élan is here. Ünder too. Ça va.", ["Élan is here.", "Ünder too.", "Ça va."]),
+        ("He said “Stop.” Then he left.", ["He said “Stop.”", "Then he left."]),
         ('First. "Second." (Third.)', ["First.", '"Second."', "(Third.)"]),
     ],
 )
@@ -53,7 +55,12 @@ def test_other_stops_cut_after_an_abbreviation_too():
 
 
 def test_cjk_stops_need_no_space():
-    assert split("月は遠い。空気はない！本当？はい") == ["月は遠い。", "空気はない！", "本当？", "はい"]
+    assert split("月は遠い。空気はない！本当？はい") == [
+        "月は遠い。",
+        "空気はない！",
+        "本当？",
+        "はい",
+    ]
 
 
 def test_a_blank_line_ends_a_sentence_and_a_line_feed_alone_does_not():
@@ -61,26 +68,44 @@ def test_a_blank_line_ends_a_sentence_and_a_line_feed_alone_does_not():
 
 
 @pytest.mark.parametrize("mark", ["-", "*", "+", "1.", "12)", ">"])
-def test_each_list_item_and_quote_is_a_sentence_with_its_mark(mark):
-    text = f"Colours:\n{mark} red\n  {mark} dark red\n{mark} blue"
-    assert split(text) == ["Colours:", f"{mark} red", f"{mark} dark red", f"{mark} blue"]
-
-
-def test_each_row_of_a_table_is_a_sentence_and_the_text_below_it_another():
-    text = "| a | b |\n|---|---|\n| 1. One | 2 |\nAfter."
-    assert split("x\n| a | b |\n|---|---|\n| 1 | 2 |\nAfter.") == [
-        "x",
-        "| a | b |",
-        "|---|---|",
-        "| 1 | 2 |",
-        "After.",
+def test_each_list_item_and_quote_starts_a_sentence_with_its_mark(mark):
+    text = f"Colours:\n{mark} Red\n  {mark} dark red\n{mark} Blue. Or not."
+    assert split(text) == [
+        "Colours:",
+        f"{mark} Red",
+        f"{mark} dark red",
+        f"{mark} Blue.",
+        "Or not.",
     ]
-    assert split(text)[0] == "| a | b |"
-    assert split(text)[-1] == "After."
 
 
-def test_a_heading_is_a_sentence_and_so_is_the_text_below_it_after_a_blank_line():
-    assert split("# Moon\n\nNo air\n## Size\n\nSmall") == ["# Moon", "No air", "## Size", "Small"]
+def test_a_number_at_the_start_of_a_line_is_no_item_when_it_is_a_year():
+    assert split("It began in\n1999. Then it grew.") == ["It began in\n1999.", "Then it grew."]
+
+
+def test_a_row_of_a_table_is_one_sentence_whatever_its_cells_say():
+    text = (
+        "Cover:\n| What | Limit |\n|---|---|\n| 1. Rings. Watches! | No. 5. Up to 9 |\nAfter. End."
+    )
+    assert split(text) == [
+        "Cover:",
+        "| What | Limit |",
+        "|---|---|",
+        "| 1. Rings. Watches! | No. 5. Up to 9 |",
+        "After.",
+        "End.",
+    ]
+    assert split("a | b |\nc | d |") == ["a | b |", "c | d |"]
+
+
+def test_a_heading_is_one_sentence_and_ends_with_its_line():
+    assert split("# 1. Moon? Yes\nNo air. Far\n## Size\n\nSmall") == [
+        "# 1. Moon? Yes",
+        "No air.",
+        "Far",
+        "## Size",
+        "Small",
+    ]
 
 
 def test_white_space_around_a_sentence_is_not_part_of_it():
@@ -93,7 +118,7 @@ def test_white_space_around_a_sentence_is_not_part_of_it():
 @given(st.text(alphabet='aA9 .!?"(\n|#-。\u3000\u0301', max_size=50))
 def test_sentences_are_in_order_apart_and_lose_no_visible_character(text):
     spans = list(sentences(text))
-    assert all(a[1] <= b[0] for a, b in zip(spans, spans[1:], strict=False))
+    assert all(a[1] <= b[0] for a, b in pairwise(spans))
     assert all(trimmed(text, start, end) == (start, end) and start < end for start, end in spans)
     kept = {at for start, end in spans for at in range(start, end)}
     assert kept >= {at for at, char in enumerate(text) if not char.isspace()}

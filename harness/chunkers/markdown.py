@@ -12,7 +12,7 @@ from annotated_types import Ge, Gt, Le
 from harness.chunkers import chunkers
 from harness.sentences import sentences, trimmed
 
-_FENCE = re.compile(r"^ {0,3}(```+|~~~+)", re.MULTILINE)
+_FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}(?=[^`\n]*$)|~{3,})(?P<info>.*)$", re.MULTILINE)
 _HEADING = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]|$)", re.MULTILINE)
 
 
@@ -25,7 +25,7 @@ class Markdown:
     the next section.
     """
 
-    size: Annotated[int, Gt(0)] = 1500
+    size: Annotated[int, Gt(0)] = 1000
     depth: Annotated[int, Ge(1), Le(6)] = 3
 
     name: ClassVar[str] = "markdown"
@@ -70,7 +70,7 @@ def _fenced(text: str) -> list[tuple[int, int]]:
     for fence in _FENCE.finditer(text):
         if opened is None:
             opened = fence
-        elif fence[1].startswith(opened[1]):
+        elif fence["mark"].startswith(opened["mark"]) and not fence["info"].strip():
             spans.append((opened.start(), fence.end()))
             opened = None
     if opened is not None:

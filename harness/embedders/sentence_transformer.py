@@ -51,12 +51,13 @@ class SentenceTransformer:
             list(texts),
             batch_size=self.batch,
             convert_to_numpy=True,
-            normalize_embeddings=True,
             show_progress_bar=False,
         )
         vectors = np.asarray(vectors, dtype=np.float32).reshape(len(texts), -1)
         if not np.isfinite(vectors).all():
             raise ModelError(f"model {self.model!r} gave a vector that is not finite")
+        # Here and not in the library, which would do it in the model's own, coarser numbers.
+        vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         return vectors
 
     def truncated(self, texts: Sequence[str]) -> int:

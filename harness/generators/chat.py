@@ -99,7 +99,7 @@ def _start(chat: Chat) -> BaseChatModel:
     try:
         from langchain.chat_models import init_chat_model
     except ModuleNotFoundError as error:
-        raise MissingExtra("generator 'chat'", str(error.name), "chat") from None
+        raise MissingExtra("generator 'chat'", str(error.name), "openai") from None
     options: dict[str, Any] = {} if chat.base_url is None else {"base_url": chat.base_url}
     try:
         model: BaseChatModel = init_chat_model(

@@ -25,6 +25,11 @@ class Ap(Ranked):
     name: ClassVar[str] = "ap"
     aliases: ClassVar[tuple[str, ...]] = ("map",)
 
+    @property
+    def uses_inventory(self) -> bool:  # type: ignore[override]  # here it is the option's to say
+        """Whether it needs to know every relevant item there is."""
+        return self.denominator == "inventory"
+
     def measure(self, hits: Sequence[bool], inventory: int) -> float:
         """Return the average precision."""
         found, total = 0, 0.0

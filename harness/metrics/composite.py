@@ -48,7 +48,8 @@ class Composite:
         if any(weight < 0 for weight in weights.values()):
             raise ValueError("weights: each must be 0 or more")
         if abs(sum(weights.values()) - 1) > 1e-9:
-            raise ValueError(f"weights: they sum to {sum(weights.values()):g}, and must sum to 1")
+            total = sum(weights.values())
+            raise ValueError(f"weights: they sum to {total:.12g}, and must sum to 1")
         for name in weights:
             part = metrics.build(name)
             if part.name == self.name:

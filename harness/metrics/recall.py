@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
 from annotated_types import Gt
@@ -21,7 +21,7 @@ class Recall(Ranked):
     relevant items. Binary, not order-aware. Source: trec_eval `recall_k`.
     """
 
-    k: Annotated[int, Gt(0)]
+    k: Annotated[int, Gt(0)] = field()  # without it, the base class's default would stand
 
     name: ClassVar[str] = "recall"
 

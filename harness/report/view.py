@@ -43,11 +43,12 @@ class View:
 
     def name(self, cell: CellLine) -> str:
         """Return what tells a cell from the others: the components that vary in this run."""
-        varying = [
-            axis for axis in _AXES if len({getattr(each, axis) for each in self.run.cells}) > 1
-        ]
+        varying = [axis for axis in _AXES if len(self._components(axis)) > 1]
         parts = [getattr(cell, axis) for axis in varying]
         return " × ".join(str(part) for part in parts if part) or cell.name
+
+    def _components(self, axis: str) -> set[str]:
+        return {part for cell in self.run.cells if (part := getattr(cell, axis)) is not None}
 
     @cached_property
     def metrics(self) -> list[str]:

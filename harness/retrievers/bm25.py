@@ -41,7 +41,8 @@ class Bm25:
         return [self._rank(question, scorer, index.chunks, k) for question in questions]
 
     def _rank(self, question: str, scorer: Any, chunks: Sequence[Chunk], k: int) -> list[Hit]:
-        known = [word for word in self._words(question) if word in scorer.vocab_dict]
+        words = self._words(question)
+        known = [] if scorer is None else [word for word in words if word in scorer.vocab_dict]
         if not known:
             return []
         scores = scorer.get_scores(known)
@@ -54,7 +55,10 @@ class Bm25:
         # bm25s sets its own logger to DEBUG, and would tell of every index it makes.
         logging.getLogger("bm25s").setLevel(logging.WARNING)
         scorer = bm25s.BM25(k1=self.k1, b=self.b, method="lucene")
-        scorer.index([self._words(chunk.indexed_text) for chunk in chunks], show_progress=False)
+        texts = [self._words(chunk.indexed_text) for chunk in chunks]
+        if not any(texts):
+            return None
+        scorer.index(texts, show_progress=False)
         return scorer
 
     def _words(self, text: str) -> list[str]:

@@ -6,10 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, MinLen
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    ValidationError,
+    model_validator,
+)
 
 from harness.corpus import Corpus, normalised
 from harness.errors import Problem, suggest
@@ -19,6 +27,18 @@ from harness.records import Document, Passage, Question, Span
 from harness.testset import Note, readers
 
 _Text = Annotated[str, MinLen(1)]
+
+
+def _as_text(id_: Any) -> Any:
+    """Accept a number where an id is expected."""
+    return str(id_) if isinstance(id_, int) and not isinstance(id_, bool) else id_
+
+
+def _graded(documents: Any) -> Any:
+    """Accept a list of ids where ids with grades are expected: each has grade 1."""
+    if isinstance(documents, list) and all(isinstance(each, str) for each in documents):
+        return dict.fromkeys(documents, 1)
+    return documents
 
 
 class Evidence(BaseModel):
@@ -49,13 +69,18 @@ class QuestionRow(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    id: _Text | int | None = None
+    id: Annotated[
+        _Text | None, BeforeValidator(_as_text, json_schema_input_type=_Text | int | None)
+    ] = None
     question: _Text
     answers: list[str] = Field(default_factory=list, description="reference answers")
     answer: str | None = Field(None, description="a single reference answer")
     keywords: list[_Text] = Field(default_factory=list)
     evidence: list[Evidence] = Field(default_factory=list)
-    documents: dict[str, int] | list[str] | None = Field(None, description="id to grade, or ids")
+    documents: Annotated[
+        dict[str, Annotated[int, Strict()]] | None,
+        BeforeValidator(_graded, json_schema_input_type=dict[str, int] | list[str] | None),
+    ] = Field(None, description="id to grade, or ids")
     category: _Text | None = None
     difficulty: Literal["easy", "medium", "hard"] | str | None = None
     answerable: bool = True
@@ -96,7 +121,7 @@ class Jsonl:
             except ValidationError as error:
                 yield from problems_of(row, error)
                 continue
-            id_ = str(data.id) if data.id is not None else f"line-{row.line}"
+            id_ = data.id if data.id is not None else f"line-{row.line}"
             if id_ in seen:
                 what = f"the id {id_!r} is taken by line {seen[id_]}"
                 yield Problem(row.where, what, "make each id unique")
@@ -133,13 +158,12 @@ def _question(
 
 def question_of(id_: str, data: QuestionRow, passages: Sequence[Passage]) -> Question:
     """Return the question that a checked row and its resolved passages make."""
-    grades = data.documents
     return Question(
         id=id_,
         text=data.question,
         answers=tuple(normalised(answer) for answer in data.references() if answer.strip()),
         passages=tuple(passages),
-        documents=dict.fromkeys(grades, 1) if isinstance(grades, list) else grades,
+        documents=data.documents,
         keywords=tuple(normalised(keyword) for keyword in data.keywords),
         category=data.category,
         difficulty=data.difficulty,

@@ -35,6 +35,7 @@ class Verdict:
             said.append(
                 Text(f"Highest {view.by}: {view.name(best)}, {_with_interval(score)}.", "lead")
             )
+            said += [Text(text, "warning") for text in _floors(view, best)]
             said += [Text(text) for text in _others(view, best)]
         said.append(Text(_asked(view)))
         if view.run.warnings:
@@ -50,6 +51,16 @@ def _with_interval(score: AggregateLine) -> str:
     if score.failed:
         finished = f", {numbers.score(score.mean_finished)} over those that finished"
     return f"{numbers.score(score.mean)} ({known}, {counts(score)}{finished})"
+
+
+def _floors(view: View, best: CellLine) -> list[str]:
+    """Say which cells that are only there to be beaten were not."""
+    above = view.cells[: view.cells.index(best)]
+    return [
+        f"{view.name(cell)} is only a floor, and was not beaten: "
+        f"{numbers.score(view.score(cell).mean)}. It is never recommended."
+        for cell in above
+    ]
 
 
 def _others(view: View, best: CellLine) -> list[str]:

@@ -1,0 +1,82 @@
+"""Promises that every generator keeps, by registry; `chat` talks to a server on this machine."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from harness.errors import StageError
+from harness.generators import generators
+
+TEXT = "The moon is 384,400 km away.\n\nIt has no air — and no weather. ünïcödé ends it."
+
+
+class Model(BaseHTTPRequestHandler):
+    """A chat model behind the OpenAI protocol: it says its prompt's length, or fails if told to."""
+
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        prompt = request["messages"][-1]["content"]
+        said = {"role": "assistant", "content": f"{len(prompt)} characters"}
+        body = {
+            "id": "1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": request["model"],
+            "choices": [{"index": 0, "message": said, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11},
+        }
+        data = json.dumps(body if "FAIL" not in prompt else {"error": {"message": "no"}}).encode()
+        self.send_response(400 if "FAIL" in prompt else 200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *about):
+        """Say nothing."""
+
+
+@pytest.fixture
+def generator(monkeypatch):
+    """Return a function that builds a generator; `chat` is given a model on this machine."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    model = {"model": "openai:parrot", "base_url": f"http://127.0.0.1:{server.server_port}/v1"}
+    needed = {"chat": {**model, "retries": 0}}
+    yield lambda name: generators.build({name: needed.get(name, {})})
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.mark.parametrize("name", list(generators))
+class TestEveryGenerator:
+    def test_answers_or_declines_without_a_context(self, name, generator):
+        made = generator(name)
+        made.check()
+        answer = made.answer("How far is the moon?", "")
+        assert (answer is not None) == made.answers
+        if answer is not None:
+            assert answer.declined or answer.text
+            assert answer.tokens_in is not None
+            assert answer.finish
+
+    def test_keeps_nothing_of_one_question_for_the_next(self, name, generator):
+        made = generator(name)
+        first = made.answer("How far is the moon?", TEXT)
+        made.answer("Has it air?", TEXT * 3)
+        assert made.answer("How far is the moon?", TEXT) == first
+
+    def test_says_only_what_the_context_does_where_it_says_that_it_copies(self, name, generator):
+        made = generator(name)
+        answer = made.answer("How far away is the moon?", TEXT)
+        assert made.copies == bool(answer and answer.text and answer.text in TEXT)
+
+
+def test_a_generator_that_gives_up_raises_the_error_that_fails_one_question(generator):
+    with pytest.raises(StageError, match=r"^generator 'chat' failed: .*400"):
+        generator("chat").answer("FAIL", "")

@@ -1,0 +1,196 @@
+"""Promises that every chunker, embedder, retriever and reranker keeps, by registry."""
+
+import numpy as np
+import pytest
+
+from harness.chunkers import chunkers
+from harness.corpus import Corpus
+from harness.embedders import embedders
+from harness.errors import SpecError
+from harness.generators import generators
+from harness.index import IndexSettings
+from harness.records import Document
+from harness.registry import label
+from harness.rerankers import rerankers
+from harness.retrievers import retrievers
+from harness.stages import Stages
+from harness.sweep import Cell
+
+TEXT = "The moon is 384,400 km away.\n\nIt has no air — and no weather. ünïcödé ends it."
+TEXTS = {
+    "two paragraphs": TEXT,
+    "empty": "",
+    "white space": " \n\t\u3000\n",
+    "one letter": "x",
+    "words": "word " * 1000,
+    "one word of 5,000 letters": "x" * 5000,
+    "markdown": "# Moon\n\nFar.\n\n## Air\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```\n# code\n```\n"
+    * 30,
+    "several scripts": "月は遠い。空気はない。" * 90
+    + " القمر بعيد. " * 90
+    + "👩‍🚀 e\u0301 \U0010ffff. " * 90,
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize("name", list(chunkers))
+class TestEveryChunker:
+    def test_gives_spans_in_order_inside_the_text_none_of_them_blank(self, name, text):
+        spans = list(chunkers.build(name).split(text))
+        assert spans == sorted(spans)
+        assert all(0 <= start < end <= len(text) for start, end in spans)
+        assert all(text[start:end].strip() for start, end in spans)
+
+    def test_loses_no_visible_character(self, name, text):
+        kept = {at for start, end in chunkers.build(name).split(text) for at in range(start, end)}
+        lost = [at for at, char in enumerate(text) if at not in kept and not char.isspace()]
+        assert lost == []
+
+    def test_cuts_the_same_text_the_same_way(self, name, text):
+        assert [*chunkers.build(name).split(text)] == [*chunkers.build(name).split(text)]
+
+
+LONG = "word " * 2000
+EMBEDDED = [TEXT, "x", "", "月は遠い 👩‍🚀", "moon " * 50, LONG]
+
+
+def heavy(name):
+    return [] if embedders[name].floor else [pytest.mark.slow]
+
+
+@pytest.mark.parametrize("kind", ["document", "query"])
+@pytest.mark.parametrize("name", [pytest.param(n, marks=heavy(n)) for n in embedders])
+class TestEveryEmbedder:
+    def test_gives_a_unit_vector_of_32_bit_floats_for_each_text(self, name, kind):
+        vectors = embedders.build(name).embed(EMBEDDED, kind)
+        assert vectors.dtype == np.float32
+        assert vectors.shape[0] == len(EMBEDDED)
+        assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(len(EMBEDDED)), abs=1e-5)
+        assert embedders.build(name).embed([], kind).shape == (0, vectors.shape[1])
+
+    def test_gives_a_text_the_same_vector_whatever_else_is_in_the_batch(self, name, kind):
+        embedder = embedders.build(name)
+        alone = np.vstack([embedder.embed([text], kind) for text in EMBEDDED])
+        np.testing.assert_allclose(embedder.embed(EMBEDDED, kind), alone, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(
+            embedder.embed(EMBEDDED[::-1], kind)[::-1], alone, rtol=0, atol=1e-6
+        )
+
+    def test_counts_the_texts_it_cannot_read_to_the_end(self, name, kind):
+        embedder = embedders.build(name)
+        read, longer = embedder.embed([LONG, LONG + "moon moon moon"], kind)
+        reads_all = not np.allclose(read, longer, rtol=0, atol=1e-6)
+        assert embedder.truncated([TEXT, LONG, LONG]) == (0 if reads_all else 2)
+
+
+DOCUMENTS = {
+    "moon": "The moon is far away and has no air.",
+    "mars": "Mars has two moons, Phobos and Deimos, and thin air.",
+    "venus": "Venus has no moon; its air is hot and thick.",
+    **{f"copy{number}": "A lonely comet passes by." for number in range(12)},
+}
+QUESTIONS = ["How far is the moon?", "Which moon has air?", "comet", "zzz", ""]
+
+
+@pytest.fixture(scope="module")
+def stages(tmp_path_factory):
+    documents = {name: Document(name, text) for name, text in DOCUMENTS.items()}
+    cache = tmp_path_factory.mktemp("cache")
+    return Stages(Corpus(documents, "planets"), cache, IndexSettings(), 0.5, lambda *about: None)
+
+
+@pytest.fixture
+def found(stages):
+    """Return a function that asks the retriever called `name`, on a real index."""
+
+    def ask(name, questions, k):
+        retriever = retrievers.build(name)
+        parts = chunkers.build("whole"), embedders.build("hashing"), retriever
+        cell = Cell(*parts, rerankers.build("none"), generators.build("none"))
+        return retriever.retrieve(questions, stages.searchable(cell), k)
+
+    return ask
+
+
+def order(hits):
+    return [hit.chunk.span.doc for hit in hits]
+
+
+@pytest.mark.parametrize("name", list(retrievers))
+class TestEveryRetriever:
+    @pytest.mark.parametrize("k", [1, 3, 15, 40])
+    def test_gives_at_most_k_hits_none_twice_and_scores_that_never_rise(self, name, k, found):
+        rankings = found(name, QUESTIONS, k)
+        assert len(rankings) == len(QUESTIONS)
+        for hits in rankings:
+            scores = [hit.score for hit in hits]
+            assert len(hits) == len(set(order(hits))) <= min(k, len(DOCUMENTS))
+            assert scores == sorted(scores, reverse=True)
+
+    def test_finds_the_text_that_has_the_question_s_words(self, name, found):
+        assert order(found(name, ["Phobos and Deimos"], 1)[0]) == ["mars"]
+
+    def test_keeps_hits_that_score_the_same_in_the_order_of_the_corpus(self, name, found):
+        copies = [f"copy{number}" for number in range(12)]
+        for k in (5, 12):
+            assert order(found(name, ["a lonely comet"], k)[0]) == copies[:k]
+
+    def test_ranks_a_question_the_same_alone_and_among_others(self, name, found):
+        alone = [found(name, [question], 5)[0] for question in QUESTIONS]
+        assert found(name, QUESTIONS, 5) == alone
+
+
+@pytest.mark.parametrize("name", list(rerankers))
+def test_every_reranker_gives_a_permutation_or_the_first_of_one(name, found):
+    hits = found("dense", ["Which moon has air?"], 10)[0]
+    reranked = rerankers.build(name).rerank("Which moon has air?", hits)
+
+    assert len(set(order(reranked))) == len(reranked) > 0
+    assert set(order(reranked)) <= set(order(hits))
+    assert [hit.score for hit in reranked] == sorted((h.score for h in reranked), reverse=True)
+    assert rerankers.build(name).rerank("Which moon has air?", []) == []
+
+
+@pytest.mark.parametrize(
+    ("registry", "spec"),
+    [
+        (chunkers, "recursive(size=40, overlap=8, unit=tokens)"),
+        (chunkers, "whole(header=title)"),
+        (embedders, "hashing(dimensions=64)"),
+        (retrievers, "bm25(k1=1.2, stopwords=none)"),
+        (retrievers, "hybrid(of=(bm25(b=0.5, k1=2.0), dense), c=10.0)"),
+        (generators, "extractive(sentences=2, threshold=0.5)"),
+        (generators, "chat(model=openai:gpt)"),
+    ],
+    ids=str,
+)
+def test_a_label_says_all_that_was_set_and_reads_back(registry, spec):
+    assert label(registry.build(spec)) == spec
+    assert registry.build(label(registry.build(spec))) == registry.build(spec)
+
+
+@pytest.mark.parametrize(
+    ("registry", "spec", "message"),
+    [
+        (chunkers, "recursve", "unknown chunker 'recursve'\n  did you mean 'recursive'?"),
+        (embedders, {"hashing": {"dimension": 4}}, "has no parameter 'dimension'\n  did you mean"),
+        (retrievers, "dense(k1=1)", "retriever 'dense' has no parameter 'k1'\n  it takes no param"),
+        (
+            retrievers,
+            {"hybrid": {"of": ["dense", "bm52"]}},
+            "unknown retriever 'bm52'\n  did you m",
+        ),
+        (generators, "chat", "generator 'chat': model: it must be given"),
+        (
+            chunkers,
+            {"fixed": {"size": 9, "overlap": 9}},
+            "overlap (9) must be smaller than size (9)",
+        ),
+    ],
+    ids=str,
+)
+def test_a_bad_spec_of_any_family_says_what_is_wrong(registry, spec, message):
+    with pytest.raises(SpecError) as caught:
+        registry.build(spec)
+
+    assert message in str(caught.value)

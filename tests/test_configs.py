@@ -1,0 +1,85 @@
+"""The configurations in `configs/`, run."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from harness import runner, store
+from harness.config import load
+from harness.report.view import View
+
+ROOT = Path(__file__).parent.parent
+CARD = (ROOT / "testsets" / "insurellm.md").read_text(encoding="utf-8")
+
+
+def run(config, folder, environment=None, *overrides):
+    place = (f"output={folder}/reports", f"cache={folder}/cache")
+    loaded = load(ROOT / config, [*place, *overrides], environment or {})
+    return View(store.load(runner.run(runner.prepare(loaded), lambda *_: None).folder))
+
+
+@pytest.mark.parametrize(
+    "path", ["config.yaml", *sorted(f"configs/{p.name}" for p in (ROOT / "configs").glob("*.yaml"))]
+)
+def test_every_configuration_is_valid(path, tmp_path):
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "d", "text": "t"}\n')
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "t"}\n')
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "test.tsv").write_text("q\td\t1\n")
+
+    runner.prepare(load(ROOT / path, [], {"BEIR": str(tmp_path)}))
+
+
+def test_keyword_search_finds_the_shipped_questions_as_hard_as_their_card_says(tmp_path):
+    view = run("configs/difficulty.yaml", tmp_path)
+    scores = {cell.chunker: cell.scores for cell in view.run.cells}
+    documents = scores["whole"]["hit_rate(labels=documents)@1"].mean
+    evidence = scores["recursive"]["hit_rate(labels=evidence)@1"].mean
+
+    assert f"`whole`, a judged document first | {documents:.3f} |" in CARD
+    assert f"`recursive` 800/100, a chunk with evidence first | {evidence:.3f} |" in CARD
+    assert documents < 0.85
+    assert evidence < 0.85
+    (cell,) = [cell for cell in view.cells if cell.chunker == "recursive"]
+    categories = {q.category for q in view.stored.questions.values() if q.answerable}
+    means = {
+        name: view.among(
+            cell, "hit_rate(labels=evidence)@1", lambda q, n=name: q.category == n
+        ).mean
+        for name in categories
+    }
+    assert f"{min(means.values()):.3f}" in re.findall(r"categories .* \| (0\.\d+) \|", CARD)
+    hardest = [name for name, mean in means.items() if mean == min(means.values())]
+    assert sorted(hardest) == ["comparative", "temporal"]
+
+
+@pytest.mark.slow
+def test_the_published_figure_of_xquad_comes_out(tmp_path):
+    data = os.environ.get("HARNESS_TEST_DATA")
+    if not data:
+        pytest.skip("HARNESS_TEST_DATA is not set: it names the folder that holds xquad-en")
+    view = run("configs/beir.yaml", tmp_path, {"BEIR": f"{data}/xquad-en"}, "retrievers=dense")
+    (cell,) = view.run.cells
+
+    assert view.run.provenance.corpus["documents"] == 240
+    assert view.run.provenance.testset["questions"] == 1185
+    # MTEB, XQuADRetrieval, English, all-MiniLM-L6-v2
+    assert cell.scores["ndcg@10"].mean == pytest.approx(0.94357, abs=0.005)
+    assert cell.scores["ap@10"].mean == pytest.approx(0.92807, abs=0.005)
+    assert cell.scores["recall@10"].mean == pytest.approx(0.98987, abs=0.005)
+
+
+@pytest.mark.slow
+def test_the_quick_start_scores_every_cell_and_question(tmp_path):
+    view = run("config.yaml", tmp_path, None, "chunkers=markdown", "retrievers=[dense, bm25]")
+    dense, bm25 = sorted(view.run.cells, key=lambda cell: cell.retriever, reverse=True)
+
+    assert (dense.retriever, bm25.retriever) == ("dense", "bm25")
+    assert dense.asked == bm25.asked == 180
+    assert dense.failed == bm25.failed == 0
+    recall = "passage_recall@5"
+    assert dense.scores[recall].low > bm25.scores[recall].mean
+    assert dense.scores["bertscore_f1"].n == 156
+    assert view.run.provenance.models[0]["weights"] == "53aa51172d142c89"

@@ -1,0 +1,85 @@
+"""Context: what of a ranking reaches the generator under its two bounds."""
+
+import pytest
+
+from harness.context import assemble
+from harness.records import Chunk, Hit, Span
+from harness.tokens import count, cut, tokenise
+
+
+def hits(*texts):
+    return [
+        Hit(Chunk(at, Span("doc", at, at + 1), text, header="Title"), 1.0)
+        for at, text in enumerate(texts)
+    ]
+
+
+THREE = hits("One two three.", "Four, five!", "Six seven eight nine")
+"""Of 4, 4 and 4 tokens."""
+
+
+def test_the_first_chunks_are_joined_in_order_by_an_empty_line():
+    assert assemble(THREE, 2, 100) == "One two three.\n\nFour, five!"
+    assert assemble(THREE, 9, 100) == "One two three.\n\nFour, five!\n\nSix seven eight nine"
+
+
+def test_the_last_chunk_is_cut_where_the_budget_is_spent():
+    assert assemble(THREE, 3, 12) == "One two three.\n\nFour, five!\n\nSix seven eight nine"
+    assert assemble(THREE, 3, 11) == "One two three.\n\nFour, five!\n\nSix seven eight"
+    assert assemble(THREE, 3, 9) == "One two three.\n\nFour, five!\n\nSix"
+    assert assemble(THREE, 3, 6) == "One two three.\n\nFour,"
+
+
+def test_a_chunk_behind_a_spent_budget_leaves_no_separator():
+    assert assemble(THREE, 3, 8) == "One two three.\n\nFour, five!"
+    assert assemble(THREE, 3, 4) == "One two three."
+
+
+@pytest.mark.parametrize(
+    ("budget", "expected"), [(1, "One"), (3, "One two three"), (4, "One two three.")]
+)
+def test_the_first_chunk_is_cut_and_never_dropped(budget, expected):
+    assert assemble(THREE, 3, budget) == expected
+
+
+def test_both_bounds_apply_and_the_one_that_is_met_first_ends_it():
+    assert assemble(THREE, 1, 100) == "One two three."
+    assert assemble(THREE, 1, 2) == "One two"
+    assert assemble(THREE, 3, 2) == "One two"
+
+
+@pytest.mark.parametrize("budget", range(1, 14))
+def test_a_context_never_has_more_tokens_than_its_budget_and_uses_all_it_can(budget):
+    assert count(assemble(THREE, 3, budget)) == min(budget, 12)
+
+
+def test_nothing_retrieved_is_an_empty_context():
+    assert assemble([], 5, 1500) == ""
+
+
+def test_a_header_is_not_part_of_the_context_and_white_space_inside_a_chunk_is_kept():
+    assert assemble(hits("a\n\n  b ", "c"), 2, 9) == "a\n\n  b \n\nc"
+
+
+def test_tokens_are_words_and_single_marks():
+    assert tokenise("It's 3.5 km… (Élan!)") == [
+        *("it", "'", "s", "3", ".", "5", "km", "…", "(", "élan", "!", ")")
+    ]
+    assert count("It's 3.5 km… (Élan!)") == 12
+    assert tokenise("It's  3.5\nKM", "whitespace") == ["it's", "3.5", "km"]
+
+
+@pytest.mark.parametrize(
+    ("text", "budget", "expected"),
+    [
+        ("ab, cd", 0, ("", 0)),
+        ("ab, cd", 1, ("ab", 1)),
+        ("ab, cd", 2, ("ab,", 2)),
+        ("ab, cd ", 3, ("ab, cd", 3)),
+        ("ab, cd ", 4, ("ab, cd ", 3)),
+        ("ab, cd", 9, ("ab, cd", 3)),
+        (" \n", 5, (" \n", 0)),
+    ],
+)
+def test_a_text_is_cut_behind_the_last_token_it_has_room_for(text, budget, expected):
+    assert cut(text, budget) == expected

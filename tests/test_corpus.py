@@ -1,0 +1,233 @@
+"""Corpus readers: which documents there are, and the one form their text takes."""
+
+import json
+import os
+import unicodedata
+
+import pytest
+
+from harness.corpus import load, normalised
+from harness.corpus.beir import Beir
+from harness.corpus.folder import Folder
+from harness.corpus.jsonl import Jsonl
+from harness.errors import DataError, SpecError
+from harness.records import Document
+from harness.sources import corpus_reader
+
+NFD = "Cafe\u0301"
+NFC = "Caf\u00e9"
+
+
+def write(path, content):
+    """Write a file, byte for byte, with the folders it needs."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def rows(path, *objects):
+    """Write one object a line."""
+    write(path, "".join(json.dumps(each) + "\n" for each in objects))
+
+
+def documents(reader):
+    """Return the documents of a corpus, in their order."""
+    return list(load(reader).documents.values())
+
+
+def as_found(spec):
+    """Return the reader for a path that is there as it stands."""
+    return corpus_reader(spec, lambda path: path)
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ("one\r\ntwo\rthree\n", "one\ntwo\nthree\n"),
+        ("\ufeffone", "one"),
+        ("one \ufeff two", "one \ufeff two"),
+        (NFD, NFC),
+        ("\u212b", "\u00c5"),
+        ("ﬁ ½", "ﬁ ½"),
+        ("", ""),
+    ],
+)
+def test_text_takes_one_form_nfc_line_feeds_and_no_byte_order_mark(raw, text):
+    assert normalised(raw) == text
+    assert unicodedata.is_normalized("NFC", text)
+
+
+def test_every_reader_normalises_text_and_title(tmp_path):
+    text = f"\ufeff# {NFD}\r\n\r\nOne\rtwo\r\n"
+    write(tmp_path / "folder" / "a.md", text)
+    rows(tmp_path / "a.jsonl", {"id": "a.md", "title": NFD, "text": text})
+    rows(tmp_path / "beir" / "corpus.jsonl", {"_id": "a.md", "title": NFD, "text": text})
+
+    expected = [Document("a.md", f"# {NFC}\n\nOne\ntwo\n", NFC)]
+    assert documents(Folder(str(tmp_path / "folder"))) == expected
+    assert documents(Jsonl(str(tmp_path / "a.jsonl"))) == expected
+    assert documents(Beir(str(tmp_path / "beir"))) == expected
+
+
+def test_a_folder_gives_its_markdown_and_text_files_by_relative_path_sorted(tmp_path):
+    for name in (
+        "b.txt",
+        "a/z.markdown",
+        "a/deep/y.MD",
+        "A.md",
+        "notes.pdf",
+        "data.json",
+        "README",
+    ):
+        write(tmp_path / name, f"text of {name}")
+
+    found = documents(Folder(str(tmp_path)))
+
+    assert [each.id for each in found] == ["A.md", "a/deep/y.MD", "a/z.markdown", "b.txt"]
+    assert [each.text for each in found] == [f"text of {each.id}" for each in found]
+
+
+def test_the_card_hidden_files_and_hidden_folders_are_left_out(tmp_path):
+    for name in ("card.md", ".draft.md", ".git/notes.md", "kept.md", "deep/card.md"):
+        write(tmp_path / name, "text")
+
+    # The card is the corpus's own; a document of that name further down is a document.
+    assert [each.id for each in documents(Folder(str(tmp_path)))] == ["deep/card.md", "kept.md"]
+
+
+def test_links_are_followed_inside_the_folder_and_left_out_where_they_leave_it(tmp_path):
+    write(tmp_path / "secret.md", "secret")
+    write(tmp_path / "outside" / "b.md", "secret")
+    write(tmp_path / "corpus" / "a.md", "a")
+    os.symlink(tmp_path / "secret.md", tmp_path / "corpus" / "leak.md")
+    os.symlink(tmp_path / "outside", tmp_path / "corpus" / "leaks")
+    os.symlink(tmp_path / "nowhere", tmp_path / "corpus" / "broken.md")
+    os.symlink("a.md", tmp_path / "corpus" / "same.md")
+    os.symlink("..", tmp_path / "corpus" / "loop")
+
+    assert [each.id for each in documents(Folder(str(tmp_path / "corpus")))] == ["a.md", "same.md"]
+
+
+def test_a_glob_chooses_among_the_files_and_never_leaves_the_folder(tmp_path):
+    for name in ("corpus/a.md", "corpus/a.txt", "corpus/deep/b.md", "secret.md"):
+        write(tmp_path / name, name)
+
+    def ids(glob):
+        return [each.id for each in documents(Folder(str(tmp_path / "corpus"), glob))]
+
+    assert ids("*.md") == ["a.md"]
+    assert ids("**/*.md") == ["a.md", "deep/b.md"]
+    with pytest.raises(DataError, match="no document with any text was found"):
+        ids("../*.md")
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("# The Moon\n\nText", "The Moon"),
+        ("Intro\n\n#  The Moon  ##\nText", "The Moon"),
+        ("## Below\n\n# The Moon", "The Moon"),
+        ("## Below\n#hashtag\nText", "moon"),
+        ("Text", "moon"),
+        ("", "moon"),
+    ],
+)
+def test_the_title_is_the_first_top_heading_or_the_files_name(tmp_path, text, title):
+    write(tmp_path / "deep" / "moon.md", text)
+    write(tmp_path / "other.md", "text")
+
+    assert documents(Folder(str(tmp_path)))[0] == Document("deep/moon.md", text, title)
+
+
+def test_json_lines_keep_their_order_and_take_id_or_underscore_id(tmp_path):
+    rows(
+        tmp_path / "c.jsonl",
+        {"id": "b", "text": "two", "title": "B", "url": "ignored"},
+        {"_id": 1, "text": "one"},
+        {"id": "a", "text": "", "title": None},
+    )
+
+    assert documents(Jsonl(str(tmp_path / "c.jsonl"))) == [
+        Document("b", "two", "B"),
+        Document("1", "one", ""),
+        Document("a", "", ""),
+    ]
+
+
+def test_json_lines_may_begin_with_a_byte_order_mark_and_hold_empty_lines(tmp_path):
+    write(tmp_path / "c.jsonl", '\ufeff{"id": "a", "text": "x"}\r\n\r\n{"id": "b", "text": "y"}')
+
+    assert [each.id for each in documents(Jsonl(str(tmp_path / "c.jsonl")))] == ["a", "b"]
+
+
+def test_bad_lines_can_be_skipped_and_are_counted_with_their_places(tmp_path):
+    rows(
+        tmp_path / "corpus.jsonl", {"_id": "a", "text": "x"}, {"_id": "b"}, {"_id": "a", "text": ""}
+    )
+
+    corpus = load(Beir(str(tmp_path), on_error="skip"))
+
+    assert corpus.documents == {"a": Document("a", "x", "")}
+    assert [(each.where, each.what) for each in corpus.skipped] == [
+        ("line 2", "`text` must be a text, not None"),
+        ("line 3", "the id 'a' is taken by line 1"),
+    ]
+
+
+def test_a_beir_folder_without_its_file_is_refused(tmp_path):
+    with pytest.raises(DataError, match=r"holds no corpus\.jsonl\n    beir: wants the folder"):
+        load(Beir(str(tmp_path)))
+
+
+def test_the_identity_follows_ids_titles_texts_and_order_and_nothing_else(tmp_path):
+    def identity(*objects, ending="\n", name="c"):
+        path = tmp_path / f"{name}.jsonl"
+        write(path, "".join(json.dumps(each) + ending for each in objects))
+        return load(Jsonl(str(path))).id
+
+    one, two = {"id": "a", "text": "x\ny"}, {"id": "b", "text": "z"}
+    first = identity(one, two)
+
+    assert identity(one, two, ending="\r\n", name="d") == first
+    assert identity({"_id": "a", "text": "x\r\ny", "url": "u"}, two) == first
+    others = [
+        identity(two, one),
+        identity(one),
+        identity(one, two | {"text": "z "}),
+        identity(one, two | {"title": "t"}),
+        identity(one | {"id": "A"}, two),
+    ]
+    assert len({first, *others}) == 6
+
+
+def test_a_path_is_read_by_the_most_particular_format_that_fits(tmp_path):
+    rows(tmp_path / "corpus.jsonl", {"_id": "a", "text": "x"})
+    folder, file = str(tmp_path), str(tmp_path / "corpus.jsonl")
+
+    assert as_found(folder) == Beir(folder)
+    assert as_found(file) == Jsonl(file)
+    # A parameter that only one format has decides for it.
+    assert as_found({"path": folder, "glob": "*.md"}) == Folder(folder, "*.md")
+    assert as_found({"folder": folder}) == Folder(folder)
+    assert as_found({"beir": {"path": folder, "on_error": "skip"}}) == Beir(folder, "skip")
+
+
+def test_a_path_of_no_known_format_is_refused_with_the_ones_there_are(tmp_path):
+    write(tmp_path / "corpus.pdf", b"%PDF")
+
+    with pytest.raises(SpecError) as caught:
+        as_found(str(tmp_path / "corpus.pdf"))
+
+    assert caught.value.what.endswith("corpus.pdf' is of no known format")
+    assert caught.value.hint == "name it, {format: PATH}; choose from: beir, folder, jsonl"
+
+
+@pytest.mark.parametrize(("name", "count"), [("xquad-en", 240), ("clapnq-dev", 597)])
+def test_published_benchmarks_are_read_as_they_are(test_data, name, count):
+    corpus = load(as_found(str(test_data / name)))
+
+    lines = (test_data / name / "corpus.jsonl").read_text("utf-8").splitlines()
+    raw = {str(row["_id"]): row for row in map(json.loads, lines)}
+    assert len(corpus.documents) == count
+    assert list(corpus.documents) == list(raw)
+    for id_, document in corpus.documents.items():
+        assert document.text == normalised(raw[id_]["text"])

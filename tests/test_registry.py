@@ -1,0 +1,238 @@
+"""One grammar for the names of components: what it reads, what it prints, what it refuses."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+import pytest
+from annotated_types import Gt
+from hypothesis import given
+from hypothesis import strategies as some
+
+from harness import scoring
+from harness.chunkers import chunkers
+from harness.chunkers.fixed import Fixed
+from harness.errors import SpecError, suggest
+from harness.generators import generators
+from harness.generators.chat import Chat
+from harness.metrics import metrics
+from harness.metrics.ap import Ap
+from harness.metrics.bleu import Bleu
+from harness.metrics.composite import Composite
+from harness.metrics.evidence import EvidenceRecall
+from harness.metrics.hit_rate import HitRate
+from harness.metrics.mrr import Mrr
+from harness.metrics.ndcg import Ndcg
+from harness.metrics.passage import PassageRecall
+from harness.metrics.precision import Precision
+from harness.metrics.recall import Recall
+from harness.registry import Registry, label, parameters, parse, summary
+from harness.retrievers import retrievers
+from harness.retrievers.bm25 import Bm25
+from harness.retrievers.hybrid import Hybrid
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "params"),
+    [
+        ("bleu", "bleu", {}),
+        ("recall@5", "recall", {"k": 5}),
+        ("evidence_recall@1000t", "evidence_recall", {"budget": 1000}),
+        ("ndcg(gain=exponential)@10", "ndcg", {"gain": "exponential", "k": 10}),
+        (
+            "recall(labels=documents, rel=2)@5",
+            "recall",
+            {"labels": "documents", "rel": "2", "k": 5},
+        ),
+        ("  ndcg( gain = exponential ) @10 ", "ndcg", {"gain": "exponential", "k": 10}),
+        ("bleu()", "bleu", {}),
+        (
+            "composite(weights=0.5*bleu(smoothing=2, tokens=words) + 0.5*recall(rel=2)@5)",
+            "composite",
+            {"weights": "0.5*bleu(smoothing=2, tokens=words) + 0.5*recall(rel=2)@5"},
+        ),
+        ('chat(model="a, b)")', "chat", {"model": "a, b)"}),
+        ({"recall": {"k": 5}}, "recall", {"k": 5}),
+        ({"recall@5": {"labels": "documents"}}, "recall", {"k": 5, "labels": "documents"}),
+        ({"recall": None}, "recall", {}),
+    ],
+)
+def test_every_form_is_read_as_a_name_and_parameters(text, name, params):
+    assert parse(text) == (name, params)
+
+
+@pytest.mark.parametrize(
+    ("spec", "what"),
+    [
+        ("recall@", "'recall@' is not of the form name(option=value, ...)@k"),
+        ("recall@-1", "'recall@-1' is not of the form name(option=value, ...)@k"),
+        ("recall@5@6", "'recall@5@6' is not of the form name(option=value, ...)@k"),
+        ("recall(rel=2", "'recall(rel=2' is not of the form name(option=value, ...)@k"),
+        ("", "'' is not of the form name(option=value, ...)@k"),
+        ("recall(rel)@5", "'recall(rel)@5': 'rel' is not of the form option=value"),
+        ('chat(model="a)', '"a is not a text between quotes'),
+        ({"a": {}, "b": {}}, "expected one name, found 2: a, b"),
+        ({}, "expected one name, found 0: none"),
+        ({"recall": 5}, "the parameters of 'recall' must be a mapping, not 5"),
+        (5, "expected a name or a mapping, found 5"),
+    ],
+)
+def test_what_has_none_of_the_forms_is_refused(spec, what):
+    with pytest.raises(SpecError) as caught:
+        parse(spec)
+
+    assert caught.value.what == what
+
+
+@pytest.mark.parametrize(
+    ("text", "metric"),
+    [
+        ("ndcg(gain=exponential)@10", Ndcg(k=10, gain="exponential")),
+        ("recall(labels=documents, rel=2)@5", Recall(k=5, labels="documents", rel=2)),
+        ("evidence_recall@1000t", EvidenceRecall(budget=1000)),
+        ("passage_recall(whole=0.8)@3", PassageRecall(k=3, whole=0.8)),
+        ("precision(denominator=retrieved)@5", Precision(k=5, denominator="retrieved")),
+        ("bleu(smoothing=2, tokens=whitespace)", Bleu(smoothing=2, tokens="whitespace")),
+        ("mrr", Mrr()),
+        (
+            "composite(weights=0.5*bleu(smoothing=2, tokens=words) + 0.5*recall(rel=2)@5)",
+            Composite("0.5*bleu(smoothing=2, tokens=words) + 0.5*recall(rel=2)@5"),
+        ),
+    ],
+)
+def test_a_metrics_name_builds_it_and_is_printed_back_to_the_letter(text, metric):
+    assert metrics.build(text) == metric
+    assert label(metric) == text
+
+
+@pytest.mark.parametrize(
+    ("alias", "metric"),
+    [("map@10", Ap(k=10, rel=1)), ("rr@10", Mrr(k=10, rel=1)), ("success@5", HitRate(k=5, rel=1))],
+)
+def test_an_alias_builds_the_metric_and_prints_as_it_was_typed(alias, metric):
+    named = scoring.build(alias)
+
+    assert (named.name, named.metric) == (alias, metric)
+    typed, k = alias.split("@")
+    assert scoring.build({typed: {"k": int(k)}}).name == alias
+
+
+def test_every_component_with_its_defaults_prints_as_its_bare_name():
+    assert label(Bm25()) == "bm25"
+    assert label(Ndcg()) == "ndcg"
+    assert label(Composite()) == "composite"
+
+
+def test_parameters_are_printed_where_they_differ_from_the_default():
+    assert label(Bm25(k1=2.0)) == "bm25(k1=2.0)"
+    assert label(Bm25(b=0.5, k1=1.5)) == "bm25(b=0.5)"
+    assert label(Hybrid(of=("bm25", "dense"), c=10)) == "hybrid(of=(bm25, dense), c=10)"
+    assert label(Chat("openai:m")) == "chat(model=openai:m)"
+
+
+@pytest.mark.parametrize(
+    ("registry", "component"),
+    [
+        (chunkers, Fixed(120, 7)),
+        (retrievers, Hybrid(of=("bm25", "dense"), depth=5)),
+        (retrievers, Bm25(stopwords="none")),
+        (generators, Chat("m", prompt='A, (b\n"{context}" {question} :)')),
+        (generators, Chat("m", decline_patterns=(r"^no,? (idea|clue)\b", '"', "", "a\\\\"))),
+    ],
+)
+def test_what_is_printed_builds_an_equal_component(registry, component):
+    assert registry.build(label(component)) == component
+
+
+@given(some.one_of(some.text(), some.text(alphabet='ab ,()="\\\n@')))
+def test_any_text_survives_being_printed_and_read(model):
+    chat = Chat(model)
+
+    assert generators.build(label(chat)) == chat
+
+
+@pytest.mark.parametrize(
+    ("spec", "what", "hint"),
+    [
+        (
+            "recal@5",
+            "unknown metric 'recal'",
+            "did you mean 'recall'? choose from: abstention, ap, ",
+        ),
+        ("bleu@5", "metric 'bleu' has no cut-off @k", "choose from: smoothing, tokens"),
+        (
+            "recall@50t",
+            "metric 'recall' has no token budget @...t",
+            "choose from: k, labels, rel",
+        ),
+        (
+            "recall(lables=documents)@5",
+            "metric 'recall' has no parameter 'lables'",
+            "did you mean 'labels'? choose from: k, labels, rel",
+        ),
+        ("map(x=1)", "metric 'ap' has no parameter 'x'", "choose from: denominator, k, labels"),
+        ("token_f1(x=1)", "metric 'token_f1' has no parameter 'x'", "it takes no parameters"),
+        (
+            "recall(rel=two)@5",
+            "metric 'recall': rel: Input should be a valid integer, unable to parse string as an "
+            "integer, not 'two'",
+            "",
+        ),
+        (
+            {"recall": {"k": True}},
+            "metric 'recall': k: `yes` is no value of it",
+            "",
+        ),
+        ("precision", "metric 'precision': a cut-off is needed: @5", ""),
+    ],
+)
+def test_an_unknown_name_or_value_is_refused_with_what_there_is(spec, what, hint):
+    with pytest.raises(SpecError) as caught:
+        metrics.build(spec)
+
+    assert caught.value.what == what
+    assert caught.value.hint.startswith(hint)
+
+
+def test_a_list_in_a_scalar_parameter_is_an_axis_and_in_a_listed_one_is_not():
+    sizes = {"fixed": {"size": [100, 200], "overlap": [0, 10]}}
+    of = {"hybrid": {"of": ["bm25", "dense"]}}
+
+    assert [chunkers.build(each) for each in chunkers.expand(sizes)] == [
+        Fixed(100, 0),
+        Fixed(100, 10),
+        Fixed(200, 0),
+        Fixed(200, 10),
+    ]
+    assert retrievers.expand(of) == [of]
+    assert chunkers.expand("fixed(size=120)") == ["fixed(size=120)"]
+
+
+def test_a_name_offers_a_close_one_first_and_always_all_of_them():
+    assert (
+        suggest("dens", ["hybrid", "dense"]) == "did you mean 'dense'? choose from: dense, hybrid"
+    )
+    assert suggest("xyz", ["hybrid", "dense"]) == "choose from: dense, hybrid"
+
+
+def test_a_component_is_named_and_documented_by_its_class_alone():
+    registry: Registry[object] = Registry("toy", "harness.rerankers")
+
+    @registry.register
+    @dataclass(frozen=True)
+    class Toy:
+        """Plays. It is
+
+        only an example.
+        """
+
+        size: Annotated[int, Gt(0)]
+        kind: Literal["a", "b"] = "a"
+
+        name: ClassVar[str] = "toy"
+        aliases: ClassVar[tuple[str, ...]] = ("plaything",)
+
+    assert registry.build({"plaything": {"size": 3}}) == Toy(3)
+    assert registry["plaything"] is Toy
+    assert label(Toy(3, "b")) == "toy(size=3, kind=b)"
+    assert parameters(Toy) == {"size": "required", "kind": "a"}
+    assert summary(Toy) == "Plays. It is"

@@ -1,0 +1,223 @@
+"""Reports of stored runs: of every size and state, true to the record, safe against its texts."""
+
+import re
+import shutil
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from harness import report, runner, store
+from harness.config import load
+from harness.report.markdown import escaped
+from harness.report.sections import parts, sections
+from harness.report.view import View
+from harness.stored import AggregateLine
+from tests.small import QUESTIONS, project
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "</pre></script><!-- ",
+    "$& {{ 7 * 7 }} {% raw %}",
+    "\u202eright to left\u202c 🚲",
+    "null\x00byte",
+    "| a | table |\n# heading\n```\ncode",
+    "<img src=x onerror=alert(1)>",
+]
+
+
+def run(folder, **changes):
+    finished = runner.run(runner.prepare(load(project(folder, **changes), [], {})), lambda *_: None)
+    return store.load(finished.folder)
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    return run(tmp_path_factory.mktemp("many"))
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory):
+    one_cell = {"chunkers": ["markdown"], "retrievers": ["bm25"], "metrics": ["hit_rate@2"]}
+    return run(tmp_path_factory.mktemp("one"), **one_cell)
+
+
+def empty(stored):
+    bare = stored.run.model_copy(update={"cells": [], "status": "failed"})
+    return replace(stored, run=bare, records=())
+
+
+def failed(stored):
+    """The run as it would be had every question failed: no score has a mean but 0."""
+    nothing = AggregateLine(
+        mean=0.0, mean_finished=None, low=None, high=None, n=5, failed=5, not_scored=0,
+        judge_failed=0, method="none", note="n = 5 is under 6",
+    )  # fmt: skip
+    cells = [
+        cell.model_copy(update={"failed": 5, "scores": dict.fromkeys(cell.scores, nothing)})
+        for cell in stored.run.cells
+    ]
+    return replace(stored, run=stored.run.model_copy(update={"cells": cells}))
+
+
+@pytest.mark.parametrize("name", list(sections))
+class TestEverySection:
+    def test_renders_a_run_of_any_size_and_state(self, name, many, one):
+        for stored in (many, one, empty(many), failed(many)):
+            view = View(stored)
+            only = [part for part in parts(view) if part.id == name]
+            assert report.html.render(view, only).rstrip().endswith("</html>")
+            assert report.markdown.render(view, only).startswith("# Evaluation")
+
+
+def test_the_best_cell_is_named_with_its_mean_interval_and_n(many):
+    text = report.markdown.render(View(many), parts(View(many)))
+    cells = [cell for cell in many.run.cells if not cell.floor]
+    best = max(cells, key=lambda cell: cell.scores["passage_recall@2"].mean)
+
+    lead = re.search(r"\*\*Highest passage\\_recall@2: (.+?), (\d\.\d{3}) \((.+?)\)\.\*\*", text)
+    assert lead
+    assert lead[1] in best.name
+    assert lead[2] == f"{best.scores['passage_recall@2'].mean:.3f}"
+    assert lead[3] == "no interval: n = 4 is under 6, n = 4, 1 not scored"
+
+
+def test_metrics_of_a_chunkers_own_chunks_stand_in_tables_of_one_chunker(many):
+    (leaderboard,) = [part for part in parts(View(many)) if part.id == "leaderboard"]
+    tables = [block for block in leaderboard.blocks if hasattr(block, "head")]
+
+    shared = [table for table in tables if "passage_recall@2" in table.head]
+    divided = [table for table in tables if "recall@2" in table.head]
+    assert len(shared) == 1
+    assert len(shared[0].rows) == 4
+    assert "recall@2" not in shared[0].head
+    assert sorted(table.caption for table in divided) == ["fixed(size=60)", "markdown"]
+    assert [len(table.rows) for table in divided] == [2, 2]
+
+
+def test_a_floor_is_never_called_the_best(many):
+    floors = {cell.name: cell.floor for cell in many.run.cells}
+
+    assert floors == {
+        "fixed(size=60) × hashing × dense × extractive": True,
+        "fixed(size=60) × bm25 × extractive": False,
+        "markdown × hashing × dense × extractive": True,
+        "markdown × bm25 × extractive": False,
+    }
+    assert not View(many).best.floor
+
+
+def test_a_floor_that_was_not_beaten_is_named(many):
+    means = {cell.name: cell.scores["passage_recall@2"].mean for cell in many.run.cells}
+    text = report.markdown.render(View(many), parts(View(many)))
+
+    assert means["fixed(size=60) × hashing × dense × extractive"] >= means[View(many).best.name]
+    assert "fixed(size=60) × dense is only a floor, and was not beaten: 1.000" in text
+
+
+def test_targets_are_met_missed_undecided_or_out_of_reach(tmp_path):
+    questions = [{**QUESTIONS[0], "id": f"q{n}"} for n in range(40)]
+    targets = {"hit_rate@2": 0.8, "precision@2": 0.9, "token_f1": 0.99}
+    metrics = ["hit_rate@2", "precision@2", "token_f1"]
+    stored = run(
+        tmp_path, questions=questions, targets=targets, metrics=metrics,
+        chunkers=["markdown"], retrievers=["bm25"],
+    )  # fmt: skip
+    text = report.markdown.render(View(stored), parts(View(stored)))
+
+    assert re.search(r"hit\\_rate@2 \| 0.800 \| 1.000<br>0.912–1.000 \| met", text)
+    assert re.search(r"precision@2 \| 0.900 \| 0.500.* \| out of reach", text)
+    assert re.search(r"token\\_f1 \| 0.990 \| 1.000<br>0.912–1.000 \| undecided", text)
+
+
+def test_a_generator_that_copies_makes_context_overlap_say_so(tmp_path):
+    stored = run(tmp_path, metrics=["hit_rate@2", "context_overlap"])
+
+    text = report.markdown.render(View(stored), parts(View(stored)))
+
+    assert text.count("does not discriminate") == 5  # each cell, and the note below the table
+
+
+def test_rendering_again_gives_the_same_bytes(many):
+    before = {p.name: p.read_bytes() for p in many.folder.glob("report.*")}
+    report.write(many.folder)
+
+    assert {p.name: p.read_bytes() for p in many.folder.glob("report.*")} == before
+
+
+class _Page(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes, self.text = set(), set(), []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attributes}
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hostile")
+    rows = [
+        {**QUESTIONS[0], "id": f"h{at}", "question": f"{text} pass?", "answers": [text]}
+        for at, text in enumerate(HOSTILE)
+    ]
+    project(folder)
+    document = folder / "corpus" / "fares.md"
+    return run_with(folder, rows, document)
+
+
+def run_with(folder, rows, document):
+    config = project(folder, questions=rows, chunkers=["whole"], retrievers=["bm25"])
+    document.write_text(document.read_text() + "\n" + "\n\n".join(HOSTILE), encoding="utf-8")
+    finished = runner.run(runner.prepare(load(config, [], {})), lambda *_: None)
+    return finished.folder
+
+
+def test_no_text_of_corpus_or_test_set_becomes_markup(hostile):
+    page = _Page((hostile / "report.html").read_text(encoding="utf-8"))
+
+    assert not page.tags & {"script", "img", "iframe", "object", "video"}
+    assert not {name for name in page.attributes if name.startswith("on") or name == "style"}
+    said = "".join(page.text)
+    assert "<script>alert(1)</script>" in said
+    assert "{{ 7 * 7 }}" in said
+    assert "\u202eright to left" in said
+    assert "\x00" not in said
+
+
+def test_markdown_keeps_hostile_text_as_text(hostile):
+    text = (hostile / "report.md").read_text(encoding="utf-8")
+    outside_fences = re.sub(r"(?ms)^(`{3,})text$.*?^\1$", "", text)
+
+    assert "<script" not in outside_fences.replace("\\<script", "")
+    assert "\x00" not in text
+    assert "\n# heading" not in outside_fences
+
+
+def test_escaping_leaves_one_line_without_markup():
+    assert escaped("a|b\n# *c* <d> `e`") == r"a\|b \# \*c\* \<d\> \`e\`"
+
+
+def test_the_page_allows_no_script_and_only_its_own_style(many):
+    page = (many.folder / "report.html").read_text(encoding="utf-8")
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
+
+    assert policy
+    assert policy[1].startswith("default-src 'none'; style-src 'sha256-")
+    assert not re.search(r"https?://", re.sub(r"<pre>.*?</pre>", "", page, flags=re.DOTALL))
+
+
+def test_a_folder_without_a_run_is_refused_with_what_is_missing(tmp_path, many):
+    copy = tmp_path / "copy"
+    shutil.copytree(many.folder, copy)
+    (copy / "records.jsonl").write_text("{}\n")
+
+    with pytest.raises(store.DataError, match=r"run.json: is not there"):
+        report.write(tmp_path)
+    with pytest.raises(store.DataError, match=r"records.jsonl, line 1: cell: Field required"):
+        report.write(copy)
