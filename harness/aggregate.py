@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import fsum
 
 from harness.records import Score
-from harness.statistics import interval
+from harness.statistics import Interval, interval, interval_of_whole
+
+Total = Callable[[Sequence[float]], float | None]
+"""Turns summed counts into the value of a metric of the whole set."""
 
 
 @dataclass(frozen=True)
@@ -15,7 +18,8 @@ class Aggregate:
     """A metric over many questions.
 
     `mean` counts the failed as 0, because the user got nothing; `mean_finished` leaves them out.
-    Questions not scored are in neither. n = scored + failed.
+    Questions not scored are in neither. n = scored + failed. For a metric of the whole set both
+    are its one value, over the questions that finished.
     """
 
     mean: float | None
@@ -30,25 +34,42 @@ class Aggregate:
     note: str = ""
 
 
-def aggregate(scores: Iterable[Score], seed: int = 0) -> Aggregate:
-    """Return mean, interval and counts of one metric's scores."""
+def aggregate(
+    scores: Iterable[Score], seed: int = 0, total: Total | None = None, intervals: bool = True
+) -> Aggregate:
+    """Return mean, interval and counts of one metric's scores.
+
+    `total` is that of a metric of the whole set. Without `intervals` there is none, and no cost.
+    """
     scores = list(scores)
-    scored = [score.value for score in scores if score.value is not None]
     failed = sum(score.state == "failed" for score in scores)
-    values = [*scored, *([0.0] * failed)]
-    ends = interval(values, seed)
+    if total is None:
+        finished = [score.value for score in scores if score.value is not None]
+        values = [*finished, *([0.0] * failed)]
+        mean, mean_finished = _mean(values), _mean(finished)
+        ends = interval(values, seed) if intervals else _NONE
+        n = len(values)
+    else:
+        counts = [score.counts for score in scores if score.counts]
+        mean = total([fsum(column) for column in zip(*counts, strict=True)]) if counts else None
+        mean_finished = mean
+        ends = interval_of_whole(counts, total, seed) if intervals and counts else _NONE
+        n = len(counts) + failed
     return Aggregate(
-        mean=_mean(values),
-        mean_finished=_mean(scored),
+        mean=mean,
+        mean_finished=mean_finished,
         low=ends.low,
         high=ends.high,
-        n=len(values),
+        n=n,
         failed=failed,
         not_scored=sum(score.state == "not_scored" for score in scores),
         judge_failed=sum(score.state == "judge_failed" for score in scores),
         method=ends.method,
         note=ends.reason,
     )
+
+
+_NONE = Interval(None, None, "none", "not asked for")
 
 
 def _mean(values: list[float]) -> float | None:

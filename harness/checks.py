@@ -8,15 +8,11 @@ from harness.config import RunConfig
 from harness.corpus import Corpus
 from harness.errors import ConfigError, DataError, Problem
 from harness.labels import has
-from harness.metrics import Metric
 from harness.plan import Plan
 from harness.records import Label, Question
 from harness.relevance import folded, occurs
-from harness.scoring import GOLD, Named, label_of, leaves, with_run_settings
+from harness.scoring import GOLD, Named, label_of, leaves, with_run_settings, within_chunker
 from harness.testset import Testset
-
-_COMPARABLE = frozenset({"hit_rate", "mrr"})
-"""May rank cells of different chunkers, though they judge each index's own chunks."""
 
 
 def plan(config: RunConfig, testset: Testset) -> Plan:
@@ -42,24 +38,6 @@ def plan(config: RunConfig, testset: Testset) -> Plan:
     if problems:
         raise ConfigError(config.shown, problems)
     return Plan(config.settings, metrics, labels)
-
-
-def own_chunks(metric: Metric, labels: Label) -> bool:
-    """Return whether a metric counts the chunks of its cell's own index as the relevant items.
-
-    `labels` is the run's, for the parts of a metric that combines others.
-    """
-    return any(label_of(leaf) not in (None, "documents") for leaf in leaves(metric, labels))
-
-
-def within_chunker(metric: Metric, labels: Label) -> bool:
-    """Return whether a metric says nothing between cells of different chunkers.
-
-    Where it counts its own index's chunks, two overlapping chunks with the same passage are two
-    relevant items. Hit rate and MRR look for the first of them only, and are excepted.
-    """
-    counted = [leaf for leaf in leaves(metric, labels) if own_chunks(leaf, labels)]
-    return any(leaf.name not in _COMPARABLE for leaf in counted)
 
 
 def strings(testset: Testset, corpus: Corpus, plan: Plan, path: str) -> None:

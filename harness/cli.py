@@ -24,6 +24,9 @@ Override = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="override a key; the value is read as YAML"),
 ]
+Metrics = Annotated[
+    list[str] | None, typer.Option("--metric", "-m", help="a metric; may be given several times")
+]
 Json = Annotated[bool, typer.Option("--json", help="print JSON, for machines")]
 
 
@@ -59,7 +62,11 @@ def run(
             progress.stop()
             print("interrupted; the questions done are stored", file=sys.stderr)
             raise typer.Exit(130) from None
-    print(terminal.as_json(finished) if json else terminal.summary(finished))
+    print(
+        terminal.as_json(finished.folder, finished.run)
+        if json
+        else terminal.summary(finished.folder)
+    )
 
 
 @app.command()
@@ -85,6 +92,48 @@ def report(folder: Annotated[Path, typer.Argument(metavar="RUN", help="a run's f
 
     for path in write(folder):
         print(path)
+
+
+@app.command()
+def evaluate(
+    qrels: Annotated[Path | None, typer.Option(help="judgements, in TREC's or BEIR's form")] = None,
+    run: Annotated[Path | None, typer.Option(help="a ranking, in TREC's form")] = None,
+    answers: Annotated[Path | None, typer.Option(help="answers, one JSON object a line")] = None,
+    metrics: Metrics = None,
+    level: Annotated[
+        int, typer.Option("--relevance-level", "-l", min=1, help="the least relevant grade")
+    ] = 1,
+    per_question: Annotated[bool, typer.Option(help="print each question's scores too")] = False,
+    json: Json = False,
+) -> None:
+    """Score what others made: --qrels Q --run R, or --answers A."""
+    from harness import imported, jsonl, terminal, trec
+
+    if answers is not None and qrels is None and run is None:
+        rows = jsonl.read(answers)
+        found = imported.evaluate_answers(rows, metrics or imported.ANSWER_METRICS)
+    elif qrels is not None and run is not None and answers is None:
+        wanted = metrics or imported.RUN_METRICS
+        found = imported.evaluate_run(trec.read_qrels(qrels), trec.read_run(run), wanted, level)
+    else:
+        raise HarnessError("name what to score: --qrels Q --run R, or --answers A")
+    for note in found.notes:
+        print(f"note: {note}", file=sys.stderr)
+    print(terminal.evaluation_as_json(found) if json else terminal.evaluated(found, per_question))
+
+
+@app.command()
+def score(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="a run's folder")],
+    metrics: Metrics = None,
+    json: Json = False,
+) -> None:
+    """Score a stored run again, by other metrics or newer versions; nothing is re-run."""
+    from harness import terminal
+    from harness.rescore import rescore
+
+    run = rescore(folder, metrics or ())
+    print(terminal.as_json(folder, run) if json else terminal.summary(folder))
 
 
 @app.command("list")

@@ -195,6 +195,11 @@ class _Builder:
         if self.settings.decide_by is not None and self.settings.decide_by not in names:
             what = f"{self.settings.decide_by!r} is not among the metrics"
             self._add(what, suggest(self.settings.decide_by, names), "decide_by")
+        by = next((each for each in metrics if each.name == self.settings.decide_by), None)
+        if by is not None and by.metric.kind == "descriptive":
+            what = f"{by.name!r} is descriptive: it says nothing of quality"
+            good = [each.name for each in metrics if each.metric.kind == "quality"]
+            self._add(what, f"choose from: {', '.join(good)}", "decide_by")
         for target in self.settings.targets:
             if target not in names:
                 what = f"{target!r} is not among the metrics"

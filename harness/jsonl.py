@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from harness.errors import Problem
+from harness.errors import DataError, Problem
 
 _HINT = 'each line holds one JSON object, {"key": value, ...}'
 
@@ -48,6 +48,23 @@ def rows(path: Path) -> Iterator[Row | Problem]:
                     yield Row(number, data)
                 else:
                     yield Problem(where, f"holds {type(data).__name__}, not an object", _HINT)
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Return the objects of a whole file.
+
+    Raises:
+        DataError: there is no such file, or a line of it is broken.
+    """
+    try:
+        found = list(rows(path))
+    except OSError as error:
+        problem = Problem("the file", f"cannot be read: {error.strerror}", "look at the path")
+        raise DataError(str(path), [problem]) from None
+    problems = [row for row in found if isinstance(row, Problem)]
+    if problems:
+        raise DataError(str(path), problems)
+    return [row.data for row in found if isinstance(row, Row)]
 
 
 def _refuse(constant: str) -> NoReturn:

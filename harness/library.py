@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from harness import numbers, scoring
-from harness.aggregate import Aggregate, aggregate
+from harness import scoring
 from harness.context import SEPARATOR
 from harness.declines import is_decline
 from harness.errors import DataError, HarnessError, Problem, suggest
+from harness.evaluation import Evaluation, gathered
 from harness.jsonl import Row
 from harness.metrics import metrics as registry
 from harness.records import (
@@ -24,71 +24,20 @@ from harness.records import (
     Judged,
     Label,
     Question,
-    Score,
     Span,
 )
 from harness.registry import parse
 from harness.relevance import folded, judge_documents, occurs
-from harness.scoring import Named
 from harness.testset import Testset
 from harness.testset.jsonl import QuestionRow, problems_of, question_of
 
 if TYPE_CHECKING:
-    import pandas
+    pass
 
 RagSystem = Callable[[str], tuple[Sequence[Any], str | None]]
 """Takes a question; returns the documents it retrieved, best first, and its answer."""
 
 DEFAULT_METRICS = ("hit_rate", "precision", "recall", "mrr", "ndcg", "token_f1", "abstention")
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """Scores of one system: `means` by metric, `scores` by question and metric."""
-
-    means: Mapping[str, Aggregate]
-    scores: Mapping[str, Mapping[str, Score]]
-    labels: Label
-
-    def frame(self) -> pandas.DataFrame:
-        """Return one row a question and one column a metric; missing where nothing was scored.
-
-        Raises:
-            ModuleNotFoundError: pandas is not installed (the extra `[frames]`).
-        """
-        import pandas
-
-        table = {
-            id_: {name: s.value for name, s in row.items()} for id_, row in self.scores.items()
-        }
-        frame = pandas.DataFrame.from_dict(table, orient="index", dtype="Float64")
-        return frame.rename_axis(index="question")
-
-    def summary(self) -> pandas.DataFrame:
-        """Return one row a metric: mean, interval, n, and what the mean leaves out.
-
-        Raises:
-            ModuleNotFoundError: pandas is not installed (the extra `[frames]`).
-        """
-        import pandas
-
-        wanted = ("mean", "mean_finished", "low", "high", "n", "failed", "not_scored")
-        table = {
-            name: {each: getattr(line, each) for each in wanted}
-            for name, line in self.means.items()
-        }
-        return pandas.DataFrame.from_dict(table, orient="index").rename_axis(index="metric")
-
-    def __str__(self) -> str:
-        wide = max(map(len, self.means), default=0) + 2
-        lines = [f"judged by {self.labels}, 95 % interval"]
-        for name, line in self.means.items():
-            ends = numbers.interval(line.low, line.high)
-            left = f", {line.failed} failed" if line.failed else ""
-            left += f", {line.not_scored} not scored" if line.not_scored else ""
-            figures = f"{numbers.score(line.mean):>5}  {ends:>11}"
-            lines.append(f"{name:<{wide}}{figures}  n = {line.n}{left}")
-        return "\n".join(lines)
 
 
 def evaluate(
@@ -134,15 +83,7 @@ def evaluate(
     asked = [_ask(rag_system, question) for question in questions]
     rows = scoring.score_all(named, asked, chosen)
     scores = {case.question.id: row for case, row in zip(asked, rows, strict=True)}
-    return Evaluation(_means(named, scores, seed), scores, chosen)
-
-
-def _means(
-    named: Sequence[Named], scores: Mapping[str, Mapping[str, Score]], seed: int
-) -> dict[str, Aggregate]:
-    return {
-        each.name: aggregate((row[each.name] for row in scores.values()), seed) for each in named
-    }
+    return Evaluation(gathered(named, scores, seed), scores, chosen)
 
 
 def _takes_k(name: str) -> bool:
@@ -201,8 +142,8 @@ def _ask(rag_system: RagSystem, question: Question) -> Case:
         question,
         tuple(hits),
         _judged(question, hits),
-        SEPARATOR.join(hit.chunk.text for hit in hits),
-        Answer(text, declined=is_decline(text)),
+        context=SEPARATOR.join(hit.chunk.text for hit in hits),
+        answer=Answer(text, declined=is_decline(text)),
     )
 
 

@@ -7,5 +7,6 @@ from typing import Literal
 Need = Literal["evidence", "documents", "keywords", "references", "ranking", "context", "answer"]
 """What a metric reads. The first four are gold, given by the test set; the others are results."""
 
-Kind = Literal["quality", "descriptive"]
-"""`quality`: in [0, 1], higher is better. `descriptive`: never compared, gated or averaged."""
+Kind = Literal["quality", "whole set", "descriptive"]
+"""`quality`: in [0, 1], higher is better. `whole set`: computed from counts over all questions,
+never a mean of theirs. `descriptive`: never compared, gated or averaged into others."""

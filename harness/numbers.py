@@ -21,7 +21,11 @@ def seconds(value: float | None) -> str:
         return MISSING
     if value >= 10:
         return f"{value:,.0f} s"
-    return f"{value:.2g} s" if value >= 1 else f"{value * 1000:.2g} ms"
+    return f"{_two_digits(value)} s" if value >= 1 else f"{_two_digits(value * 1000)} ms"
+
+
+def _two_digits(value: float) -> str:
+    return f"{float(f'{value:.2g}'):g}"
 
 
 def count(value: int, what: str) -> str:

@@ -44,11 +44,7 @@ def outcomes(
             level = plan.settings.relevance_level
             scores = scoring.score_all(plan.metrics, cases, plan.labels, level)
         for run, case, row in zip(runs, cases, scores, strict=True):
-            relevant = {
-                kind: sum(grade >= level for grade in judged.inventory or ())
-                for kind, judged in case.judged.items()
-            }
-            yield Outcome(cell.name, case, row, run.candidates, relevant, run.seconds)
+            yield Outcome(cell.name, case, row, run.candidates, run.seconds)
 
 
 class _Run:
@@ -76,8 +72,16 @@ class _Run:
             self.seconds[stage] = self.seconds.get(stage, 0.0) + spent
 
     def case(self, relevance: Relevance, kinds: Iterable[Label]) -> Case:
-        judged = relevance.judge(self.question, self.hits, kinds)
-        return Case(self.question, self.hits, judged, self.context, self.answer, self.failure)
+        return Case(
+            self.question,
+            self.hits,
+            relevance.judge(self.question, self.hits, kinds),
+            self.context,
+            self.answer,
+            self.failure,
+            relevance.keywords(self.question, self.hits) if "keywords" in kinds else (),
+            relevance.touching(self.question),
+        )
 
 
 def _retrieve(cell: Cell, runs: Sequence[_Run], stages: Stages, k: int) -> None:

@@ -11,13 +11,11 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import harness
-from harness.checks import own_chunks, within_chunker
+from harness import summarise
 from harness.config import RunConfig
 from harness.corpus import Corpus
 from harness.plan import Plan
-from harness.registry import label, summary
-from harness.scoring import label_of
-from harness.stored import MetricLine, Provenance
+from harness.stored import Provenance
 from harness.testset import Testset
 
 _LISTED = """
@@ -54,18 +52,7 @@ def provenance(config: RunConfig, corpus: Corpus, testset: Testset, plan: Plan) 
             "unanswerable": sum(not each.answerable for each in testset.questions),
             "notes": list(testset.notes),
         },
-        metrics={
-            each.name: MetricLine(
-                spec=label(each.metric),
-                version=each.metric.version,
-                kind=each.metric.kind,
-                labels=label_of(each.metric),
-                own_chunks=own_chunks(each.metric, plan.labels),
-                within_chunker=within_chunker(each.metric, plan.labels),
-                about=summary(type(each.metric)),
-            )
-            for each in plan.metrics
-        },
+        metrics=summarise.described(plan.metrics, plan.labels),
         seed=config.settings.seed,
         labels=plan.labels,
     )

@@ -13,6 +13,18 @@ from harness.needs import Kind, Need
 from harness.records import Case, Judged, Label, Score, not_scored
 
 
+@dataclass(slots=True)
+class Relevant:
+    """What is relevant to one question: the `ranks` of what the top k hold of it, from 1 up.
+
+    `inventory` is how many relevant items there are, `shown` how many items the top k hold.
+    """
+
+    ranks: Sequence[int]
+    inventory: int
+    shown: int
+
+
 @dataclass(frozen=True)
 class Ranked(ABC):
     """A metric over a judged ranking, de-duplicated first and cut at `k` second.
@@ -46,12 +58,18 @@ class Ranked(ABC):
     def judge(self, judged: Judged) -> Score:
         """Score one judged ranking; 0 where nothing at all is relevant, as trec_eval does."""
         level = self.rel or 1
-        hits = [grade is not None and grade >= level for grade in judged.grades]
-        inventory = sum(1 for grade in judged.inventory or () if grade >= level)
+        retrieved = len(judged.grades)
+        cut = retrieved if self.k is None else self.k
+        if level == 1:
+            ranks = [rank for rank, _ in judged.graded if rank <= cut]
+            inventory = len(judged.inventory or ())
+        else:
+            ranks = [rank for rank, grade in judged.graded if grade >= level and rank <= cut]
+            inventory = sum([grade >= level for grade in judged.inventory or ()])
         if self.uses_inventory and inventory == 0:
             return Score(0.0, "nothing is relevant")
-        return Score(self.measure(hits[: self.k], inventory))
+        return Score(self.measure(Relevant(ranks, inventory, min(cut, retrieved))))
 
     @abstractmethod
-    def measure(self, hits: Sequence[bool], inventory: int) -> float:
-        """Return the value, given which of the top k are relevant and how many there are."""
+    def measure(self, found: Relevant) -> float:
+        """Return the value, given which ranks of the top k are relevant and how many there are."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Literal
 
 Label = Literal["evidence", "documents", "answer", "keywords"]
@@ -111,11 +112,19 @@ class Judged:
 
     `grades` holds the grade of each distinct item, best rank first; None marks an item nobody
     judged. `inventory` holds the grades above 0 of every relevant item there is, retrieved or
-    not, highest first; None where it cannot be known.
+    not, highest first; None where it cannot be known. `irrelevant` counts the items judged 0,
+    retrieved or not; those judged below 0 lie outside the pool.
     """
 
     grades: tuple[int | None, ...]
     inventory: tuple[int, ...] | None
+    irrelevant: int = 0
+    graded: tuple[tuple[int, int], ...] = field(init=False, repr=False, compare=False)
+    """Rank (from 1) and grade of each retrieved item with a grade above 0, best rank first."""
+
+    def __post_init__(self) -> None:
+        judged = compress(enumerate(self.grades, start=1), self.grades)
+        object.__setattr__(self, "graded", tuple([pair for pair in judged if (pair[1] or 0) > 0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +139,9 @@ class Failure:
 class Case:
     """All that a metric may look at: one question, what was retrieved and what was answered.
 
-    `judged` has an entry for each kind of label the question carries.
+    `judged` has an entry for each kind of label the question carries, `keywords` one for each of
+    its keywords. `touching` are the index's chunks that share a character with one of the
+    question's passages, or stand next to it.
     """
 
     question: Question
@@ -139,18 +150,25 @@ class Case:
     context: str | None = None
     answer: Answer | None = None
     failure: Failure | None = None
+    keywords: tuple[Judged, ...] = ()
+    touching: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A metric's verdict on one case; `value` is None unless the state is `scored`."""
+    """A metric's verdict on one case; `value` is None unless the state is `scored`.
+
+    A metric of the whole set gives `counts` in the place of a value: what this case adds.
+    """
 
     value: float | None
     reason: str = ""
     state: State = "scored"
+    counts: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        assert (self.value is None) == (self.state != "scored"), "only a scored case has a value"
+        has_value = self.value is not None or bool(self.counts)
+        assert has_value == (self.state == "scored"), "only a scored case has a value or counts"
 
 
 def not_scored(reason: str) -> Score:
@@ -162,13 +180,11 @@ def not_scored(reason: str) -> Score:
 class Outcome:
     """One question in one cell, from start to end: what `pipeline` yields and `store` keeps.
 
-    `candidates` is what the retriever returned where a reranker changed it, else empty. `relevant`
-    counts, for each kind of label, the relevant items there are.
+    `candidates` is what the retriever returned where a reranker changed it, else empty.
     """
 
     cell: str
     case: Case
     scores: Mapping[str, Score]
     candidates: tuple[Hit, ...] = ()
-    relevant: Mapping[Label, int] = field(default_factory=dict)
     seconds: Mapping[Stage, float] = field(default_factory=dict)

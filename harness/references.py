@@ -9,6 +9,8 @@ from typing import ClassVar
 from harness.needs import Kind, Need
 from harness.records import Case, Score, not_scored
 
+EMPTY = Score(0.0, "the answer is empty")
+
 
 class AgainstReferences(ABC):
     """A metric of an answer against its question's references; an empty answer gets 0."""
@@ -25,7 +27,7 @@ class AgainstReferences(ABC):
             return refused
         assert case.answer is not None
         if not case.answer.text.strip():
-            return Score(0.0, "the answer is empty")
+            return EMPTY
         return self.compare(case.answer.text, references(case))
 
     @abstractmethod

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from harness import spans
-from harness.records import Chunk, Hit, Judged, Label, Question
+from harness.records import Chunk, Hit, Judged, Label, Question, Span
 
 
 class Relevance:
@@ -26,6 +26,7 @@ class Relevance:
         for chunk in chunks:
             self._by_document[chunk.span.doc].append(chunk)
         self._folded: list[str] = []
+        self._holding: dict[str, list[int]] = {}
         self._known: dict[tuple[Label, str], dict[int, int]] = {}
 
     def judge(
@@ -40,9 +41,30 @@ class Relevance:
                 continue
             grades = self._relevant(kind, question)
             if grades is not None:
-                ranking = tuple(grades.get(index, 0) for index in distinct(hits))
-                judged[kind] = Judged(ranking, tuple(sorted(grades.values(), reverse=True)))
+                judged[kind] = self._judged(grades, hits)
         return judged
+
+    def keywords(self, question: Question, hits: Sequence[Hit]) -> tuple[Judged, ...]:
+        """Judge a ranking by each of the question's keywords alone."""
+        return tuple(
+            self._judged(self._with_any((keyword,)), hits) for keyword in question.keywords
+        )
+
+    def touching(self, question: Question) -> tuple[Span, ...]:
+        """Return the chunks that share a character with a gold passage, or stand next to one."""
+        found = {
+            chunk.span
+            for passage in question.passages
+            for chunk in self._by_document[passage.span.doc]
+            if chunk.span.start <= passage.span.end and passage.span.start <= chunk.span.end
+        }
+        return tuple(sorted(found))
+
+    def _judged(self, grades: Mapping[int, int], hits: Sequence[Hit]) -> Judged:
+        """Judge by rule: every chunk of the index that has no grade is irrelevant."""
+        ranking = tuple(grades.get(index, 0) for index in distinct(hits))
+        inventory = tuple(sorted(grades.values(), reverse=True))
+        return Judged(ranking, inventory, irrelevant=len(self._chunks) - len(grades))
 
     def _relevant(self, kind: Label, question: Question) -> dict[int, int] | None:
         """Return the grade of every relevant chunk; None without a label of this kind."""
@@ -76,18 +98,21 @@ class Relevance:
     def _with_any(self, wanted: Sequence[str]) -> dict[int, int]:
         if not self._folded:
             self._folded = [folded(chunk.text) for chunk in self._chunks]
-        return {
-            chunk.index: 1
-            for chunk, text in zip(self._chunks, self._folded, strict=True)
-            if any(occurs(each, text) for each in wanted)
-        }
+        grades: dict[int, int] = {}
+        for each in wanted:
+            if each not in self._holding:
+                pairs = zip(self._chunks, self._folded, strict=True)
+                self._holding[each] = [chunk.index for chunk, text in pairs if occurs(each, text)]
+            grades |= dict.fromkeys(self._holding[each], 1)
+        return grades
 
 
 def judge_documents(grades: Mapping[str, int], hits: Sequence[Hit]) -> Judged:
     """Judge a ranking by documents: chunks collapse to the first chunk of each document."""
     documents = list(dict.fromkeys(hit.chunk.span.doc for hit in hits))
     inventory = sorted((grade for grade in grades.values() if grade > 0), reverse=True)
-    return Judged(tuple(grades.get(doc) for doc in documents), tuple(inventory))
+    irrelevant = sum(grade == 0 for grade in grades.values())
+    return Judged(tuple(grades.get(doc) for doc in documents), tuple(inventory), irrelevant)
 
 
 def distinct(hits: Sequence[Hit]) -> list[int]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from harness import checks, corpus, provenance, report, store, testset
-from harness.aggregate import aggregate
+from harness import checks, corpus, provenance, report, store, summarise, testset
 from harness.config import RunConfig
 from harness.corpus import Corpus
 from harness.errors import HarnessError, RunError
@@ -18,11 +17,10 @@ from harness.fingerprint import fingerprint
 from harness.models import token_counter
 from harness.pipeline import outcomes
 from harness.plan import Plan
-from harness.records import Score
 from harness.scoring import label_of
 from harness.stages import Progress, Stages
 from harness.store import RunWriter
-from harness.stored import AggregateLine, CellLine, Provenance, RecordLine, RunFile
+from harness.stored import CellLine, Provenance, RecordLine, RunFile
 from harness.sweep import Cell
 from harness.testset import Testset
 
@@ -205,27 +203,11 @@ class _Run:
             answered=sum(record.answer is not None for record in records),
             declined=sum(bool(record.declined) for record in records),
             failed=sum(record.error is not None for record in records),
-            seconds=_mean_seconds(records),
-            scores={
-                named.name: _aggregated(records, named.name, self.prepared.config.settings.seed)
-                for named in self.prepared.plan.metrics
-            },
+            seconds=summarise.mean_seconds(records),
+            scores=summarise.aggregated(
+                records, self.prepared.plan.metrics, self.prepared.config.settings.seed
+            ),
         )
-
-
-def _aggregated(records: Sequence[RecordLine], metric: str, seed: int) -> AggregateLine:
-    lines = [record.scores[metric] for record in records]
-    scores = [Score(line.value, line.reason, line.state) for line in lines]
-    return AggregateLine(**asdict(aggregate(scores, seed)))
-
-
-def _mean_seconds(records: Sequence[RecordLine]) -> dict[str, float]:
-    stages = dict.fromkeys(stage for record in records for stage in record.seconds)
-    spent = {
-        stage: [record.seconds[stage] for record in records if stage in record.seconds]
-        for stage in stages
-    }
-    return {str(stage): sum(each) / len(each) for stage, each in spent.items()}
 
 
 def _warnings(prepared: Prepared, stages: Stages, records: Sequence[RecordLine]) -> list[str]:

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from harness.aggregate import Total
 from harness.labels import has
-from harness.metrics import Batched, Combined, Metric, Single, metrics
+from harness.metrics import Batched, Combined, Metric, Pooled, Single, metrics
 from harness.needs import Need
 from harness.records import Case, Label, Score, Stage, not_scored
 
@@ -24,6 +25,10 @@ GOLD: Mapping[Need, Label] = {
     "references": "answer",
 }
 """The kind of label that gives each gold need."""
+
+
+_COMPARABLE = frozenset({"hit_rate", "mrr", "keyword_mrr", "keyword_recall"})
+"""May rank cells of different chunkers, though they judge each index's own chunks."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +69,35 @@ def label_of(metric: Metric) -> Label | None:
     return found
 
 
+def total_of(metric: Metric) -> Total | None:
+    """Return what turns summed counts into the value of a metric of the whole set; else None."""
+    return metric.total if isinstance(metric, Pooled) else None
+
+
 def leaves(metric: Metric, labels: Label | None = None, level: int = 1) -> list[Metric]:
     """Return the metric itself, or where it combines others those that it comes down to."""
     if not isinstance(metric, Combined):
         return [metric]
     parts = [build(part, labels, level).metric for part in metric.parts]
     return [leaf for part in parts for leaf in leaves(part, labels, level)]
+
+
+def own_chunks(metric: Metric, labels: Label | None) -> bool:
+    """Return whether a metric counts the chunks of its cell's own index as the relevant items.
+
+    `labels` is the run's, for the parts of a metric that combines others.
+    """
+    return any(label_of(leaf) not in (None, "documents") for leaf in leaves(metric, labels))
+
+
+def within_chunker(metric: Metric, labels: Label | None) -> bool:
+    """Return whether a metric says nothing between cells of different chunkers.
+
+    Where it counts its own index's chunks, two overlapping chunks with the same passage are two
+    relevant items. Hit rate and MRR, by keyword too, look only for the first, and are excepted.
+    """
+    counted = [leaf for leaf in leaves(metric, labels) if own_chunks(leaf, labels)]
+    return any(leaf.name not in _COMPARABLE for leaf in counted)
 
 
 def score_all(

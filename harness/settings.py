@@ -33,7 +33,9 @@ _Spec = str | dict[str, Any]
 _Specs = Annotated[
     list[_Spec],
     Field(min_length=1),
-    BeforeValidator(listed, json_schema_input_type=_Spec | list[_Spec]),
+    BeforeValidator(
+        listed, json_schema_input_type=_Spec | Annotated[list[_Spec], Field(min_length=1)]
+    ),
 ]
 _Int = Annotated[int, Strict()]
 _Float = Annotated[float, Strict()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
@@ -44,13 +44,44 @@ def interval(values: Sequence[float], seed: int = 0) -> Interval:
     scores = np.asarray(values, dtype=np.float64)
     n = len(scores)
     if n < _FEWEST:
-        return Interval(None, None, "none", f"n = {n} is under {_FEWEST}")
+        return _too_few(n)
     unique, counts = np.unique(scores, return_counts=True)
     if len(unique) == 1:
         return _constant(float(unique[0]), n)
     if bool(np.isin(unique, (0.0, 1.0)).all()) or counts.max() >= 0.9 * n:
         return _wilson(float(scores.mean()), n)
-    return _bca(scores, seed)
+    means = _resampled_sums(scores[:, None], seed)[:, 0] / n
+    return _bca(float(scores.mean()), means, scores - scores.mean())
+
+
+def interval_of_whole(
+    counts: Sequence[Sequence[float]],
+    total: Callable[[Sequence[float]], float | None],
+    seed: int = 0,
+) -> Interval:
+    """Return the 95 % interval of a number that is computed from summed counts of n questions.
+
+    The questions are resampled and the number recomputed (BCa; the acceleration by leaving each
+    question out). Draws in which it is not defined are left out; None where over 1 in 20 are.
+    """
+    table = np.asarray(counts, dtype=np.float64)
+    n = len(table)
+    if n < _FEWEST:
+        return _too_few(n)
+    observed = total(table.sum(axis=0).tolist())
+    drawn = [total(row) for row in _resampled_sums(table, seed).tolist()]
+    left_out = [total(row) for row in (table.sum(axis=0) - table).tolist()]
+    known = [value for value in drawn if value is not None]
+    jackknife = np.array([value for value in left_out if value is not None])
+    if observed is None or len(known) < 0.95 * len(drawn) or not len(jackknife):
+        return Interval(None, None, "none", "not defined in many resamples")
+    if min(known) == max(known):
+        return Interval(None, None, "none", "the same in every resample")
+    return _bca(observed, np.array(known), jackknife.mean() - jackknife)
+
+
+def _too_few(n: int) -> Interval:
+    return Interval(None, None, "none", f"n = {n} is under {_FEWEST}")
 
 
 def _constant(value: float, n: int) -> Interval:
@@ -70,29 +101,33 @@ def _wilson(mean: float, n: int) -> Interval:
     return Interval(max(0.0, low), min(1.0, high), "wilson")
 
 
-def _bca(scores: Floats, seed: int) -> Interval:
-    """Bias-corrected and accelerated bootstrap of the mean."""
+def _bca(observed: float, drawn: Floats, influence: Floats) -> Interval:
+    """Return the bias-corrected and accelerated interval.
+
+    `drawn` holds the number in each resample, `influence` how much each question moves it.
+    """
     normal = NormalDist()
-    mean = float(scores.mean())
-    means = _resampled_means(scores, seed)
-    below = float((means < mean).sum() + 0.5 * (means == mean).sum()) / len(means)
-    below = min(max(below, 1 / (2 * len(means))), 1 - 1 / (2 * len(means)))
-    bias = normal.inv_cdf(below)
-    away = scores - mean
-    away /= np.abs(away).max()  # the scale cancels out; the powers of tiny scores would be 0
-    acceleration = float((away**3).sum() / (6 * (away**2).sum() ** 1.5))
+    below = float((drawn < observed).sum() + 0.5 * (drawn == observed).sum()) / len(drawn)
+    bias = normal.inv_cdf(min(max(below, 1 / (2 * len(drawn))), 1 - 1 / (2 * len(drawn))))
+    # The scale cancels out: without it, the powers of tiny influences would all be 0.
+    pull = influence / (np.abs(influence).max() or 1.0)
+    spread = float((pull**2).sum()) ** 1.5
+    acceleration = float((pull**3).sum()) / (6 * spread) if spread else 0.0
     ends = []
     for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2):
         z = bias + normal.inv_cdf(tail)
-        ends.append(float(np.quantile(means, normal.cdf(bias + z / (1 - acceleration * z)))))
+        ends.append(float(np.quantile(drawn, normal.cdf(bias + z / (1 - acceleration * z)))))
     return Interval(ends[0], ends[1], "bca")
 
 
-def _resampled_means(scores: Floats, seed: int) -> Floats:
-    """Return the mean of each bootstrap draw; metrics with the same n share the same draws."""
-    n = len(scores)
+def _resampled_sums(table: Floats, seed: int) -> Floats:
+    """Return the column sums of each bootstrap draw of the rows, shape [draws, columns].
+
+    All metrics with the same n share the same draws.
+    """
+    n = len(table)
     blocks = _kept_draws(n, seed) if n <= _KEPT else _draws(n, seed)
-    return np.concatenate([block @ scores for block in blocks]) / n
+    return np.concatenate([block @ table for block in blocks])
 
 
 @lru_cache(maxsize=8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -13,18 +13,9 @@ from typing import IO, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from harness.errors import DataError, HarnessError, Problem
-from harness.records import Hit, Judged, Label, Outcome, Question
-from harness.stored import (
-    FailureLine,
-    HitLine,
-    PassageLine,
-    QuestionLine,
-    RecordLine,
-    RunFile,
-    ScoreLine,
-    TextLine,
-    UsageLine,
-)
+from harness.lines import SpanKey, question_line, record_line
+from harness.records import Label, Outcome, Question
+from harness.stored import QuestionLine, RecordLine, RunFile, TextLine
 
 M = TypeVar("M", bound=BaseModel)
 RUN = "run.json"
@@ -41,7 +32,7 @@ class StoredRun:
     run: RunFile
     records: tuple[RecordLine, ...]
     questions: Mapping[str, QuestionLine]
-    texts: Mapping[tuple[str, int, int], str]
+    texts: Mapping[SpanKey, str]
 
 
 class RunWriter:
@@ -52,7 +43,7 @@ class RunWriter:
         self._labels = labels
         self._records: IO[str] | None = None
         self._texts: IO[str] | None = None
-        self._seen: set[tuple[str, int, int]] = set()
+        self._seen: set[SpanKey] = set()
 
     @property
     def id(self) -> str:
@@ -86,14 +77,14 @@ class RunWriter:
                 text = TextLine(doc=span.doc, start=span.start, end=span.end, text=hit.chunk.text)
                 self._texts.write(text.model_dump_json() + "\n")
         self._texts.flush()
-        line = _record(outcome, self._labels)
+        line = record_line(outcome, self._labels)
         self._records.write(line.model_dump_json() + "\n")
         self._records.flush()
         return line
 
     def questions(self, questions: Iterable[Question]) -> None:
         """Write the questions and their gold."""
-        lines = [_question(question).model_dump_json() for question in questions]
+        lines = [question_line(question).model_dump_json() for question in questions]
         atomically(self.folder / QUESTIONS, "".join(f"{line}\n" for line in lines))
 
     def finish(self, run: RunFile) -> None:
@@ -115,6 +106,12 @@ def atomically(path: Path, text: str) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def rewrite(folder: Path, run: RunFile, records: Iterable[RecordLine]) -> None:
+    """Put other scores in the place of a stored run's; records first, then `run.json`."""
+    atomically(folder / RECORDS, "".join(f"{line.model_dump_json()}\n" for line in records))
+    atomically(folder / RUN, run.model_dump_json(indent=1, by_alias=True) + "\n")
 
 
 def check_writable(folder: Path, what: str) -> None:
@@ -176,81 +173,3 @@ def _first(error: Exception) -> str:
 def _unused(reports: Path, id_: str) -> Path:
     names = (id_, *(f"{id_}-{number}" for number in range(2, 1000)))
     return next(reports / name for name in names if not (reports / name).exists())
-
-
-def _record(outcome: Outcome, labels: Label) -> RecordLine:
-    case = outcome.case
-    answer = case.answer
-    return RecordLine(
-        cell=outcome.cell,
-        question=case.question.id,
-        candidates=_hits(outcome.candidates, ()),
-        hits=_hits(case.hits, _grades(case.hits, case.judged.get(labels), labels)),
-        context=case.context,
-        answer=None if answer is None else answer.text,
-        declined=None if answer is None else answer.declined,
-        usage=None
-        if answer is None
-        else UsageLine(
-            tokens_in=answer.tokens_in,
-            tokens_out=answer.tokens_out,
-            model=answer.model,
-            finish=answer.finish,
-        ),
-        seconds=dict(outcome.seconds),
-        relevant=dict(outcome.relevant),
-        scores={
-            name: ScoreLine(value=score.value, reason=score.reason, state=score.state)
-            for name, score in outcome.scores.items()
-        },
-        error=None
-        if case.failure is None
-        else FailureLine(stage=case.failure.stage, reason=case.failure.reason),
-    )
-
-
-def _hits(hits: Sequence[Hit], grades: Sequence[int | None]) -> list[HitLine]:
-    padded = [*grades, *([None] * (len(hits) - len(grades)))]
-    return [
-        HitLine(
-            doc=hit.chunk.span.doc,
-            start=hit.chunk.span.start,
-            end=hit.chunk.span.end,
-            score=hit.score,
-            grade=grade,
-        )
-        for hit, grade in zip(hits, padded, strict=True)
-    ]
-
-
-def _grades(hits: Sequence[Hit], judged: Judged | None, labels: Label) -> Sequence[int | None]:
-    """Return the grade of each hit; under `documents` every chunk has that of its document."""
-    if judged is None or labels != "documents":
-        return () if judged is None else judged.grades
-    documents = dict.fromkeys(hit.chunk.span.doc for hit in hits)
-    grades = dict(zip(documents, judged.grades, strict=True))
-    return [grades[hit.chunk.span.doc] for hit in hits]
-
-
-def _question(question: Question) -> QuestionLine:
-    return QuestionLine(
-        id=question.id,
-        text=question.text,
-        answers=list(question.answers),
-        keywords=list(question.keywords),
-        passages=[
-            PassageLine(
-                doc=passage.span.doc,
-                start=passage.span.start,
-                end=passage.span.end,
-                text=passage.text,
-                group=passage.group,
-                grade=passage.grade,
-            )
-            for passage in question.passages
-        ],
-        documents=None if question.documents is None else dict(question.documents),
-        category=question.category,
-        difficulty=question.difficulty,
-        answerable=question.answerable,
-    )

@@ -27,11 +27,15 @@ class HitLine(_Stored):
 
 
 class ScoreLine(_Stored):
-    """One metric's verdict; `value` is null unless `state` is scored."""
+    """One metric's verdict; `value` is null unless `state` is scored.
+
+    Metrics of the whole set hold `counts` in its place.
+    """
 
     value: float | None
     reason: str = ""
     state: State = "scored"
+    counts: list[float] = []
 
 
 class UsageLine(_Stored):
@@ -50,6 +54,14 @@ class FailureLine(_Stored):
     reason: str
 
 
+class JudgedLine(_Stored):
+    """A ranking as one kind of label sees it: all that re-scoring needs to know of the index."""
+
+    grades: list[int | None] = Field(description="of each distinct item, best rank first")
+    inventory: list[int] | None = Field(description="grades above 0 of all there is, highest first")
+    irrelevant: int = Field(description="how many items are judged 0")
+
+
 class RecordLine(_Stored):
     """A line of `records.jsonl`: one question in one cell."""
 
@@ -62,7 +74,11 @@ class RecordLine(_Stored):
     declined: bool | None
     usage: UsageLine | None
     seconds: dict[Stage, float]
-    relevant: dict[Label, int] = Field(description="how many relevant items there are, by label")
+    judged: dict[Label, JudgedLine]
+    keywords: list[JudgedLine] = Field(description="the ranking judged by each keyword alone")
+    touching: list[tuple[str, int, int]] = Field(
+        description="chunks that share a character with a gold passage, or stand next to one"
+    )
     scores: dict[str, ScoreLine]
     lost_at: str | None = None
     passages: list[dict[str, Any]] = []

@@ -7,13 +7,15 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Protocol
 
 from harness import numbers
+from harness.evaluation import Evaluation
 from harness.report.view import View, counts
-from harness.runner import Finished, Prepared
+from harness.runner import Prepared
 from harness.store import load
-from harness.stored import CellLine
+from harness.stored import CellLine, RunFile
 
 _WIDTH = 100
 _EVERY = 10.0
@@ -82,9 +84,9 @@ class _Lines:
         pass
 
 
-def summary(finished: Finished) -> str:
+def summary(folder: Path) -> str:
     """Return the score table of a run and where its report is; at most 100 columns wide."""
-    view = View(load(finished.folder))
+    view = View(load(folder))
     lines = [f"Ranked by {view.by}, 95 % interval", ""]
     for letter, cell in zip(_letters(), view.cells, strict=False):
         score = view.score(cell)
@@ -96,15 +98,37 @@ def summary(finished: Finished) -> str:
     if view.run.warnings:
         lines += ["", *(f"warning: {_short(each, 90)}" for each in view.run.warnings)]
     spent = numbers.seconds(view.run.seconds.get("all"))
-    lines += ["", f"{spent}; report: {finished.folder / 'report.html'}"]
+    lines += ["", f"{spent}; report: {folder / 'report.html'}"]
     return "\n".join(lines)
 
 
-def as_json(finished: Finished) -> str:
+def as_json(folder: Path, run: RunFile) -> str:
     """Return the run's folder, status and cells as JSON."""
-    cells = [cell.model_dump(mode="json") for cell in finished.run.cells]
-    said = {"run": str(finished.folder), "status": finished.run.status, "cells": cells}
+    cells = [cell.model_dump(mode="json") for cell in run.cells]
+    said = {"run": str(folder), "status": run.status, "cells": cells}
     return json.dumps(said, indent=1, ensure_ascii=False)
+
+
+def evaluated(found: Evaluation, per_question: bool) -> str:
+    """Return the means of an evaluation, and before them, if asked for, each question's scores."""
+    lines: list[str] = []
+    if per_question:
+        lines.append("\t".join(["question", *found.means]))
+        for id_, row in found.values().items():
+            lines.append("\t".join([id_, *(numbers.score(value) for value in row.values())]))
+        lines.append("")
+    lines.append(str(found))
+    if found.missing:
+        shown = ", ".join(found.missing[:10]) + (", …" if len(found.missing) > 10 else "")
+        lines.append(
+            f"missing, counted as 0: {numbers.count(len(found.missing), 'question')}: {shown}"
+        )
+    return "\n".join(lines)
+
+
+def evaluation_as_json(found: Evaluation) -> str:
+    """Return an evaluation as JSON: `metrics`, `questions`, `missing`."""
+    return json.dumps(found.as_dict(), indent=1, ensure_ascii=False)
 
 
 def checked(prepared: Prepared) -> str:

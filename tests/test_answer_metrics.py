@@ -197,3 +197,24 @@ def test_bertscore_gives_an_empty_answer_0_and_leaves_an_empty_reference_out():
     assert value("bertscore_f1", " \n", ("far",)) == 0.0
     assert score("bertscore_f1", "far", ("", " ")).state == "not_scored"
     assert value("bertscore_f1", "far", ("", "far")) == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_semantic_similarity_is_the_cosine_of_the_closest_reference():
+    from sentence_transformers import SentenceTransformer, util
+
+    from harness.models import DEFAULT_MODEL, locate
+
+    model = SentenceTransformer(str(locate(DEFAULT_MODEL)), device="cpu")
+    for said, references in [*SLOW_PAIRS, ("cheese", ["The moon orbits.", "a red planet"])]:
+        cosine = float(util.cos_sim(model.encode([said]), model.encode(references)).max())
+        found = score("semantic_similarity", said, references)
+        assert found.value == pytest.approx(max(cosine, 0.0), abs=1e-5), said
+        assert float(found.reason.removeprefix("cosine ")) == pytest.approx(cosine, abs=1e-5)
+
+
+@pytest.mark.slow
+def test_semantic_similarity_gives_an_empty_answer_0_and_leaves_an_empty_reference_out():
+    assert value("semantic_similarity", " \n", ("far",)) == 0.0
+    assert score("semantic_similarity", "far", ("", " ")).state == "not_scored"
+    assert value("semantic_similarity", "far", ("", "far")) == pytest.approx(1.0, abs=1e-6)

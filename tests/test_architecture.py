@@ -7,13 +7,13 @@ import pytest
 
 LAYERS = """
 errors records
-needs fingerprint tokens numbers batches stopwords sentences squad declines locate statistics
-labels spans aggregate models registry jsonl yamlfile paths context ranked references stored
-chunkers embedders rerankers generators corpus project coverage relevance store
-index metrics testset report
+needs fingerprint tokens numbers batches stopwords sentences squad declines locate statistics dcg
+labels spans aggregate models registry jsonl trec yamlfile paths context ranked references stored
+chunkers embedders rerankers generators corpus project coverage relevance lines
+index metrics testset store
 retrievers scoring settings sources
-sweep library overrides catalogue plan
-config stages
+sweep evaluation overrides catalogue plan report summarise
+config stages rescore library imported
 checks pipeline
 provenance
 runner
@@ -41,7 +41,7 @@ ONLY_IN = {
     "jinja2": {"report"},
     "rich": {"terminal"},
     "typer": {"cli"},
-    "pandas": {"library"},
+    "pandas": {"evaluation"},
 }
 FAMILIES = ("chunkers", "embedders", "retrievers", "rerankers", "generators", "metrics", "corpus")
 ROOT = Path(__file__).parent.parent / "harness"

@@ -108,6 +108,15 @@ class TestSentence:
             "Three is it. Four.",
         ]
 
+    def test_no_more_sentences_than_the_overlap_are_shared(self):
+        text = "Aaaa. Bbbb. Cccc. Dddd. Eeee. Ffff."
+        assert pieces("sentence", text, size=17, overlap=1) == [
+            "Aaaa. Bbbb. Cccc.",
+            "Cccc. Dddd. Eeee.",
+            "Eeee. Ffff.",
+        ]
+        assert pieces("sentence", text, size=17, overlap=2)[1] == "Bbbb. Cccc. Dddd."
+
     def test_an_overlap_that_leaves_no_room_for_a_new_sentence_is_given_up(self):
         text = "A short one. A sentence that is a good deal longer. End."
         assert pieces("sentence", text, size=45, overlap=1) == [

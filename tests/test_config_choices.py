@@ -43,7 +43,7 @@ def test_a_baseline_may_name_several_components_with_their_parameters(project):
             {"retriver": "bm25"},
             (
                 "line 24, baseline.retriver",
-                "baseline: unknown axis 'retriver'",
+                "unknown axis 'retriver'",
                 "did you mean 'retriever'? choose from: chunker, embedder, generator, reranker, "
                 "retriever",
             ),
@@ -60,10 +60,11 @@ def test_a_baseline_may_name_several_components_with_their_parameters(project):
             {"retriever": {"bm25": {"k1": 2}}},
             (
                 "line 23, baseline",
-                "baseline: no cell of the grid has these components",
+                "no cell of the grid has these components",
                 "the cells are: sentence × hashing(dimensions=64) × dense × extractive; "
                 "sentence × bm25 × extractive; "
-                "whole × hashing(dimensions=64) × dense × extractive; whole × bm25 × extractive",
+                "whole × hashing(dimensions=64) × dense × extractive; whole × bm25 × extractive; "
+                "without a baseline: --set baseline={}",
             ),
         ),
     ],
@@ -81,7 +82,7 @@ def test_targets_are_kept_by_the_names_of_their_metrics(project):
 def test_a_target_for_a_metric_that_is_not_computed_is_refused(project):
     assert problem(project, targets={"passage_recall@3": 0.9}) == (
         "line 20, targets.passage_recall@3",
-        "targets: 'passage_recall@3' is not among the metrics",
+        "'passage_recall@3' is not among the metrics",
         f"did you mean 'passage_recall@2'? choose from: {NAMES}",
     )
 
@@ -91,7 +92,7 @@ def test_decide_by_names_one_of_the_metrics_and_defaults_to_the_first(project):
     assert load(project.config(decide_by="token_f1")).decide_by == "token_f1"
     assert problem(project, decide_by="token_f") == (
         "line 19, decide_by",
-        "decide_by: 'token_f' is not among the metrics",
+        "'token_f' is not among the metrics",
         f"did you mean 'token_f1'? choose from: {NAMES}",
     )
 

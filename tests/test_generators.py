@@ -19,6 +19,7 @@ class Server:
     url: str = ""
     asked: list = field(default_factory=list)
     replies: list = field(default_factory=lambda: [(200, "It is 384,400 km away.")])
+    slow: threading.Event | None = None
 
     def chat(self, **parameters):
         spec = {"model": "openai:gpt-test", "base_url": self.url, "retries": 2, **parameters}
@@ -43,6 +44,8 @@ def server(monkeypatch):
             body = self.rfile.read(int(self.headers["Content-Length"]))
             key = self.headers["Authorization"]
             state.asked.append({"path": self.path, "key": key, **json.loads(body)})
+            if state.slow:
+                state.slow.wait(5)
             status, said = state.replies[0]
             if len(state.replies) > 1:
                 state.replies.pop(0)
@@ -158,6 +161,13 @@ def test_a_refused_request_is_not_repeated(server):
     with pytest.raises(StageError, match="401"):
         server.chat(retries=3).answer("How far?", "context")
     assert len(server.asked) == 1
+
+
+def test_a_server_that_takes_longer_than_the_timeout_gives_up_on_the_question(server):
+    server.slow = threading.Event()
+    with pytest.raises(StageError, match="timed out"):
+        server.chat(timeout=0.1, retries=0).answer("How far?", "context")
+    server.slow.set()
 
 
 def test_a_server_that_is_not_there_gives_up_on_the_question(server):

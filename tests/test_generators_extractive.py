@@ -49,11 +49,12 @@ def test_the_mark_of_a_list_item_is_left_out_and_its_words_are_the_contexts():
 
 
 def test_several_sentences_come_in_their_order_in_the_context():
-    found = answer("Is a claim under 50 pounds paid within 30 days?", sentences=2)
+    question = "Is a claim under 50 pounds paid in days?"
+    assert answer(question).text == "Excess: a claim under 50 pounds is not paid."
+    found = answer(question, sentences=2)
     assert found.text == (
         "A claim is paid within 30 days. Excess: a claim under 50 pounds is not paid."
     )
-    assert answer("pounds, then days to claim paid", sentences=9).text.startswith("A claim is paid")
 
 
 def test_of_two_sentences_that_share_as_much_the_earlier_one_answers():

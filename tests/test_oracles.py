@@ -14,7 +14,7 @@ from harness.relevance import judge_documents
 CUTS = (1, 2, 3, 5, 10, 30)
 AT = ",".join(map(str, CUTS))
 TREC = {f"{name}.{AT}" for name in ("success", "P", "recall", "map_cut", "ndcg_cut")}
-TREC |= {"map", "recip_rank", "ndcg"}
+TREC |= {"map", "recip_rank", "ndcg", "Rprec", "bpref"}
 OURS = {
     **{f"success@{k}": f"success_{k}" for k in CUTS},
     **{f"precision@{k}": f"P_{k}" for k in CUTS},
@@ -24,6 +24,8 @@ OURS = {
     "map": "map",
     "rr": "recip_rank",
     "ndcg": "ndcg",
+    "r_precision": "Rprec",
+    "bpref": "bpref",
 }
 DOCUMENTS = [f"d{number:02}" for number in range(20)]
 
@@ -53,7 +55,7 @@ ADVERSARIAL = {
 def drawn(count, seed):
     """Yield random judgements and rankings: sparse and dense, short and long, all grades.
 
-    Each has a grade of 0 or more: trec_eval writes outside its memory where all are negative.
+    Each has a grade of 0 or more: pytrec_eval crashes where all are negative.
     """
     random = np.random.default_rng(seed)
     for _ in range(count):
@@ -89,9 +91,11 @@ def ours(names, questions, level):
 
 
 def run(questions):
+    """Return the rankings; an empty one is left out: pytrec_eval crashes on it."""
     return {
         q: {doc: float(-at) for at, doc in enumerate(ranking)}
         for q, (_, ranking) in questions.items()
+        if ranking
     }
 
 
@@ -162,11 +166,22 @@ def test_every_ranking_metric_agrees_with_ir_measures(level):
         "ap": f"AP{rel}",
         "mrr": f"RR{rel}",
         "ndcg": "nDCG",
+        "r_precision": f"Rprec{rel}",
+        "bpref": f"Bpref{rel}",
     }
     theirs = by_ir_measures(pairs.values(), QUESTIONS)
     for q, values in ours(pairs, QUESTIONS, level).items():
         expected = {name: theirs[q].get(measure, 0.0) for name, measure in pairs.items()}
         assert values == pytest.approx(expected, abs=1e-9), (q, QUESTIONS[q])
+
+
+def test_the_share_judged_agrees_with_ir_measures():
+    shown = {q: each for q, each in QUESTIONS.items() if each[1]}
+    theirs = by_ir_measures([f"Judged@{k}" for k in CUTS], shown)
+    for q, values in ours([f"judged@{k}" for k in CUTS], shown, 1).items():
+        # Theirs divides by k, ours by what was retrieved where that is less.
+        full = {f"judged@{k}": theirs[q][f"Judged@{k}"] for k in CUTS if k <= len(shown[q][1])}
+        assert {name: values[name] for name in full} == pytest.approx(full, abs=1e-9), q
 
 
 def test_a_question_with_negative_grades_alone_scores_0():

@@ -220,9 +220,10 @@ def test_a_component_is_named_and_documented_by_its_class_alone():
     @registry.register
     @dataclass(frozen=True)
     class Toy:
-        """Plays. It is
+        """Plays,
+        with a size.
 
-        only an example.
+        It is only an example.
         """
 
         size: Annotated[int, Gt(0)]
@@ -235,4 +236,4 @@ def test_a_component_is_named_and_documented_by_its_class_alone():
     assert registry["plaything"] is Toy
     assert label(Toy(3, "b")) == "toy(size=3, kind=b)"
     assert parameters(Toy) == {"size": "required", "kind": "a"}
-    assert summary(Toy) == "Plays. It is"
+    assert summary(Toy) == "Plays, with a size."

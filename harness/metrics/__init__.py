@@ -1,7 +1,8 @@
 """Metrics: each looks at one case and gives one score. Add one by adding a file here.
 
-A metric has one of three forms. `score(case)` is the usual one. `score_all(cases)` is for those
+A metric has one of four forms. `score(case)` is the usual one. `score_all(cases)` is for those
 that are cheaper together (a model's batches). `combine(scores)` is for those made of others.
+`total(counts)`, beside `score`, is for those of the whole set.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol, runtime_checkable
 
 from harness.needs import Kind, Need
-from harness.records import Case, Label, Score
+from harness.records import Case, Judged, Label, Score
 from harness.registry import Registry
 
 
@@ -58,12 +59,38 @@ class Combined(Metric, Protocol):
 
 
 @runtime_checkable
-class Labelled(Metric, Protocol):
-    """A metric over judged items, whose kind of label and level of relevance the run may set."""
+class Pooled(Metric, Protocol):
+    """A metric of the whole set: each case gives counts, and their sums give the value."""
+
+    def score(self, case: Case) -> Score:
+        """Return the counts of one case, or say why the metric does not apply to it."""
+        ...
+
+    def total(self, counts: Sequence[float]) -> float | None:
+        """Return the value that summed counts come to; None where a denominator is 0."""
+        ...
+
+
+@runtime_checkable
+class Judging(Metric, Protocol):
+    """A metric that needs nothing but a judged ranking."""
+
+    def judge(self, judged: Judged) -> Score:
+        """Score one judged ranking."""
+        ...
+
+
+@runtime_checkable
+class Bounded(Metric, Protocol):
+    """A metric that even a perfect ranking may be unable to bring to 1."""
 
     @property
     def labels(self) -> Label | None:
-        """The kind of label that says what is relevant; None takes the run's."""
+        """The kind of label it judges by."""
+        ...
+
+    def bound(self, inventory: Sequence[int]) -> float:
+        """Return the highest value that any ranking could reach, given all relevant grades."""
         ...
 
 

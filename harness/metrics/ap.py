@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from harness.metrics import metrics
-from harness.ranked import Ranked
+from harness.ranked import Ranked, Relevant
 
 
 @metrics.register
@@ -30,12 +29,8 @@ class Ap(Ranked):
         """Whether it needs to know every relevant item there is."""
         return self.denominator == "inventory"
 
-    def measure(self, hits: Sequence[bool], inventory: int) -> float:
+    def measure(self, found: Relevant) -> float:
         """Return the average precision."""
-        found, total = 0, 0.0
-        for rank, hit in enumerate(hits, start=1):
-            if hit:
-                found += 1
-                total += found / rank
-        divisor = inventory if self.denominator == "inventory" else found
+        total = sum([count / rank for count, rank in enumerate(found.ranks, start=1)])
+        divisor = found.inventory if self.denominator == "inventory" else len(found.ranks)
         return total / divisor if divisor else 0.0

@@ -15,7 +15,7 @@ from harness.metrics import metrics
 from harness.models import DEFAULT_MODEL, hush, locate, weights_id
 from harness.needs import Kind, Need
 from harness.records import Case, Score
-from harness.references import inapplicable, references
+from harness.references import EMPTY, inapplicable, references
 
 _Triple = tuple[float, float, float]
 _BATCH = 64
@@ -105,7 +105,7 @@ class BertScoreF1(_BertScore):
 
 def _empty(case: Case) -> Score | None:
     assert case.answer is not None
-    return None if case.answer.text.strip() else Score(0.0, "the answer is empty")
+    return None if case.answer.text.strip() else EMPTY
 
 
 @lru_cache(maxsize=2)

@@ -55,7 +55,7 @@ class Composite:
             if part.name == self.name:
                 raise ValueError("weights: a composite cannot be part of itself")
             if part.kind != "quality":
-                raise ValueError(f"weights: {name!r} is descriptive, and says nothing of quality")
+                raise ValueError(f"weights: {name!r} gives no quality of single questions")
 
     @property
     def parts(self) -> tuple[str, ...]:

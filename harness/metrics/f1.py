@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
 from annotated_types import Gt
 
 from harness.metrics import metrics
-from harness.ranked import Ranked
+from harness.ranked import Ranked, Relevant
 
 
 @metrics.register
@@ -26,6 +25,6 @@ class F1(Ranked):
     name: ClassVar[str] = "f1"
     perfect: ClassVar[bool] = False
 
-    def measure(self, hits: Sequence[bool], inventory: int) -> float:
+    def measure(self, found: Relevant) -> float:
         """Return 2 found / (k + inventory), which the harmonic mean comes to."""
-        return 2 * sum(hits) / (self.k + inventory)
+        return 2 * len(found.ranks) / (self.k + found.inventory)

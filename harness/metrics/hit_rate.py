@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from harness.metrics import metrics
-from harness.ranked import Ranked
+from harness.ranked import Ranked, Relevant
 
 
 @metrics.register
@@ -23,6 +22,6 @@ class HitRate(Ranked):
     aliases: ClassVar[tuple[str, ...]] = ("success",)
     uses_inventory: ClassVar[bool] = False
 
-    def measure(self, hits: Sequence[bool], inventory: int) -> float:
+    def measure(self, found: Relevant) -> float:
         """Return 1 or 0."""
-        return float(any(hits))
+        return float(bool(found.ranks))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from harness.metrics import metrics
-from harness.ranked import Ranked
+from harness.ranked import Ranked, Relevant
 
 
 @metrics.register
@@ -23,6 +22,6 @@ class Mrr(Ranked):
     aliases: ClassVar[tuple[str, ...]] = ("rr",)
     uses_inventory: ClassVar[bool] = False
 
-    def measure(self, hits: Sequence[bool], inventory: int) -> float:
+    def measure(self, found: Relevant) -> float:
         """Return the reciprocal rank."""
-        return next((1 / rank for rank, hit in enumerate(hits, start=1) if hit), 0.0)
+        return 1 / found.ranks[0] if found.ranks else 0.0

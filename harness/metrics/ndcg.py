@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log2
 from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Gt
 
+from harness.dcg import Gain, dcg, ideal
 from harness.metrics import metrics
 from harness.needs import Kind, Need
 from harness.records import Case, Judged, Label, Score, not_scored
@@ -28,7 +27,7 @@ class Ndcg:
     """
 
     k: Annotated[int, Gt(0)] | None = None
-    gain: Literal["linear", "exponential"] = "linear"
+    gain: Gain = "linear"
     ideal: Literal["inventory", "retrieved"] = "inventory"
     labels: Label | None = None
 
@@ -49,19 +48,14 @@ class Ndcg:
 
     def judge(self, judged: Judged) -> Score:
         """Score one judged ranking."""
-        grades = [max(grade or 0, 0) for grade in judged.grades[: self.k]]
-        pool = grades if self.ideal == "retrieved" else judged.inventory
+        top = [pair for pair in judged.graded if self.k is None or pair[0] <= self.k]
+        pool = judged.inventory
+        if self.ideal == "retrieved":
+            pool = tuple(sorted([grade for _, grade in top], reverse=True))
         if pool is None:
             return not_scored("how many relevant items there are is not known")
-        best = self._dcg(sorted(pool, reverse=True)[: self.k])
+        best = ideal(pool, self.k, self.gain)
         if best == 0.0:
             return Score(0.0, "nothing is relevant")
-        dcg = self._dcg(grades)
-        return Score(dcg / best, f"DCG {dcg:.6f} / ideal {best:.6f}")
-
-    def _dcg(self, grades: Sequence[int]) -> float:
-        return sum(
-            (grade if self.gain == "linear" else 2.0**grade - 1) / log2(rank + 1)
-            for rank, grade in enumerate(grades, start=1)
-            if grade > 0
-        )
+        found = dcg(top, self.gain)
+        return Score(found / best, f"DCG {found:.6f} / ideal {best:.6f}")

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from annotated_types import Gt
 
 from harness.metrics import metrics
-from harness.ranked import Ranked
+from harness.ranked import Ranked, Relevant
 
 
 @metrics.register
@@ -29,7 +29,14 @@ class Precision(Ranked):
     perfect: ClassVar[bool] = False
     uses_inventory: ClassVar[bool] = False
 
-    def measure(self, hits: Sequence[bool], inventory: int) -> float:
+    def bound(self, inventory: Sequence[int]) -> float:
+        """Return min(k, relevant) / k: no ranking can do better."""
+        relevant = sum(grade >= (self.rel or 1) for grade in inventory)
+        if self.denominator == "retrieved":
+            return float(relevant > 0)
+        return min(self.k, relevant) / self.k
+
+    def measure(self, found: Relevant) -> float:
         """Return the share of relevant items."""
-        shown = self.k if self.denominator == "k" else len(hits)
-        return sum(hits) / shown if shown else 0.0
+        shown = self.k if self.denominator == "k" else found.shown
+        return len(found.ranks) / shown if shown else 0.0

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
 from annotated_types import Gt
 
 from harness.metrics import metrics
-from harness.ranked import Ranked
+from harness.ranked import Ranked, Relevant
 
 
 @metrics.register
@@ -25,6 +24,6 @@ class Recall(Ranked):
 
     name: ClassVar[str] = "recall"
 
-    def measure(self, hits: Sequence[bool], inventory: int) -> float:
+    def measure(self, found: Relevant) -> float:
         """Return the share that was found."""
-        return sum(hits) / inventory
+        return len(found.ranks) / found.inventory

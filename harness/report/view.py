@@ -8,8 +8,10 @@ from functools import cached_property
 
 from harness import numbers
 from harness.aggregate import Aggregate, aggregate
-from harness.records import Score
+from harness.lines import score
+from harness.metrics import Bounded, metrics
 from harness.report.blocks import Measure
+from harness.scoring import total_of
 from harness.store import StoredRun
 from harness.stored import AggregateLine, CellLine, QuestionLine, RecordLine
 
@@ -92,8 +94,9 @@ class View:
         lines = [
             record.scores[metric] for record in self.records(cell) if wanted(self.question(record))
         ]
-        scores = [Score(line.value, line.reason, line.state) for line in lines]
-        return aggregate(scores, self.run.provenance.seed)
+        spec = self.run.provenance.metrics[metric].spec
+        total = total_of(metrics.build(spec))
+        return aggregate(map(score, lines), self.run.provenance.seed, total)
 
     def copied(self, cell: CellLine, metric: str) -> bool:
         """Return whether a metric is constant by construction in a cell."""
@@ -102,18 +105,17 @@ class View:
 
     def ceiling(self, cell: CellLine, metric: str) -> float | None:
         """Return the highest mean that any ranking could reach on precision@k; else None."""
-        about = self.run.provenance.metrics[metric]
-        head, _, k = about.spec.rpartition("@")
-        if head.partition("(")[0] != "precision" or not k.isdecimal() or about.labels is None:
+        built = metrics.build(self.run.provenance.metrics[metric].spec)
+        if not isinstance(built, Bounded):
             return None
-        if "denominator=retrieved" in head:
-            return None
-        counts = [
-            record.relevant[about.labels]
+        bounds = [
+            built.bound(tuple(judged.inventory))
             for record in self.records(cell)
-            if record.scores[metric].value is not None and about.labels in record.relevant
+            if record.scores[metric].value is not None
+            and (judged := record.judged.get(built.labels or "documents")) is not None
+            and judged.inventory is not None
         ]
-        return sum(min(int(k), n) / int(k) for n in counts) / len(counts) if counts else None
+        return sum(bounds) / len(bounds) if bounds else None
 
 
 def measure(line: AggregateLine | Aggregate, best: bool = False, note: str = "") -> Measure:

@@ -1,0 +1,48 @@
+"""Chunk ceiling: how precise could retrieval be, given where the chunker cut?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness import spans
+from harness.coverage import gold
+from harness.metrics import metrics
+from harness.needs import Kind, Need
+from harness.records import Case, Score, Span, not_scored
+
+
+@metrics.register
+@dataclass(frozen=True)
+class ChunkCeiling:
+    """Gold characters over those of all chunks that hold any, |G and A| / |A or G|.
+
+    The precision of a retriever that finds all evidence and counts overlaps once: a property of
+    the chunker, not a bound on evidence_precision. `abutting: true` counts chunks that only stand
+    next to a passage too, as Chroma's published values (`precision_omega`) do. Source: Smith &
+    Troynikov, "Evaluating Chunking Strategies for Retrieval", Chroma, 2024.
+    """
+
+    abutting: bool = False
+
+    name: ClassVar[str] = "chunk_ceiling"
+    version: ClassVar[int] = 1
+    kind: ClassVar[Kind] = "descriptive"
+    needs: ClassVar[frozenset[Need]] = frozenset({"evidence"})
+    perfect: ClassVar[bool] = True
+
+    def score(self, case: Case) -> Score:
+        """Score one case; None where its question has no evidence."""
+        if not case.question.passages:
+            return not_scored("the question has no evidence label")
+        wanted = gold(case, case.touching)
+        around = spans.union(_near(case.touching, wanted, reach=int(self.abutting)))
+        both = spans.overlap(wanted, around)
+        return Score(both / (spans.size(around) + spans.size(wanted) - both))
+
+
+def _near(chunks: Sequence[Span], wanted: Sequence[Span], reach: int) -> list[Span]:
+    """Return the chunks that share a character with the gold widened by `reach` on both sides."""
+    wider = spans.union(Span(each.doc, each.start - reach, each.end + reach) for each in wanted)
+    return [chunk for chunk in chunks if spans.overlap([chunk], wider)]

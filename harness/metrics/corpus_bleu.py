@@ -1,0 +1,62 @@
+"""Corpus BLEU: BLEU of all answers together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.metrics import metrics
+from harness.needs import Kind, Need
+from harness.records import Case, Score
+from harness.references import inapplicable, references
+from harness.tokens import Tokens, tokenise
+
+_ORDER = 4
+
+
+@metrics.register
+@dataclass(frozen=True)
+class CorpusBleu:
+    """BLEU from the n-gram counts of all answers together; never a mean of sentence scores.
+
+    An empty answer adds nothing but the length it lacks. Use it to compare with published system
+    scores. It cannot see which question was answered badly. Source: Papineni et al., 2002, by
+    sacrebleu (`tokenize=none`, `smooth_method=none`).
+    """
+
+    tokens: Tokens = "words"
+
+    name: ClassVar[str] = "corpus_bleu"
+    version: ClassVar[int] = 1
+    kind: ClassVar[Kind] = "whole set"
+    needs: ClassVar[frozenset[Need]] = frozenset({"answer", "references"})
+    perfect: ClassVar[bool] = False
+
+    def score(self, case: Case) -> Score:
+        """Return matching n-grams, n-grams (for n = 1 to 4), and both lengths of one answer."""
+        refused = inapplicable(case)
+        if refused is not None:
+            return refused
+        assert case.answer is not None
+        from sacrebleu.metrics.bleu import BLEU
+
+        said = " ".join(tokenise(case.answer.text, self.tokens))
+        wanted = [[" ".join(tokenise(text, self.tokens))] for text in references(case)]
+        found = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score([said], wanted)
+        counts = [*found.counts, *found.totals, found.sys_len, found.ref_len]
+        return Score(None, "", counts=tuple(float(count) for count in counts))
+
+    def total(self, counts: Sequence[float]) -> float | None:
+        """Return the BLEU of summed counts, from 0 to 1."""
+        from sacrebleu.metrics.bleu import BLEU
+
+        whole = [round(count) for count in counts]
+        found = BLEU.compute_bleu(
+            correct=whole[:_ORDER],
+            total=whole[_ORDER : 2 * _ORDER],
+            sys_len=whole[-2],
+            ref_len=whole[-1],
+            smooth_method="none",
+        )
+        return float(found.score) / 100

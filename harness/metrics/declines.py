@@ -1,0 +1,71 @@
+"""Declines: are they the right ones, and are all the right ones there?"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.metrics import metrics
+from harness.needs import Kind, Need
+from harness.records import Case, Score, not_scored
+
+
+class _Declines(ABC):
+    """A share of whole-set counts: declined and unanswerable, over `counted`."""
+
+    version: ClassVar[int] = 1
+    kind: ClassVar[Kind] = "whole set"
+    needs: ClassVar[frozenset[Need]] = frozenset({"answer"})
+    perfect: ClassVar[bool] = False
+    unanswerable: ClassVar[bool] = True
+
+    def score(self, case: Case) -> Score:
+        """Return (rightly declined, counted) of one case, each 0 or 1."""
+        if case.answer is None:
+            return not_scored("nothing was answered")
+        unanswerable, declined = not case.question.answerable, case.answer.declined
+        right = unanswerable and declined
+        return Score(None, "", counts=(float(right), float(self.counted(unanswerable, declined))))
+
+    @abstractmethod
+    def counted(self, unanswerable: bool, declined: bool) -> bool:
+        """Return whether the case is in the denominator."""
+
+    def total(self, counts: Sequence[float]) -> float | None:
+        """Return the share; None where nothing is in the denominator."""
+        right, counted = counts
+        return right / counted if counted else None
+
+
+@metrics.register
+@dataclass(frozen=True)
+class DeclinePrecision(_Declines):
+    """Share of the declines that were right: unanswerable and declined / declined.
+
+    None where nothing was declined. Use it where a needless "I don't know" is dear. It cannot see
+    the unanswerable questions that were answered. Source: this harness.
+    """
+
+    name: ClassVar[str] = "decline_precision"
+
+    def counted(self, unanswerable: bool, declined: bool) -> bool:
+        """Count what was declined."""
+        return declined
+
+
+@metrics.register
+@dataclass(frozen=True)
+class DeclineRecall(_Declines):
+    """Share of the unanswerable questions that were declined.
+
+    None where every question is answerable. Use it where an invented answer is dear. It cannot
+    see the needless declines. Source: this harness.
+    """
+
+    name: ClassVar[str] = "decline_recall"
+
+    def counted(self, unanswerable: bool, declined: bool) -> bool:
+        """Count what could not be answered."""
+        return unanswerable

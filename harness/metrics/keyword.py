@@ -1,0 +1,92 @@
+"""Keywords: where does each of the question's keywords turn up?"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from annotated_types import Gt
+
+from harness.dcg import dcg, ideal
+from harness.metrics import metrics
+from harness.needs import Kind, Need
+from harness.records import Case, Judged, Label, Score, not_scored
+
+
+@dataclass(frozen=True)
+class _Keyword(ABC):
+    """A value for each keyword, judged by itself, and the mean of them."""
+
+    k: Annotated[int, Gt(0)]
+
+    version: ClassVar[int] = 1
+    kind: ClassVar[Kind] = "quality"
+    needs: ClassVar[frozenset[Need]] = frozenset({"ranking", "keywords"})
+    perfect: ClassVar[bool] = True
+    labels: ClassVar[Label] = "keywords"
+
+    def score(self, case: Case) -> Score:
+        """Score one case; None where its question has no keyword."""
+        if not case.keywords:
+            return not_scored("the question has no keywords label")
+        values = [self.judge(judged) for judged in case.keywords]
+        shown = ", ".join(f"{value:.3f}" for value in values)
+        return Score(sum(values) / len(values), f"by keyword: {shown}")
+
+    @abstractmethod
+    def judge(self, judged: Judged) -> float:
+        """Return one keyword's value."""
+
+
+@metrics.register
+@dataclass(frozen=True)
+class KeywordMrr(_Keyword):
+    """1 / rank of the first of the top k chunks with the keyword, averaged over the keywords.
+
+    Use it where a test set has keywords alone. It cannot see whether a keyword stands there for
+    the reason the question wants. Binary, order-aware. Source: this harness.
+    """
+
+    name: ClassVar[str] = "keyword_mrr"
+    perfect: ClassVar[bool] = False  # keywords of several chunks cannot all stand first
+
+    def judge(self, judged: Judged) -> float:
+        """Return the reciprocal rank."""
+        first = next((rank for rank, _ in judged.graded), self.k + 1)
+        return 1 / first if first <= self.k else 0.0
+
+
+@metrics.register
+@dataclass(frozen=True)
+class KeywordNdcg(_Keyword):
+    """nDCG@k of each keyword, against all chunks of the index that hold it, averaged.
+
+    Use it where a test set has keywords alone and several chunks should be found. It cannot see
+    whether a keyword stands there for the right reason. Binary, order-aware. Source: this harness.
+    """
+
+    name: ClassVar[str] = "keyword_ndcg"
+    perfect: ClassVar[bool] = False  # keywords of several chunks cannot all stand first
+
+    def judge(self, judged: Judged) -> float:
+        """Return the nDCG; 0 where no chunk holds the keyword."""
+        best = ideal(judged.inventory or (), self.k)
+        top = [(rank, grade) for rank, grade in judged.graded if rank <= self.k]
+        return dcg(top) / best if best else 0.0
+
+
+@metrics.register
+@dataclass(frozen=True)
+class KeywordRecall(_Keyword):
+    """Share of the question's keywords that occur in the top k chunks.
+
+    Use it where a test set has keywords alone. It cannot see how far down they stand. Binary, not
+    order-aware. Source: this harness.
+    """
+
+    name: ClassVar[str] = "keyword_recall"
+
+    def judge(self, judged: Judged) -> float:
+        """Return 1 or 0."""
+        return float(any(judged.grades[: self.k]))

@@ -1,0 +1,108 @@
+"""A stored run, scored again: other metrics, or newer versions of them, and nothing re-run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from harness import report, scoring, store, summarise
+from harness.errors import DataError, Problem, SpecError
+from harness.labels import has
+from harness.lines import case, question, score_line
+from harness.records import Case, Label
+from harness.scoring import GOLD, Named, label_of, leaves
+from harness.store import StoredRun
+from harness.stored import RecordLine, RunFile
+
+
+def rescore(folder: Path, metrics: Sequence[str] = ()) -> RunFile:
+    """Score a stored run's answers and rankings by `metrics`, by default those it has.
+
+    All scores are replaced, so that a report never mixes versions of a metric.
+
+    Raises:
+        DataError: the folder holds no run, or a metric reads what the run did not store.
+    """
+    stored = store.load(folder)
+    labels = stored.run.provenance.labels
+    level = int(stored.run.config["resolved"]["relevance_level"])
+    questions = {id_: question(line) for id_, line in stored.questions.items()}
+    cases = [case(line, questions[line.question], stored.texts) for line in stored.records]
+    named = _built(stored, metrics, cases, labels, level)
+    rows = scoring.score_all(named, cases, labels, level)
+    records = [
+        record.model_copy(update={"scores": {name: score_line(each) for name, each in row.items()}})
+        for record, row in zip(stored.records, rows, strict=True)
+    ]
+    run = _run(stored, named, records)
+    store.rewrite(folder, run, records)
+    report.write(folder)
+    return run
+
+
+def _built(
+    stored: StoredRun, metrics: Sequence[str], cases: Sequence[Case], labels: Label, level: int
+) -> list[Named]:
+    """Return the metrics asked for; raises `DataError` with all that is wrong with them."""
+    specs = dict(zip(metrics, metrics, strict=True)) or {
+        name: line.spec for name, line in stored.run.provenance.metrics.items()
+    }
+    retrieve = int(stored.run.config["resolved"]["retrieve"])
+    named: list[Named] = []
+    problems: list[Problem] = []
+    for name, spec in specs.items():
+        try:
+            each = Named(name, scoring.build(spec, labels, level).metric)
+        except SpecError as error:
+            problems.append(Problem(name, error.what, error.hint))
+            continue
+        missing = dict.fromkeys(_missing(each, cases, labels, retrieve))
+        problems += [Problem(name, what, "ask less of it, or run again") for what in missing]
+        named.append(each)
+    if problems:
+        raise DataError(str(stored.folder), problems)
+    return named
+
+
+def _missing(named: Named, cases: Sequence[Case], labels: Label, retrieve: int) -> Iterator[str]:
+    """Yield what a metric reads and the run did not store."""
+    for leaf in leaves(named.metric, labels):
+        k = getattr(leaf, "k", None)
+        if k is not None and k > retrieve:
+            yield f"it reads {k} hits, and the run retrieved {retrieve}"
+        if "answer" in leaf.needs and not any(each.answer for each in cases):
+            yield "the run has no answers"
+        judged_by = label_of(leaf)
+        wanted = {GOLD[need] for need in leaf.needs if need in GOLD} | {judged_by}
+        for kind in sorted(each for each in wanted if each):
+            carrying = [each for each in cases if has(each.question, kind)]
+            if not carrying:
+                yield f"no question of the run has {kind}"
+            elif kind == judged_by and not any(kind in each.judged for each in carrying):
+                yield f"the run's rankings were not judged by {kind}"
+
+
+def _run(stored: StoredRun, named: Sequence[Named], records: Sequence[RecordLine]) -> RunFile:
+    about = stored.run.provenance
+    names = [each.name for each in named]
+    cells = [
+        cell.model_copy(
+            update={
+                "scores": summarise.aggregated(
+                    [record for record in records if record.cell == cell.name], named, about.seed
+                )
+            }
+        )
+        for cell in stored.run.cells
+    ]
+    decide_by = stored.run.decide_by
+    return stored.run.model_copy(
+        update={
+            "cells": cells,
+            "provenance": about.model_copy(
+                update={"metrics": summarise.described(named, about.labels)}
+            ),
+            "decide_by": decide_by if decide_by in names else names[0],
+            "targets": {k: v for k, v in stored.run.targets.items() if k in names},
+        }
+    )

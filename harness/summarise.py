@@ -1,0 +1,53 @@
+"""The records of one cell to what `run.json` says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from harness.aggregate import aggregate
+from harness.lines import score
+from harness.metrics import Metric
+from harness.records import Label
+from harness.registry import label, summary
+from harness.scoring import Named, label_of, own_chunks, total_of, within_chunker
+from harness.stored import AggregateLine, MetricLine, RecordLine
+
+
+def aggregated(
+    records: Sequence[RecordLine], metrics: Sequence[Named], seed: int
+) -> dict[str, AggregateLine]:
+    """Return each metric's mean, interval and counts over a cell."""
+    return {named.name: _aggregated(records, named, seed) for named in metrics}
+
+
+def described(metrics: Sequence[Named], labels: Label) -> dict[str, MetricLine]:
+    """Return what each metric is, in full; `labels` is the run's."""
+    return {named.name: _described(named.metric, labels) for named in metrics}
+
+
+def mean_seconds(records: Sequence[RecordLine]) -> dict[str, float]:
+    """Return the mean seconds a question took at each stage, over those that reached it."""
+    stages = dict.fromkeys(stage for record in records for stage in record.seconds)
+    spent = {
+        stage: [record.seconds[stage] for record in records if stage in record.seconds]
+        for stage in stages
+    }
+    return {str(stage): sum(each) / len(each) for stage, each in spent.items()}
+
+
+def _aggregated(records: Sequence[RecordLine], named: Named, seed: int) -> AggregateLine:
+    scores = [score(record.scores[named.name]) for record in records]
+    return AggregateLine(**asdict(aggregate(scores, seed, total_of(named.metric))))
+
+
+def _described(metric: Metric, labels: Label) -> MetricLine:
+    return MetricLine(
+        spec=label(metric),
+        version=metric.version,
+        kind=metric.kind,
+        labels=label_of(metric),
+        own_chunks=own_chunks(metric, labels),
+        within_chunker=within_chunker(metric, labels),
+        about=summary(type(metric)),
+    )

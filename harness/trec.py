@@ -1,0 +1,147 @@
+"""Judgements and rankings in TREC's and BEIR's files."""
+
+from __future__ import annotations
+
+import gzip
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from harness.errors import DataError, Problem
+
+T = TypeVar("T")
+
+Qrels = dict[str, dict[str, int]]
+"""Question to document to grade; 0 is judged irrelevant, below 0 outside the pool."""
+
+Ranking = dict[str, dict[str, float]]
+"""Question to document to score; a higher score is a better rank."""
+
+_GZIP = b"\x1f\x8b"
+_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class _Line:
+    number: int
+    fields: tuple[str, ...]
+
+    @property
+    def where(self) -> str:
+        return f"line {self.number}"
+
+
+def read_qrels(path: Path) -> Qrels:
+    """Read judgements: `question iteration document grade`, or BEIR's three columns.
+
+    Any white space separates; lines that start with # and empty ones are left out; the file may
+    be gzipped.
+
+    Raises:
+        DataError: a line is malformed or judges a document twice; with the line's number.
+    """
+    qrels: Qrels = {}
+    problems: list[Problem] = []
+    for line in _lines(path, problems):
+        if len(line.fields) not in (3, 4):
+            what = f"has {len(line.fields)} fields"
+            problems.append(Problem(line.where, what, "4: question iteration document grade"))
+            continue
+        question, document, grade = line.fields[0], *line.fields[-2:]
+        if line.number == 1 and line.fields[0] == "query-id":
+            continue
+        grades = qrels.setdefault(question, {})
+        if not _is_whole(grade):
+            problems.append(Problem(line.where, f"the grade {grade!r} is not a whole number"))
+        elif document in grades:
+            problems.append(_twice(line, "judges", document, question))
+        else:
+            grades[document] = int(grade)
+    return _sound(path, qrels, problems)
+
+
+def read_run(path: Path) -> Ranking:
+    """Read a ranking: `question Q0 document rank score name`, or `question document score`.
+
+    The rank is ignored, as trec_eval does: the score decides, then the document's id, descending.
+
+    Raises:
+        DataError: a line is malformed, a document stands there twice, or a score is not a finite
+            number; with the line's number.
+    """
+    run: Ranking = {}
+    problems: list[Problem] = []
+    for line in _lines(path, problems):
+        if len(line.fields) not in (3, 6):
+            what = f"has {len(line.fields)} fields"
+            problems.append(Problem(line.where, what, "6: question Q0 document rank score name"))
+            continue
+        full = len(line.fields) == 6
+        question, document = line.fields[0], line.fields[2 if full else 1]
+        if line.number == 1 and question == "query-id":
+            continue
+        scores = run.setdefault(question, {})
+        score = _number(line.fields[4 if full else 2])
+        if score is None:
+            what = f"the score {line.fields[4 if full else 2]!r} is not a finite number"
+            problems.append(Problem(line.where, what, "nothing can be ranked by it"))
+        elif document in scores:
+            problems.append(_twice(line, "ranks", document, question))
+        else:
+            scores[document] = score
+    return _sound(path, run, problems)
+
+
+def _lines(path: Path, problems: list[Problem]) -> Iterator[_Line]:
+    try:
+        with path.open("rb") as raw:
+            zipped = raw.read(2) == _GZIP
+            raw.seek(0)
+            with gzip.open(raw) if zipped else raw as file:
+                for number, line in enumerate(file, start=1):
+                    yield from _fields(number, line, problems)
+    except FileNotFoundError:
+        raise DataError(str(path), [Problem("the file", "does not exist")]) from None
+    except (OSError, EOFError) as error:
+        raise DataError(str(path), [Problem("the file", f"cannot be read: {error}")]) from None
+
+
+def _fields(number: int, line: bytes, problems: list[Problem]) -> Iterator[_Line]:
+    try:
+        text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        problems.append(Problem(f"line {number}", f"is not UTF-8 at byte {error.start}"))
+        return
+    if not text.startswith("#") and (fields := text.split()):
+        yield _Line(number, tuple(fields))
+
+
+def _sound(path: Path, found: dict[str, T], problems: list[Problem]) -> dict[str, T]:
+    """Return what was found, or raise what is wrong with it."""
+    if not found and not problems:
+        problems.append(Problem("the file", "is empty"))
+    if len(problems) > _SHOWN:
+        rest = Problem(f"and {len(problems) - _SHOWN} more lines", "with problems of this kind")
+        problems = [*problems[:_SHOWN], rest]
+    if problems:
+        raise DataError(str(path), problems)
+    return found
+
+
+def _twice(line: _Line, verb: str, document: str, question: str) -> Problem:
+    what = f"{verb} document {document!r} for question {question!r} a second time"
+    return Problem(line.where, what, "keep one of the two lines")
+
+
+def _is_whole(text: str) -> bool:
+    return text.removeprefix("-").removeprefix("+").isdecimal()
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

@@ -1,0 +1,214 @@
+"""The command line: what each verb prints, where, and with which exit status."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+from harness import __version__, numbers
+from harness.catalogue import FAMILIES
+from harness.metrics import metrics
+
+HEAVY = "torch sentence_transformers transformers chromadb langchain langchain_core bert_score"
+
+
+def in_a_process(*arguments, code=None):
+    """Run the command line, or some code, in a process of its own."""
+    command = ["-c", code] if code else ["-m", "harness"]
+    return subprocess.run(
+        [sys.executable, *command, *arguments], capture_output=True, text=True, timeout=60
+    )
+
+
+def imported_by(*arguments):
+    """Return the top-level modules that a command imports, itself included."""
+    code = (
+        "import sys\n"
+        "from harness.cli import main\n"
+        "try:\n    main()\n"
+        "except SystemExit as end:\n    assert not end.code, end.code\n"
+        "print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)\n"
+    )
+    done = in_a_process(*arguments, code=code)
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["list"], ["list", "metrics"], ["schema"], ["validate", "config.yaml"]],
+    ids=" ".join,
+)
+def test_no_model_library_is_loaded_to_answer(project, arguments):
+    project.config(metrics=["passage_recall@2", "bertscore_f1"], embedders=None)
+
+    loaded = imported_by(*arguments)
+
+    assert "typer" in loaded
+    assert not loaded & set(HEAVY.split())
+
+
+def test_help_alone_loads_no_other_part_of_the_harness(project):
+    assert not imported_by("--help") & {"pydantic", "numpy", "yaml", "rich"}
+
+
+def test_version_prints_the_version(cli):
+    assert cli("--version").out == f"{__version__}\n"
+
+
+def test_help_names_every_verb(cli):
+    said = cli("--help")
+
+    verbs = re.findall(r"^  ([a-z]+)  ", said.out.split("Commands:")[1], re.MULTILINE)
+    assert verbs == ["run", "validate", "report", "list", "schema", "init"]
+    assert said.status == 0
+
+
+def test_list_names_every_component_of_every_family_with_a_line(cli):
+    said = cli("list")
+
+    blocks = [block.splitlines() for block in said.out.strip().split("\n\n")]
+    assert {block[0] for block in blocks} == set(FAMILIES)
+    for family, *lines in blocks:
+        assert [line.split()[0] for line in lines] == list(FAMILIES[family])
+        assert all(len(line.split()) > 3 for line in lines)
+
+
+def test_list_metrics_prints_each_docstring_and_each_parameter(cli):
+    said = " ".join(cli("list", "metrics").out.split())
+
+    for name in metrics:
+        assert " ".join(metrics[name].__doc__.split()) in said
+    # The parameters of one metric, with their defaults, in full.
+    assert "gain: linear ideal: inventory labels: none" in said
+
+
+def test_a_family_that_is_not_there_is_refused_with_those_that_are(cli):
+    said = cli("list", "metric")
+
+    assert (said.status, said.out) == (2, "")
+    assert said.err == (
+        "unknown family 'metric'\n"
+        "  did you mean 'metrics'? choose from: chunkers, corpora, embedders, generators, metrics, "
+        "rerankers, retrievers, testsets\n"
+    )
+
+
+def test_validate_says_what_the_configuration_will_do(project, cli):
+    project.config(retrievers=["dense", "bm25"])
+
+    said = cli("validate", "config.yaml")
+
+    assert said.status == 0
+    assert said.out.splitlines() == [
+        "config.yaml is valid",
+        "  corpus: 2 documents",
+        "  test set: 3 questions, 1 unanswerable; judged by evidence",
+        "  grid: 2 cells",
+        "    sentence × hashing(dimensions=64) × dense × extractive",
+        "    sentence × bm25 × extractive",
+    ]
+    assert project.written() == []
+
+
+def test_progress_goes_to_stderr_in_plain_lines_and_results_to_stdout(project):
+    done = in_a_process("run", "config.yaml")
+
+    assert done.returncode == 0
+    assert done.stderr.splitlines() == [
+        "embedding sentence with hashing(dimensions=64): 2 of 2",
+        "sentence × hashing(dimensions=64) × dense × extractive: 3 of 3",
+    ]
+    out = done.stdout.splitlines()
+    assert out[0] == "Ranked by passage_recall@2, 95 % interval"
+    assert re.fullmatch(r"passage_recall@2 +1\.000", next(x for x in out if "recall" in x[:15]))
+    (folder,) = project.folder.glob("reports/*")
+    assert re.fullmatch(rf"[\d.]+ m?s; report: reports/{folder.name}/report\.html", out[-1])
+    assert not re.search(r"\x1b|\r", done.stdout + done.stderr)
+
+
+def test_json_prints_the_run_and_its_cells_as_stored(project, cli):
+    said = cli("run", "config.yaml", "--json")
+
+    printed = json.loads(said.out)
+    stored = json.loads((project.folder / printed["run"] / "run.json").read_text("utf-8"))
+    assert (said.status, printed["status"]) == (0, "finished")
+    assert printed["cells"] == stored["cells"]
+    assert printed["cells"][0]["scores"]["abstention"]["n"] == 3
+
+
+def test_limit_asks_only_the_first_questions(project, cli):
+    printed = json.loads(cli("run", "config.yaml", "--limit", "2", "--json").out)
+
+    (path,) = project.folder.glob("reports/*/records.jsonl")
+    asked = [json.loads(line)["question"] for line in path.read_text("utf-8").splitlines()]
+    assert asked == ["q1", "q2"]
+    assert printed["cells"][0]["asked"] == 2
+
+
+def test_set_overrides_a_key_of_the_file(project, cli):
+    said = cli("run", "config.yaml", "--set", "retrievers=[bm25]", "--set", "output=out", "--json")
+
+    printed = json.loads(said.out)
+    assert [cell["retriever"] for cell in printed["cells"]] == ["bm25"]
+    assert printed["run"].startswith("out/")
+
+
+def test_report_renders_a_stored_run_again(project, cli):
+    folder = json.loads(cli("run", "config.yaml", "--json").out)["run"]
+    before = {each: (project.folder / folder / each).read_text("utf-8") for each in REPORTS}
+    for each in REPORTS:
+        (project.folder / folder / each).unlink()
+
+    said = cli("report", folder)
+
+    assert said.out.splitlines() == [f"{folder}/{each}" for each in REPORTS]
+    assert {each: (project.folder / folder / each).read_text("utf-8") for each in REPORTS} == before
+
+
+REPORTS = ("report.html", "report.md")
+
+
+@pytest.mark.parametrize("folder", ["corpus", "nowhere"])
+def test_report_of_a_folder_without_a_run_is_refused(project, cli, folder):
+    said = cli("report", folder)
+
+    assert (said.status, said.out) == (2, "")
+    assert said.err.splitlines() == [
+        f"{folder} cannot be read:",
+        "  run.json: is not there",
+        "    name the folder of one run, such as reports/20260101-010203-abcdef",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nonsense"], "No such command 'nonsense'."),
+        (["run"], "Missing argument 'config'."),
+        (["run", "config.yaml", "--limit", "0"], "Invalid value for '--limit'"),
+        (["run", "config.yaml", "--nonsense"], "No such option: --nonsense"),
+    ],
+)
+def test_a_mistyped_command_ends_with_2_and_says_what_is_wrong(project, cli, arguments, said):
+    done = cli(*arguments)
+
+    assert (done.status, done.out) == (2, "")
+    assert said in done.err
+
+
+@pytest.mark.parametrize(
+    ("spent", "said"),
+    [
+        (None, "–"),
+        (0.00123, "1.2 ms"),
+        (0.774, "770 ms"),
+        (1, "1 s"),
+        (9.94, "9.9 s"),
+        (71.5, "72 s"),
+    ],
+)
+def test_times_are_written_with_two_digits_and_a_unit(spent, said):
+    assert numbers.seconds(spent) == said
