@@ -59,7 +59,7 @@ def test_keywords_judge_texts_and_what_needs_an_inventory_is_not_scored():
     cases = [{"question": "q", "keywords": ["TWO"]}]
     result = evaluate(system, cases, metrics=["mrr@2", "recall@2"])
 
-    assert result.labels == "keywords"
+    assert result.judged_by == "keywords"
     assert result.means["mrr@2"].mean == 0.5
     assert result.means["recall@2"].mean is None
     assert result.means["recall@2"].not_scored == 1
