@@ -107,11 +107,10 @@ def evaluate(
     json: Json = False,
 ) -> None:
     """Score what others made: --qrels Q --run R, or --answers A."""
-    from harness import imported, jsonl, terminal, trec
+    from harness import imported, terminal, trec
 
     if answers is not None and qrels is None and run is None:
-        rows = jsonl.read(answers)
-        found = imported.evaluate_answers(rows, metrics or imported.ANSWER_METRICS)
+        found = imported.evaluate_answers(answers, metrics or imported.ANSWER_METRICS)
     elif qrels is not None and run is not None and answers is None:
         wanted = metrics or imported.RUN_METRICS
         found = imported.evaluate_run(trec.read_qrels(qrels), trec.read_run(run), wanted, level)

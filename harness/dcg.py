@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from functools import lru_cache
 from math import log2
 from typing import Literal
 
@@ -20,6 +21,7 @@ def dcg(graded: Iterable[tuple[int, int]], gain: Gain = "linear") -> float:
     return sum([(2.0**grade - 1) / log2(rank + 1) for rank, grade in graded])
 
 
-def ideal(grades: Sequence[int], k: int | None, gain: Gain = "linear") -> float:
+@lru_cache(maxsize=1024)
+def ideal(grades: tuple[int, ...], k: int | None, gain: Gain = "linear") -> float:
     """Return the DCG of the best order of `grades`, highest first, cut at `k`."""
     return dcg(enumerate(grades[:k], start=1), gain)

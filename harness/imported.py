@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
+from pathlib import Path
 from typing import Annotated, Any
 
 from annotated_types import MinLen
 from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
-from harness import scoring
+from harness import jsonl, numbers, scoring
 from harness.context import SEPARATOR
 from harness.declines import is_decline
 from harness.errors import DataError, Problem, SpecError
 from harness.evaluation import Evaluation, gathered
+from harness.jsonl import Row
 from harness.metrics import Combined, Judging, Metric
 from harness.needs import Need
-from harness.records import Answer, Case, Failure, Judged, Question, Score
-from harness.scoring import Named, leaves
+from harness.records import Answer, Case, Failure, Judged, Label, Question, Score
+from harness.scoring import Named, label_of, leaves
 
 RUN_METRICS = ("ndcg@10", "ap", "mrr", "recall@100", "precision@10", "judged@10")
 ANSWER_METRICS = (
@@ -27,11 +30,14 @@ ANSWER_METRICS = (
     "rouge1",
     "rouge2",
     "rougeL",
+    "rougeLsum",
     "exact_match",
     "token_f1",
     "length_ratio",
     "context_overlap",
     "abstention",
+    "decline_precision",
+    "decline_recall",
     "composite",
 )
 """Every metric of answers that needs no model."""
@@ -69,8 +75,7 @@ def evaluate_run(
         SpecError: a metric is unknown, or needs more than a ranking.
         DataError: a score is not a finite number.
     """
-    named = [scoring.build(spec, "documents", relevance_level) for spec in metrics]
-    _refuse(named, _RANKING, "a ranking and judgements")
+    named = _built(metrics, _RANKING, "a ranking and judgements", "documents", relevance_level)
     judges = _judges(named, relevance_level)
     scores: dict[str, Mapping[str, Score]] = {}
     for id_, grades in qrels.items():
@@ -81,7 +86,8 @@ def evaluate_run(
             judged = _judged(id_, grades, ranking)
             scores[id_] = {name: judge(judged) for name, judge in judges.items()}
     unjudged = len(run.keys() - qrels.keys())
-    notes = (f"{unjudged} questions of the run have no judgements: left out",) if unjudged else ()
+    of_them = numbers.count(unjudged, "question")
+    notes = (f"{of_them} of the run without judgements: left out",) if unjudged else ()
     return Evaluation(
         means=gathered(named, scores, seed, intervals),
         scores=scores,
@@ -109,13 +115,14 @@ _KEYS = frozenset(AnswerRow.model_fields) | {"answers", "ground_truths"}
 
 
 def evaluate_answers(
-    rows: Iterable[Mapping[str, Any]], metrics: Sequence[str] = ANSWER_METRICS, seed: int = 7
+    rows: Iterable[Mapping[str, Any]] | Path, metrics: Sequence[str] = ANSWER_METRICS, seed: int = 7
 ) -> Evaluation:
     """Score answers that some other system gave.
 
     Args:
         rows: mappings with `answer`, and any of `id`, `question`, `references`, `contexts`,
-            `answerable` and `declined` (by default what an answer's wording says).
+            `answerable` and `declined` (by default what an answer's wording says); or the path
+            of a file with one such object a line.
         metrics: names of metrics of answers; those that need no model unless others are named.
         seed: of the bootstrap behind the intervals.
 
@@ -123,30 +130,37 @@ def evaluate_answers(
         SpecError: a metric is unknown, or needs a ranking.
         DataError: a row is not usable; all of them are named.
     """
-    named = [scoring.build(spec) for spec in metrics]
-    _refuse(named, _ANSWERS, "answers, references and contexts")
+    named = _built(metrics, _ANSWERS, "answers, references and contexts")
+    read: list[Row | Problem]
+    if isinstance(rows, Path):
+        place, read = str(rows), jsonl.read(rows)
+    else:
+        place, read = "answers", [Row(at, dict(each)) for at, each in enumerate(rows, start=1)]
     cases: dict[str, Case] = {}
     problems: list[Problem] = []
     ignored: dict[str, None] = {}
-    for number, data in enumerate(rows, start=1):
-        where = f"line {number}"
+    for found in read:
+        if isinstance(found, Problem):
+            problems.append(found)
+            continue
         try:
-            row = AnswerRow.model_validate(data)
+            row = AnswerRow.model_validate(found.data)
         except ValidationError as error:
             problems += [
-                Problem(where, f"{'.'.join(map(str, each['loc']))}: {each['msg']}")
+                Problem(found.where, f"{'.'.join(map(str, each['loc']))}: {each['msg']}")
                 for each in error.errors()
             ]
             continue
-        ignored |= dict.fromkeys(key for key in data if key not in _KEYS)
-        id_ = row.id or str(number)
+        ignored |= dict.fromkeys(key for key in found.data if key not in _KEYS)
+        id_ = row.id or str(found.line)
         if id_ in cases:
-            problems.append(Problem(where, f"the id {id_!r} is taken", "make each id unique"))
+            problems.append(Problem(found.where, f"the id {id_!r} is taken", "make each id unique"))
         cases[id_] = _answered(id_, row)
     if not cases and not problems:
         problems.append(Problem("the rows", "there is none"))
     if problems:
-        raise DataError("answers", problems)
+        raise DataError(place, problems)
+    named = scoring.fitted(named, [case.question for case in cases.values()], seed)
     scored = scoring.score_all(named, list(cases.values()))
     scores = dict(zip(cases, scored, strict=True))
     notes = (f"keys that mean nothing here: {', '.join(ignored)}",) if ignored else ()
@@ -172,25 +186,33 @@ def _judge(metric: Metric, level: int) -> Callable[[Judged], Score]:
 
 
 def _judged(id_: str, grades: Mapping[str, int], scores: Mapping[str, float]) -> Judged:
-    if not math.isfinite(sum(scores.values())):
+    ascending = sorted(scores.values())
+    if not math.isfinite(sum(ascending)):
         _check_finite(id_, scores)
-    ranking = sorted(scores, key=scores.__getitem__, reverse=True)
-    found = tuple(map(grades.get, ranking))
-    # Ties are few. Only one that a judged document is part of is worth a second, slower sort.
-    places = [at for at, grade in enumerate(found) if grade is not None]
-    if any([_tied(scores, ranking, at) for at in places]):
-        pairs = sorted(scores.items(), key=_BY_SCORE_THEN_ID, reverse=True)
-        found = tuple([grades.get(document) for document, _ in pairs])
     positive = sorted([grade for grade in grades.values() if grade > 0], reverse=True)
     irrelevant = list(grades.values()).count(0)
-    return Judged(found, tuple(positive), irrelevant)
+    return Judged(_ranked(grades, scores, ascending), tuple(positive), irrelevant)
 
 
-def _tied(scores: Mapping[str, float], ranking: Sequence[str], at: int) -> bool:
-    """Return whether the document at one place has the score of a neighbour."""
-    score = scores[ranking[at]]
-    before = at > 0 and scores[ranking[at - 1]] == score
-    return before or (at + 1 < len(ranking) and scores[ranking[at + 1]] == score)
+def _ranked(
+    grades: Mapping[str, int], scores: Mapping[str, float], ascending: Sequence[float]
+) -> tuple[int | None, ...]:
+    """Return the grade of each document, best score first; None where nobody judged it.
+
+    Few documents are judged: only their places are looked up, among the scores in `ascending`
+    order. Ties are few: only one that a judged document is part of is worth a slower sort.
+    """
+    last = len(ascending) - 1
+    ranked: list[int | None] = [None] * len(ascending)
+    for document, grade in grades.items():
+        score = scores.get(document)
+        if score is not None:
+            at = bisect_left(ascending, score)
+            if at < last and ascending[at + 1] == score:
+                pairs = sorted(scores.items(), key=_BY_SCORE_THEN_ID, reverse=True)
+                return tuple([grades.get(each) for each, _ in pairs])
+            ranked[last - at] = grade
+    return tuple(ranked)
 
 
 def _check_finite(id_: str, scores: Mapping[str, float]) -> None:
@@ -211,10 +233,34 @@ def _answered(id_: str, row: AnswerRow) -> Case:
     return Case(question, context=context, answer=Answer(row.answer, declined))
 
 
-def _refuse(named: Sequence[Named], given: frozenset[Need], what: str) -> None:
-    """Raise `SpecError` for a metric that needs more than there is."""
-    for each in named:
-        needs = {need for leaf in leaves(each.metric) for need in leaf.needs} - given
+def _built(
+    metrics: Sequence[str],
+    given: frozenset[Need],
+    what: str,
+    labels: Label | None = None,
+    level: int = 1,
+) -> list[Named]:
+    """Return the metrics; raises `SpecError` with all that are unknown or need what is not there.
+
+    `given` is what there is to score, and `what` says so.
+    """
+    named: list[Named] = []
+    wrong: list[SpecError] = []
+    for spec in metrics:
+        try:
+            each = scoring.build(spec, labels, level)
+        except SpecError as error:
+            wrong.append(error)
+            continue
+        parts = leaves(each.metric, labels, level)
+        needs: set[str] = {need for part in parts for need in part.needs - given}
+        needs |= {kind for part in parts if (kind := label_of(part)) and kind != "documents"}
         if needs:
-            listed = ", ".join(sorted(needs))
-            raise SpecError(f"metric {each.name!r} needs {listed}", f"there is only {what}")
+            said = f"metric {each.name!r} needs {', '.join(sorted(needs))}"
+            wrong.append(SpecError(said, f"there is only {what}"))
+        named.append(each)
+    if len(wrong) > 1:
+        raise SpecError("\n".join(map(str, wrong)))
+    if wrong:
+        raise wrong[0]
+    return named

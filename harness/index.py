@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -68,6 +69,9 @@ class VectorIndex:
     def __init__(self, folder: Path, settings: IndexSettings) -> None:
         self._settings = settings
         self._client = _open(folder / "chroma")
+        # Chroma keeps what it opened under a path for as long as the process lives, also when the
+        # folder has been deleted and built anew.
+        weakref.finalize(self, _close, self._client).atexit = False
         self._collection = self._client.get_collection(_COLLECTION, embedding_function=None)
         self.built = Built(**json.loads((folder / "built.json").read_text(encoding="utf-8")))
 
@@ -188,7 +192,9 @@ def _open(path: Path) -> ClientAPI:
     import chromadb
 
     quiet = chromadb.config.Settings(anonymized_telemetry=False)
-    return chromadb.PersistentClient(path=str(path), settings=quiet)
+    # Chroma gives out again what it opened under the same path, so that must be a whole one: the
+    # same relative path names another index once the working directory has changed.
+    return chromadb.PersistentClient(path=str(path.resolve()), settings=quiet)
 
 
 def _close(client: ClientAPI) -> None:

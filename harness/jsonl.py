@@ -50,21 +50,17 @@ def rows(path: Path) -> Iterator[Row | Problem]:
                     yield Problem(where, f"holds {type(data).__name__}, not an object", _HINT)
 
 
-def read(path: Path) -> list[dict[str, Any]]:
-    """Return the objects of a whole file.
+def read(path: Path) -> list[Row | Problem]:
+    """Return what `rows` yields of a whole file.
 
     Raises:
-        DataError: there is no such file, or a line of it is broken.
+        DataError: there is no such file, or it cannot be read.
     """
     try:
-        found = list(rows(path))
+        return list(rows(path))
     except OSError as error:
         problem = Problem("the file", f"cannot be read: {error.strerror}", "look at the path")
         raise DataError(str(path), [problem]) from None
-    problems = [row for row in found if isinstance(row, Problem)]
-    if problems:
-        raise DataError(str(path), problems)
-    return [row.data for row in found if isinstance(row, Row)]
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -80,6 +80,7 @@ def evaluate(
         for name in metrics
         for spec in (_at_each(name, k) if _takes_k(name) else [name])
     ]
+    named = scoring.fitted(named, questions, seed)
     asked = [_ask(rag_system, question) for question in questions]
     rows = scoring.score_all(named, asked, chosen)
     scores = {case.question.id: row for case, row in zip(asked, rows, strict=True)}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import string
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
+from typing import Any
 
 from harness.errors import SpecError
 
@@ -26,6 +27,17 @@ def found(path: str, folder: Path, from_outside: bool, environment: Mapping[str,
             return os.path.relpath(candidate) if not candidate.is_absolute() else str(candidate)
     places = " and ".join(dict.fromkeys(shown(each) for each in tried))
     raise SpecError(f"{expanded!r} does not exist", f"looked at {places}")
+
+
+def portable(value: Any) -> Any:
+    """Return `value` with every absolute path in it cut down to its last part."""
+    if isinstance(value, Mapping):
+        return {str(key): portable(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [portable(each) for each in value]
+    if isinstance(value, str) and "\n" not in value and PurePath(value).is_absolute():
+        return f".../{PurePath(value).name}"
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
 def _expanded(path: str, environment: Mapping[str, str]) -> str:

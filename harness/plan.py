@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness import scoring
-from harness.records import Label
+from harness.records import Label, Question
 from harness.scoring import Named
 from harness.settings import Settings
 
@@ -18,6 +18,10 @@ class Plan:
     settings: Settings
     metrics: Sequence[Named]
     labels: Label
+
+    def fitted(self, questions: Sequence[Question]) -> Plan:
+        """Return the plan with its metrics fitted to the test set, where they need that."""
+        return replace(self, metrics=scoring.fitted(self.metrics, questions, self.settings.seed))
 
     @property
     def kinds(self) -> tuple[Label, ...]:

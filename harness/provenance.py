@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, fields, is_dataclass
 from importlib import metadata
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 import harness
 from harness import summarise
 from harness.config import RunConfig
 from harness.corpus import Corpus
+from harness.paths import portable
 from harness.plan import Plan
 from harness.stored import Provenance
 from harness.testset import Testset
@@ -73,17 +74,6 @@ def resolved(config: RunConfig) -> dict[str, Any]:
     return found
 
 
-def portable(value: Any) -> Any:
-    """Return `value` with every absolute path in it cut down to its last part."""
-    if isinstance(value, Mapping):
-        return {str(key): portable(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [portable(each) for each in value]
-    if isinstance(value, str) and "\n" not in value and PurePath(value).is_absolute():
-        return f".../{PurePath(value).name}"
-    return value if isinstance(value, str | int | float | bool | None) else str(value)
-
-
 def _spec(component: Any) -> dict[str, Any]:
     assert is_dataclass(component)
     assert not isinstance(component, type)
@@ -93,16 +83,11 @@ def _spec(component: Any) -> dict[str, Any]:
 
 def _models(config: RunConfig, plan: Plan) -> list[dict[str, Any]]:
     embedders = dict.fromkeys(cell.embedder for cell in config.cells)
-    parts: Sequence[Any] = [*embedders, *(each.metric for each in plan.metrics)]
-    found = [
-        {"used_by": part.name, **part.identity()}
-        for part in parts
-        if part is not None and hasattr(part, "identity")
-    ]
+    found = [{"used_by": part.name, **part.identity()} for part in embedders if part is not None]
     answering = dict.fromkeys(cell.generator for cell in config.cells)
     found += [{"used_by": part.name, **asdict(part)} for part in answering]  # type: ignore[call-overload]
     listed: list[dict[str, Any]] = portable(found)
-    return listed
+    return [*listed, *summarise.models(plan.metrics)]
 
 
 def _packages() -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -61,10 +62,11 @@ class Ranked(ABC):
         retrieved = len(judged.grades)
         cut = retrieved if self.k is None else self.k
         if level == 1:
-            ranks = [rank for rank, _ in judged.graded if rank <= cut]
+            ranks = judged.ranks[: bisect_right(judged.ranks, cut)]
             inventory = len(judged.inventory or ())
         else:
-            ranks = [rank for rank, grade in judged.graded if grade >= level and rank <= cut]
+            graded = judged.graded
+            ranks = tuple([rank for rank, grade in graded if grade >= level and rank <= cut])
             inventory = sum([grade >= level for grade in judged.inventory or ()])
         if self.uses_inventory and inventory == 0:
             return Score(0.0, "nothing is relevant")

@@ -121,10 +121,15 @@ class Judged:
     irrelevant: int = 0
     graded: tuple[tuple[int, int], ...] = field(init=False, repr=False, compare=False)
     """Rank (from 1) and grade of each retrieved item with a grade above 0, best rank first."""
+    ranks: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    """The ranks alone."""
 
     def __post_init__(self) -> None:
-        judged = compress(enumerate(self.grades, start=1), self.grades)
-        object.__setattr__(self, "graded", tuple([pair for pair in judged if (pair[1] or 0) > 0]))
+        grades = self.grades
+        ranks = compress(range(1, len(grades) + 1), grades)
+        graded = [(rank, grade) for rank in ranks if (grade := grades[rank - 1] or 0) > 0]
+        object.__setattr__(self, "graded", tuple(graded))
+        object.__setattr__(self, "ranks", tuple([rank for rank, _ in graded]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from harness import report, scoring, store, summarise
 from harness.errors import DataError, Problem, SpecError
 from harness.labels import has
 from harness.lines import case, question, score_line
+from harness.metrics import metrics as registry
 from harness.records import Case, Label
-from harness.scoring import GOLD, Named, label_of, leaves
+from harness.scoring import GOLD, Named, label_of, leaves, within_chunker
 from harness.store import StoredRun
 from harness.stored import RecordLine, RunFile
 
@@ -29,6 +30,7 @@ def rescore(folder: Path, metrics: Sequence[str] = ()) -> RunFile:
     questions = {id_: question(line) for id_, line in stored.questions.items()}
     cases = [case(line, questions[line.question], stored.texts) for line in stored.records]
     named = _built(stored, metrics, cases, labels, level)
+    named = scoring.fitted(named, list(questions.values()), stored.run.provenance.seed)
     rows = scoring.score_all(named, cases, labels, level)
     records = [
         record.model_copy(update={"scores": {name: score_line(each) for name, each in row.items()}})
@@ -59,6 +61,10 @@ def _built(
         missing = dict.fromkeys(_missing(each, cases, labels, retrieve))
         problems += [Problem(name, what, "ask less of it, or run again") for what in missing]
         named.append(each)
+    if not problems and not _deciding(stored, named):
+        what = "each counts its index's own chunks, and this run has several chunkers"
+        hint = "add one that may rank them, such as passage_recall@5 or recall(labels=documents)@5"
+        problems.append(Problem("metrics", what, hint))
     if problems:
         raise DataError(str(stored.folder), problems)
     return named
@@ -82,9 +88,21 @@ def _missing(named: Named, cases: Sequence[Case], labels: Label, retrieve: int) 
                 yield f"the run's rankings were not judged by {kind}"
 
 
+def _deciding(stored: StoredRun, named: Sequence[Named]) -> list[str]:
+    """Return the metrics that may rank the run's cells: the one it has first, descriptive last."""
+    labels = stored.run.provenance.labels
+    several = len({cell.chunker for cell in stored.run.cells}) > 1
+    able = [each for each in named if not several or not within_chunker(each.metric, labels)]
+    able.sort(
+        key=lambda each: (each.name != stored.run.decide_by, each.metric.kind == "descriptive")
+    )
+    return [each.name for each in able]
+
+
 def _run(stored: StoredRun, named: Sequence[Named], records: Sequence[RecordLine]) -> RunFile:
     about = stored.run.provenance
     names = [each.name for each in named]
+    others = [model for model in about.models if model["used_by"] not in set(registry)]
     cells = [
         cell.model_copy(
             update={
@@ -95,14 +113,16 @@ def _run(stored: StoredRun, named: Sequence[Named], records: Sequence[RecordLine
         )
         for cell in stored.run.cells
     ]
-    decide_by = stored.run.decide_by
     return stored.run.model_copy(
         update={
             "cells": cells,
             "provenance": about.model_copy(
-                update={"metrics": summarise.described(named, about.labels)}
+                update={
+                    "metrics": summarise.described(named, about.labels),
+                    "models": [*others, *summarise.models(named)],
+                }
             ),
-            "decide_by": decide_by if decide_by in names else names[0],
+            "decide_by": _deciding(stored, named)[0],
             "targets": {k: v for k, v in stored.run.targets.items() if k in names},
         }
     )

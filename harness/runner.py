@@ -93,6 +93,8 @@ def run(prepared: Prepared, progress: Progress) -> Finished:
     store.check_writable(config.output, "output")
     store.check_writable(config.cache, "cache")
     check_models(prepared)
+    plan = prepared.plan.fitted(prepared.testset.questions)
+    prepared = replace(prepared, plan=plan)
     stages = Stages(
         prepared.corpus, config.cache, config.settings.index, config.settings.min_overlap, progress
     )

@@ -8,9 +8,9 @@ from typing import Any
 
 from harness.aggregate import Total
 from harness.labels import has
-from harness.metrics import Batched, Combined, Metric, Pooled, Single, metrics
+from harness.metrics import Batched, Combined, Fitted, Metric, Pooled, Single, metrics
 from harness.needs import Need
-from harness.records import Case, Label, Score, Stage, not_scored
+from harness.records import Case, Label, Question, Score, Stage, not_scored
 
 _MADE_BY: Mapping[Stage, frozenset[Need]] = {
     "retrieval": frozenset({"ranking", "context", "answer"}),
@@ -61,6 +61,16 @@ def with_run_settings(metric: Metric, labels: Label | None, level: int) -> Metri
     if getattr(metric, "rel", ...) is None:
         given["rel"] = level
     return replace(metric, **given) if given else metric  # type: ignore[type-var]
+
+
+def fitted(named: Sequence[Named], questions: Sequence[Question], seed: int) -> list[Named]:
+    """Return the metrics, those that learn something of the whole test set having done so."""
+    return [
+        Named(each.name, each.metric.fitted(questions, seed))
+        if isinstance(each.metric, Fitted)
+        else each
+        for each in named
+    ]
 
 
 def label_of(metric: Metric) -> Label | None:

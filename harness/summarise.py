@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 from harness.aggregate import aggregate
 from harness.lines import score
 from harness.metrics import Metric
+from harness.paths import portable
 from harness.records import Label
 from harness.registry import label, summary
 from harness.scoring import Named, label_of, own_chunks, total_of, within_chunker
@@ -24,6 +26,18 @@ def aggregated(
 def described(metrics: Sequence[Named], labels: Label) -> dict[str, MetricLine]:
     """Return what each metric is, in full; `labels` is the run's."""
     return {named.name: _described(named.metric, labels) for named in metrics}
+
+
+def models(metrics: Sequence[Named]) -> list[dict[str, Any]]:
+    """Return the identity of each model that a metric scores with."""
+    found: list[dict[str, Any]] = portable(
+        [
+            {"used_by": each.metric.name, **each.metric.identity()}
+            for each in metrics
+            if hasattr(each.metric, "identity")
+        ]
+    )
+    return found
 
 
 def mean_seconds(records: Sequence[RecordLine]) -> dict[str, float]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import math
-from collections.abc import Iterator
+import re
+import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -21,6 +23,8 @@ Ranking = dict[str, dict[str, float]]
 
 _GZIP = b"\x1f\x8b"
 _SHOWN = 20
+_DIGITS = "write it with one to nine digits"
+_WHOLE = re.compile(r"[-+]?[0-9]{1,9}")
 
 
 @dataclass(frozen=True)
@@ -36,8 +40,8 @@ class _Line:
 def read_qrels(path: Path) -> Qrels:
     """Read judgements: `question iteration document grade`, or BEIR's three columns.
 
-    Any white space separates; lines that start with # and empty ones are left out; the file may
-    be gzipped.
+    Any white space separates; under a BEIR header with tabs, a tab does, so that ids may hold
+    spaces. Lines that start with # and empty ones are left out; the file may be gzipped.
 
     Raises:
         DataError: a line is malformed or judges a document twice; with the line's number.
@@ -50,11 +54,9 @@ def read_qrels(path: Path) -> Qrels:
             problems.append(Problem(line.where, what, "4: question iteration document grade"))
             continue
         question, document, grade = line.fields[0], *line.fields[-2:]
-        if line.number == 1 and line.fields[0] == "query-id":
-            continue
         grades = qrels.setdefault(question, {})
-        if not _is_whole(grade):
-            problems.append(Problem(line.where, f"the grade {grade!r} is not a whole number"))
+        if not _WHOLE.fullmatch(grade):
+            problems.append(Problem(line.where, f"the grade {grade!r} is no whole number", _DIGITS))
         elif document in grades:
             problems.append(_twice(line, "judges", document, question))
         else:
@@ -80,8 +82,6 @@ def read_run(path: Path) -> Ranking:
             continue
         full = len(line.fields) == 6
         question, document = line.fields[0], line.fields[2 if full else 1]
-        if line.number == 1 and question == "query-id":
-            continue
         scores = run.setdefault(question, {})
         score = _number(line.fields[4 if full else 2])
         if score is None:
@@ -100,22 +100,30 @@ def _lines(path: Path, problems: list[Problem]) -> Iterator[_Line]:
             zipped = raw.read(2) == _GZIP
             raw.seek(0)
             with gzip.open(raw) if zipped else raw as file:
-                for number, line in enumerate(file, start=1):
-                    yield from _fields(number, line, problems)
+                yield from _split(file, problems)
     except FileNotFoundError:
         raise DataError(str(path), [Problem("the file", "does not exist")]) from None
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise DataError(str(path), [Problem("the file", f"cannot be read: {error}")]) from None
 
 
-def _fields(number: int, line: bytes, problems: list[Problem]) -> Iterator[_Line]:
-    try:
-        text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-    except UnicodeDecodeError as error:
-        problems.append(Problem(f"line {number}", f"is not UTF-8 at byte {error.start}"))
-        return
-    if not text.startswith("#") and (fields := text.split()):
-        yield _Line(number, tuple(fields))
+def _split(file: Iterable[bytes], problems: list[Problem]) -> Iterator[_Line]:
+    """Yield the lines that hold something, without BEIR's header."""
+    started = tabs = False
+    for number, line in enumerate(file, start=1):
+        try:
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            problems.append(Problem(f"line {number}", f"is not UTF-8 at byte {error.start}"))
+            continue
+        if text.startswith("#") or not text.strip():
+            continue
+        if not started and text.split()[0] == "query-id":
+            tabs = "\t" in text
+        else:
+            by = "\t" if tabs and "\t" in text else None
+            yield _Line(number, tuple(map(str.strip, text.split(by))))
+        started = True
 
 
 def _sound(path: Path, found: dict[str, T], problems: list[Problem]) -> dict[str, T]:
@@ -135,13 +143,10 @@ def _twice(line: _Line, verb: str, document: str, question: str) -> Problem:
     return Problem(line.where, what, "keep one of the two lines")
 
 
-def _is_whole(text: str) -> bool:
-    return text.removeprefix("-").removeprefix("+").isdecimal()
-
-
 def _number(text: str) -> float | None:
     try:
         value = float(text)
     except ValueError:
         return None
-    return value if math.isfinite(value) else None
+    # Python alone reads 1_000 as a number.
+    return value if math.isfinite(value) and "_" not in text else None

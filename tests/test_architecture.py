@@ -7,7 +7,7 @@ import pytest
 
 LAYERS = """
 errors records
-needs fingerprint tokens numbers batches stopwords sentences squad declines locate statistics dcg
+needs fingerprint tokens numbers batches stopwords sentences squad declines locate statistics dcg runtime
 labels spans aggregate models registry jsonl trec yamlfile paths context ranked references stored
 chunkers embedders rerankers generators corpus project coverage relevance lines
 index metrics testset store
@@ -24,7 +24,8 @@ __main__
 NEVER = {("pipeline", "store"), ("pipeline", "report"), ("store", "pipeline"), ("report", "stages")}
 ONLY_IN = {
     "chromadb": {"index"},
-    "torch": {"embedders"},
+    "torch": {"embedders", "runtime"},
+    "openvino": {"runtime"},
     "sentence_transformers": {"embedders"},
     "transformers": {"models"},
     "tokenizers": {"models"},

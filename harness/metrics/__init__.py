@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol, runtime_checkable
 
 from harness.needs import Kind, Need
-from harness.records import Case, Judged, Label, Score
+from harness.records import Case, Judged, Label, Question, Score
 from harness.registry import Registry
 
 
@@ -68,6 +68,15 @@ class Pooled(Metric, Protocol):
 
     def total(self, counts: Sequence[float]) -> float | None:
         """Return the value that summed counts come to; None where a denominator is 0."""
+        ...
+
+
+@runtime_checkable
+class Fitted(Metric, Protocol):
+    """A metric that learns something of the whole test set before it scores any of it."""
+
+    def fitted(self, questions: Sequence[Question], seed: int) -> Metric:
+        """Return the metric with what it learnt among its parameters."""
         ...
 
 

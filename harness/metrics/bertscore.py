@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Annotated, Any, ClassVar
+from importlib.metadata import version
+from typing import Annotated, Any, ClassVar, Self
 
 from annotated_types import Gt
 
+from harness import runtime
 from harness.errors import MissingExtra, ModelError
 from harness.fingerprint import fingerprint
 from harness.metrics import metrics
 from harness.models import DEFAULT_MODEL, hush, locate, weights_id
 from harness.needs import Kind, Need
-from harness.records import Case, Score
+from harness.records import Case, Question, Score
 from harness.references import EMPTY, inapplicable, references
 
 _Triple = tuple[float, float, float]
 _BATCH = 64
+_PAIRS = 500
+_FEWEST = 10
 
 
 @dataclass(frozen=True)
@@ -26,12 +31,16 @@ class _BertScore:
     """Greedy matching of the tokens of answer and reference by the cosine of their embeddings.
 
     With several references, precision, recall and F are each the best over them, as bert-score
-    has it. An empty answer gets 0 and the model is not asked. Source: Zhang et al., "BERTScore:
-    Evaluating Text Generation with BERT", 2020.
+    has it. An empty answer gets 0 and the model is not asked. `rescale: true` spreads the values:
+    (value - baseline) / (1 - baseline), cut to [0, 1], where `baseline` holds what unrelated texts
+    score (precision, recall, F) and is measured on pairs of the run's references if not given.
+    Source: Zhang et al., "BERTScore: Evaluating Text Generation with BERT", 2020.
     """
 
     model: str = DEFAULT_MODEL
     layer: Annotated[int, Gt(0)] = 6
+    rescale: bool = False
+    baseline: tuple[float, float, float] | None = None
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
@@ -39,6 +48,26 @@ class _BertScore:
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "references"})
     perfect: ClassVar[bool] = True
     part: ClassVar[int]
+
+    def __post_init__(self) -> None:
+        if self.baseline is not None:
+            if not self.rescale:
+                raise ValueError("baseline has a meaning only with rescale: true")
+            if not all(-1 <= each < 1 for each in self.baseline):
+                raise ValueError("baseline: each value must be from -1 to below 1")
+
+    def fitted(self, questions: Sequence[Question], seed: int) -> Self:
+        """Return the metric with its baseline measured, where it needs one and has none.
+
+        Raises:
+            ModelError: the questions have too few references for pairs of unrelated ones.
+        """
+        if not self.rescale or self.baseline is not None:
+            return self
+        pairs = _unrelated(questions, seed)
+        triples = _compared(self.model, self.layer, pairs)
+        means = [sum(column) / len(triples) for column in zip(*triples, strict=True)]
+        return replace(self, baseline=(means[0], means[1], means[2]))
 
     def score_all(self, cases: Sequence[Case]) -> list[Score]:
         """Score each case, asking the model once for all of them."""
@@ -49,19 +78,33 @@ class _BertScore:
         return [score if score is not None else self._score(next(values)) for score in scores]
 
     def identity(self) -> dict[str, Any]:
-        """Return what shaped the values: model, weights, layer; no idf, no rescaling."""
+        """Return what shaped the values: model, weights, layer, rescaling, and versions.
+
+        `hash` is in the form that bert-score prints, with the weights in the place of a path.
+        """
+        weights = weights_id(self.model)
+        versions = f"{version('bert-score')}(hug_trans={version('transformers')})"
+        rescaled = "-custom-rescaled" if self.rescale else ""
         return {
             "model": self.model,
-            "weights": weights_id(self.model),
+            "weights": weights,
             "layer": self.layer,
             "idf": False,
-            "rescaled": False,
+            "rescaled": self.rescale,
+            "baseline": None if self.baseline is None else list(self.baseline),
+            "runtime": runtime.available(),
+            "hash": f"{self.model}@{weights}_L{self.layer}_no-idf_version={versions}{rescaled}"
+            "_fast-tokenizer",
         }
 
     def _score(self, triple: _Triple) -> Score:
-        raw = triple[self.part]
-        value = min(max(raw, 0.0), 1.0)
-        return Score(value, "" if value == raw else f"raw value {raw:.6f}")
+        raw = value = triple[self.part]
+        if self.rescale:
+            assert self.baseline is not None, "a run fits its metrics before it scores"
+            low = self.baseline[self.part]
+            value = (raw - low) / (1 - low)
+        kept = min(max(value, 0.0), 1.0)
+        return Score(kept, "" if kept == raw else f"raw value {raw:.6f}")
 
 
 @metrics.register
@@ -103,6 +146,19 @@ class BertScoreF1(_BertScore):
     part: ClassVar[int] = 2
 
 
+def _unrelated(questions: Sequence[Question], seed: int) -> list[tuple[str, tuple[str, ...]]]:
+    """Return pairs of references of two questions each, drawn at random."""
+    texts = sorted({each.answers[0] for each in questions if each.answers})
+    if len(texts) < _FEWEST:
+        raise ModelError(
+            f"BERTScore can only be rescaled by {_FEWEST} or more different references, "
+            f"not {len(texts)}\n  give it a baseline, or leave `rescale` out"
+        )
+    order = random.Random(seed)
+    pairs = [order.sample(texts, 2) for _ in range(_PAIRS)]
+    return [(one, (other,)) for one, other in pairs]
+
+
 def _empty(case: Case) -> Score | None:
     assert case.answer is not None
     return None if case.answer.text.strip() else EMPTY
@@ -116,9 +172,13 @@ def _scorer(model: str, layer: int) -> Any:
         raise MissingExtra("metric 'bertscore'", str(error.name), "offline") from None
     hush()
     try:
-        return BERTScorer(model_type=str(locate(model)), num_layers=layer, device="cpu")
+        scorer = BERTScorer(
+            model_type=str(locate(model)), num_layers=layer, device="cpu", use_fast_tokenizer=True
+        )
     except (OSError, ValueError, AssertionError) as error:
         raise ModelError(f"model {model!r} cannot be used for BERTScore: {error}") from None
+    scorer._model = runtime.encoder(scorer._model)
+    return scorer
 
 
 _known: dict[str, _Triple] = {}

@@ -54,6 +54,8 @@ class Composite:
             part = metrics.build(name)
             if part.name == self.name:
                 raise ValueError("weights: a composite cannot be part of itself")
+            if getattr(part, "rescale", False) and getattr(part, "baseline", None) is None:
+                raise ValueError(f"weights: {name!r} must be given its baseline here")
             if part.kind != "quality":
                 raise ValueError(f"weights: {name!r} gives no quality of single questions")
 

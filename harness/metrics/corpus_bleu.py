@@ -59,4 +59,4 @@ class CorpusBleu:
             ref_len=whole[-1],
             smooth_method="none",
         )
-        return float(found.score) / 100
+        return min(float(found.score) / 100, 1.0)

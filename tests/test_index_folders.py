@@ -1,0 +1,44 @@
+"""One process, several folders: an index is the one that lies there now, never one of before."""
+
+import gc
+import shutil
+from pathlib import Path
+
+from harness.embedders.hashing import Hashing
+from harness.index import IndexSettings, open_or_build
+from harness.records import Chunk, Span
+
+
+def nearest_to_moon(*words):
+    """Build or open the index `same` below the working directory; returns it and the best chunk."""
+    chunks = [Chunk(at, Span("d", at, at + 1), word) for at, word in enumerate(words)]
+    index, built = open_or_build(Path("cache"), "same", chunks, Hashing(), IndexSettings())
+    assert built
+    ((best,),) = index.nearest(Hashing().embed(["moon"], "query"), 1)
+    return index, best.chunk
+
+
+def test_the_same_relative_path_below_another_working_directory_is_another_index(
+    tmp_path, monkeypatch
+):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+
+    monkeypatch.chdir(tmp_path / "one")
+    first = nearest_to_moon("moon", "mars")
+    monkeypatch.chdir(tmp_path / "two")
+    second = nearest_to_moon("mars", "sun", "moon")
+
+    assert (first[1], second[1]) == (0, 2)
+
+
+def test_an_index_that_was_deleted_and_built_anew_is_read_anew(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    index, best = nearest_to_moon("moon", "mars")
+    assert best == 0
+    del index
+    gc.collect()
+    shutil.rmtree("cache")
+
+    assert nearest_to_moon("mars", "sun", "moon")[1] == 2
