@@ -23,6 +23,7 @@ format: .venv/.for-development
 
 bench: .venv/.for-development
 	$(BIN)/python benchmarks/quick_start.py
+	$(BIN)/python benchmarks/scoring.py
 
 clean:
 	rm -rf .venv .harness .pytest_cache .mypy_cache .ruff_cache

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from harness.config import RunConfig
 from harness.corpus import Corpus
 from harness.errors import ConfigError, DataError, Problem
 from harness.labels import has
 from harness.plan import Plan
-from harness.records import Label, Question
+from harness.records import Chunk, Label, Question
 from harness.relevance import folded, occurs
 from harness.scoring import GOLD, Named, label_of, leaves, with_run_settings, within_chunker
 from harness.testset import Testset
+
+_YES_OR_NO = frozenset({"yes", "no"})
+_TOO_COMMON = 0.05
 
 
 def plan(config: RunConfig, testset: Testset) -> Plan:
@@ -54,6 +57,28 @@ def strings(testset: Testset, corpus: Corpus, plan: Plan, path: str) -> None:
         for kind, each in _matched(question, plan)
         if not any(occurs(each, text) for text in texts)
     ]
+    if problems:
+        raise DataError(path, problems)
+
+
+def answers(testset: Testset, chunks: Sequence[Chunk], chunker: str, path: str) -> None:
+    """Raise `DataError` for answers that say nothing of relevance by standing in a chunk.
+
+    That is yes and no, and what stands in several chunks and over 5 % of them.
+    """
+    texts = [folded(chunk.text) for chunk in chunks]
+    problems: list[Problem] = []
+    for question in testset.questions:
+        for answer in question.answers if question.answerable else ():
+            found = sum(occurs(answer, text) for text in texts)
+            if folded(answer).strip(" .!") in _YES_OR_NO:
+                what = f"the answer {answer!r} cannot say which chunks are relevant"
+            elif found > max(1, _TOO_COMMON * len(texts)):
+                what = f"the answer {answer!r} stands in {found} of {len(texts)} chunks ({chunker})"
+            else:
+                continue
+            hint = "judge by other labels: `labels: evidence`, documents or keywords"
+            problems.append(Problem(f"question {question.id!r}", what, hint))
     if problems:
         raise DataError(path, problems)
 

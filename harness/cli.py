@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -38,7 +39,8 @@ def main() -> None:
         print(error, file=sys.stderr)
         sys.exit(error.status)
     except BrokenPipeError:
-        sys.exit(0)
+        # Whoever read has had enough; what is still buffered must not fail a second time.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @app.command()

@@ -53,7 +53,8 @@ class RunConfig:
     @property
     def decide_by(self) -> str:
         """The name of the metric that cells are ranked by."""
-        return self.settings.decide_by or self.metrics[0].name
+        ranking = [each.name for each in self.metrics if each.metric.kind != "descriptive"]
+        return self.settings.decide_by or next(iter([*ranking, self.metrics[0].name]))
 
 
 def load(

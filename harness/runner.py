@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from harness import checks, corpus, provenance, report, store, summarise, testset
+from harness.chunking import cut
 from harness.config import RunConfig
 from harness.corpus import Corpus
 from harness.errors import HarnessError, RunError
@@ -17,6 +18,7 @@ from harness.fingerprint import fingerprint
 from harness.models import token_counter
 from harness.pipeline import outcomes
 from harness.plan import Plan
+from harness.registry import label
 from harness.scoring import label_of
 from harness.stages import Progress, Stages
 from harness.store import RunWriter
@@ -58,6 +60,10 @@ def prepare(config: RunConfig, limit: int | None = None) -> Prepared:
     questions = testset.load(config.testset, documents)
     plan = checks.plan(config, questions)
     checks.strings(questions, documents, plan, config.testset.path)
+    if "answer" in plan.kinds:
+        for chunker in dict.fromkeys(cell.chunker for cell in config.cells):
+            chunks = list(cut(documents, chunker))
+            checks.answers(questions, chunks, label(chunker), config.testset.path)
     if limit is not None:
         questions = replace(questions, questions=questions.questions[:limit])
     return Prepared(config, documents, questions, plan)

@@ -13,13 +13,14 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 
 from harness.chunkers import Chunker
+from harness.chunking import cut
 from harness.corpus import Corpus
 from harness.embedders import Embedder, Vectors
 from harness.errors import RunError
 from harness.fingerprint import fingerprint, identity
 from harness.index import IndexSettings, Near, VectorIndex, index_id, open_or_build
 from harness.models import weights_id
-from harness.records import Chunk, Span
+from harness.records import Chunk
 from harness.relevance import Relevance
 from harness.sweep import Cell
 
@@ -92,7 +93,7 @@ class Stages:
         """
         if chunker not in self._chunks:
             with self.ledger.timed("chunking"):
-                made = tuple(_cut(self._corpus, chunker))
+                made = tuple(cut(self._corpus, chunker))
             if not made:
                 raise RunError(f"chunker {chunker.name!r} made no chunk of this corpus")
             self._chunks[chunker] = ChunkSet(self._chunks_id(chunker), made)
@@ -187,13 +188,3 @@ class _Searchable:
             self._made[key] = make()
         made: T = self._made[key]
         return made
-
-
-def _cut(corpus: Corpus, chunker: Chunker) -> Iterator[Chunk]:
-    titled = getattr(chunker, "header", "none") == "title"
-    number = 0
-    for document in corpus.documents.values():
-        header = document.title if titled else ""
-        for start, end in chunker.split(document.text):
-            yield Chunk(number, Span(document.id, start, end), document.text[start:end], header)
-            number += 1

@@ -18,6 +18,8 @@ from harness.store import load
 from harness.stored import CellLine, RunFile
 
 _WIDTH = 100
+_COUNTS = 26
+"""Columns kept for what a line's means rest on."""
 _EVERY = 10.0
 """Seconds between two lines of progress where there is no terminal."""
 
@@ -149,9 +151,12 @@ def checked(prepared: Prepared) -> str:
 
 
 def _table(view: View) -> list[str]:
-    """Return one line a metric and one column a cell, in as many tables as fit the width."""
+    """Return one line a metric and one column a cell, in as many tables as fit the width.
+
+    At the end of a line stands what its means rest on.
+    """
     wide = max((len(name) for name in view.metrics), default=0) + 2
-    room = max(1, (_WIDTH - wide) // 7)
+    room = max(1, (_WIDTH - wide - _COUNTS) // 7)
     pairs = list(zip(_letters(), view.cells, strict=False))
     lines: list[str] = []
     for start in range(0, len(pairs), room):
@@ -160,9 +165,12 @@ def _table(view: View) -> list[str]:
         lines.append(" " * wide + "".join(f"{letter:>7}" for letter, _ in shown))
         for name in view.metrics:
             values = "".join(f"{numbers.score(view.score(c, name).mean):>7}" for _, c in shown)
-            marks = " *" if view.divided(name) else ""
-            marks += " †" if any(view.copied(cell, name) for _, cell in shown) else ""
-            lines.append(f"{name:<{wide}}{values}{marks}")
+            marks = ("*" if view.divided(name) else "") + (
+                "†" if any(view.copied(cell, name) for _, cell in shown) else ""
+            )
+            resting = {counts(view.score(cell, name)) for _, cell in shown}
+            said = resting.pop() if len(resting) == 1 else "n differs: see the report"
+            lines.append(f"{name:<{wide}}{values} {marks:<2}{said}")
     if any(view.divided(name) for name in view.metrics):
         lines.append("* counts each index's own chunks: compare cells of one chunker only")
     if any(view.copied(cell, name) for cell in view.cells for name in view.metrics):

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 LAYERS = """
-errors records
-needs fingerprint tokens numbers batches stopwords sentences squad declines locate statistics dcg runtime
+errors records runtime
+needs fingerprint tokens numbers batches stopwords sentences squad declines locate statistics dcg
 labels spans aggregate models registry jsonl trec yamlfile paths context ranked references stored
 chunkers embedders rerankers generators corpus project coverage relevance lines
-index metrics testset store
+index metrics testset store chunking
 retrievers scoring settings sources
 sweep evaluation overrides catalogue plan report summarise
 config stages rescore library imported

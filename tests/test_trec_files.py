@@ -40,7 +40,7 @@ QRELS = {"q1": {"a": 3, "b": 0, "c": -2}, "q2": {"b": 1}}
         pytest.param("\ufeffq1 0 a 3\nq1 0 b 0\nq1 0 c -2\nq2 0 b 1\n", id="a byte order mark"),
         pytest.param("q1 a 3\nq1 b 0\nq1 c -2\nq2 b 1\n", id="three columns"),
         pytest.param(
-            "query-id\tcorpus-id\tscore\nq1\ta\t3\nq1\tb\t0\nq1\tc\t-2\nq2\tb\t1\n", id="B"
+            "query-id\tcorpus-id\tscore\nq1\ta\t3\nq1\tb\t0\nq1\tc\t-2\nq2\tb\t1\n", id="BEIR"
         ),
         pytest.param(
             "query-id corpus-id score\nq1 a 3\nq1\tb 0\nq1 c -2\nq2 b 1\n", id="BEIR, blanks"
