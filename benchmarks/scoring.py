@@ -3,6 +3,7 @@
 python benchmarks/scoring.py
 """
 
+import gc
 import statistics
 import sys
 import time
@@ -71,6 +72,10 @@ def timed(row: Row) -> tuple[float, float, float]:
     """Return the median time of each side, and of their ratio, run in turn in this process."""
     # This checks the values, and takes what is loaded or built once out of the times.
     np.testing.assert_allclose(row.read(row.ours()), row.read(row.theirs()), rtol=0, atol=row.near)
+    # Python looks through all its objects now and then, on whose time is chance. Those of the
+    # imported libraries are a million; it still looks through what each side makes itself.
+    gc.collect()
+    gc.freeze()
     pairs = [(seconds(row.ours), seconds(row.theirs)) for _ in range(RUNS)]
     ours, theirs = zip(*pairs, strict=True)
     ratio = statistics.median(mine / other for mine, other in pairs)
