@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import fsum
@@ -42,7 +43,8 @@ def aggregate(
     `total` is that of a metric of the whole set. Without `intervals` there is none, and no cost.
     """
     scores = list(scores)
-    failed = sum(score.state == "failed" for score in scores)
+    states = Counter([score.state for score in scores])
+    failed = states["failed"]
     if total is None:
         finished = [score.value for score in scores if score.value is not None]
         values = [*finished, *([0.0] * failed)]
@@ -62,8 +64,8 @@ def aggregate(
         high=ends.high,
         n=n,
         failed=failed,
-        not_scored=sum(score.state == "not_scored" for score in scores),
-        judge_failed=sum(score.state == "judge_failed" for score in scores),
+        not_scored=states["not_scored"],
+        judge_failed=states["judge_failed"],
         method=ends.method,
         note=ends.reason,
     )

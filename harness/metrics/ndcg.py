@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -48,7 +49,8 @@ class Ndcg:
 
     def judge(self, judged: Judged) -> Score:
         """Score one judged ranking."""
-        top = [pair for pair in judged.graded if self.k is None or pair[0] <= self.k]
+        shown = len(judged.graded) if self.k is None else bisect_right(judged.ranks, self.k)
+        top = judged.graded[:shown]
         pool = judged.inventory
         if self.ideal == "retrieved":
             pool = tuple(sorted([grade for _, grade in top], reverse=True))
