@@ -193,16 +193,19 @@ class _Builder:
 
     def _check_metrics(self, metrics: Sequence[Named], built: Sequence[Generator]) -> None:
         names = [each.name for each in metrics]
-        if self.settings.decide_by is not None and self.settings.decide_by not in names:
-            what = f"{self.settings.decide_by!r} is not among the metrics"
-            self._add(what, suggest(self.settings.decide_by, names), "decide_by")
-        by = next((each for each in metrics if each.name == self.settings.decide_by), None)
+        # A name that did not build may be the one that is looked for here, and was named already.
+        complete = len(names) == len(self.settings.metrics)
+        decide_by = self.settings.decide_by
+        if complete and decide_by is not None and decide_by not in names:
+            what = f"{decide_by!r} is not among the metrics"
+            self._add(what, suggest(decide_by, names), "decide_by")
+        by = next((each for each in metrics if each.name == decide_by), None)
         if by is not None and by.metric.kind == "descriptive":
             what = f"{by.name!r} is descriptive: it says nothing of quality"
             good = [each.name for each in metrics if each.metric.kind == "quality"]
             self._add(what, f"choose from: {', '.join(good)}", "decide_by")
         for target in self.settings.targets:
-            if target not in names:
+            if complete and target not in names:
                 what = f"{target!r} is not among the metrics"
                 self._add(what, suggest(target, names), "targets", target)
         if built and not any(generator.answers for generator in built):
