@@ -26,7 +26,7 @@ from harness.retrievers import retrievers
 from harness.scoring import Named
 from harness.settings import Context, Settings, listed
 from harness.sources import corpus_reader, testset_reader
-from harness.sweep import AXES, Cell, cells
+from harness.sweep import AXES, Cell, cells, fitted
 from harness.testset import TestsetReader
 from harness.yamlfile import Place, YamlFile
 
@@ -137,6 +137,7 @@ class _Builder:
         self._check_metrics(metrics, built["generators"])
         grid = tuple(cells(*built.values())) if all(built.values()) else ()
         baseline = self._baseline(grid)
+        self._check_names(grid)
         self._check_sizes(metrics)
         if self.problems:
             raise ConfigError(self.shown, self.problems)
@@ -228,6 +229,12 @@ class _Builder:
     def _leaves(self, named: Named) -> list[Metric]:
         return scoring.leaves(named.metric, self.settings.labels, self.settings.relevance_level)
 
+    def _check_names(self, grid: Sequence[Cell]) -> None:
+        names = [cell.name for cell in grid]
+        for name in dict.fromkeys(each for each in names if names.count(each) > 1):
+            what = f"two cells have the name {name!r}"
+            self._add(what, "two models lie in folders of one name: rename one", "embedders")
+
     def _baseline(self, grid: Sequence[Cell]) -> Cell | None:
         """Return the first cell that has every component the baseline names."""
         wanted: dict[str, Any] = {}
@@ -241,12 +248,20 @@ class _Builder:
         if not wanted or not grid or None in wanted.values():
             return None
         for cell in grid:
-            if all(getattr(cell, axis) == component for axis, component in wanted.items()):
+            if all(self._is(getattr(cell, axis), part) for axis, part in wanted.items()):
                 return cell
         names = "; ".join(cell.name for cell in grid[:6])
         hint = f"the cells are: {names}; without a baseline: --set baseline={{}}"
         self._add("no cell of the grid has these components", hint, "baseline")
         return None
+
+    def _is(self, found: Any, wanted: Any) -> bool:
+        """Return whether a cell's component is the one named, be it fitted to an embedder."""
+        if found == wanted:
+            return True
+        specs = self.settings.embedders if isinstance(found, type(wanted)) else []
+        built = [_try(partial(embedders.build, spec), "", []) for spec in specs]
+        return any(fitted(wanted, each) == found for each in built if each is not None)
 
     def _add(self, what: str, hint: str, *place: str | int) -> None:
         self.problems.append(Problem(self._where(*place), what, hint))

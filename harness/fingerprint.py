@@ -29,6 +29,13 @@ def identity(component: Any) -> dict[str, Any]:
     }
 
 
+def identity_of(component: Any) -> dict[str, Any]:
+    """Return what a component says it is, or where it says nothing its `identity`."""
+    own = getattr(component, "identity", None)
+    found: dict[str, Any] = identity(component) if own is None else own()
+    return found
+
+
 def sha256_of(path: Path) -> str:
     """Return the SHA-256 of a file's bytes, in hexadecimal."""
     digest = hashlib.sha256()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import string
 from collections.abc import Mapping
 from pathlib import Path, PurePath
@@ -29,14 +30,22 @@ def found(path: str, folder: Path, from_outside: bool, environment: Mapping[str,
     raise SpecError(f"{expanded!r} does not exist", f"looked at {places}")
 
 
+_CREDENTIALS = re.compile(r"(?<=:)//[^/@\s]+@")
+
+
 def portable(value: Any) -> Any:
-    """Return `value` with every absolute path in it cut down to its last part."""
+    """Return `value` without what is of one machine or secret.
+
+    An absolute path is cut down to its last part, and a URL loses its user and password.
+    """
     if isinstance(value, Mapping):
         return {str(key): portable(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [portable(each) for each in value]
     if isinstance(value, str) and "\n" not in value and PurePath(value).is_absolute():
         return f".../{PurePath(value).name}"
+    if isinstance(value, str):
+        return _CREDENTIALS.sub("//", value)
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 

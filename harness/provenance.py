@@ -21,7 +21,8 @@ from harness.testset import Testset
 
 _LISTED = """
 annotated-types bert-score bm25s chromadb jinja2 langchain langchain-core langchain-text-splitters
-nltk numpy pydantic pyyaml rapidfuzz rouge-score sentence-transformers tokenizers torch transformers
+nltk numpy openvino pydantic pyyaml rapidfuzz rouge-score sacrebleu sentence-transformers tokenizers
+torch transformers
 """
 _PACKAGES = _LISTED.split()
 

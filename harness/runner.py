@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -65,7 +66,8 @@ def prepare(config: RunConfig, limit: int | None = None) -> Prepared:
             chunks = list(cut(documents, chunker))
             checks.answers(questions, chunks, label(chunker), config.testset.path)
     if limit is not None:
-        questions = replace(questions, questions=questions.questions[:limit])
+        first = questions.questions[:limit]
+        questions = replace(questions, questions=first, id=fingerprint(questions.id, len(first)))
     return Prepared(config, documents, questions, plan)
 
 
@@ -134,13 +136,17 @@ class _Run:
         try:
             for cell in self.prepared.config.cells:
                 self._cell(cell)
+            return self._store("finished")
         except KeyboardInterrupt:
             self._store("interrupted")
             raise
         except HarnessError:
             self._store("failed")
             raise
-        return self._store("finished")
+        except OSError as error:
+            with suppress(OSError):  # what cannot be written now is what ended the run
+                self._store("failed")
+            raise RunError(f"the run cannot go on: {error}") from error
 
     def _cell(self, cell: Cell) -> None:
         questions = self.prepared.testset.questions
@@ -164,7 +170,7 @@ class _Run:
             )
 
     def _store(self, status: Status) -> Finished:
-        if not self.writer.folder.exists():
+        if not self.writer.started:
             return Finished(self.writer.folder, self._file(status))
         self.writer.questions(self.prepared.testset.questions)
         file = self._file(status)
@@ -196,6 +202,7 @@ class _Run:
 
     def _line(self, cell: Cell, records: Sequence[RecordLine]) -> CellLine:
         labels = cell.labels()
+        settings = self.prepared.config.settings
         return CellLine(
             name=cell.name,
             chunker=str(labels["chunker"]),
@@ -203,7 +210,9 @@ class _Run:
             retriever=str(labels["retriever"]),
             reranker=str(labels["reranker"]),
             generator=str(labels["generator"]),
-            fingerprint=self.stages.identity(cell),
+            fingerprint=fingerprint(
+                self.stages.identity(cell), settings.retrieve, settings.context.model_dump()
+            ),
             chunks=len(self.stages.chunks(cell.chunker).chunks),
             floor=cell.embedder is not None and cell.embedder.floor,
             copies=cell.generator.copies,

@@ -148,7 +148,7 @@ def _scores(metric: Metric, cases: Sequence[Case]) -> list[Score]:
     if isinstance(metric, Batched):
         scores = iter(metric.score_all(free))
     else:
-        assert isinstance(metric, Single), f"{metric.name} has none of the three forms"
+        assert isinstance(metric, Single), f"{metric.name} has none of the forms"
         scores = iter([metric.score(case) for case in free])
     return [bar or next(scores) for bar in barred]
 

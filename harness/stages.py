@@ -17,7 +17,7 @@ from harness.chunking import cut
 from harness.corpus import Corpus
 from harness.embedders import Embedder, Vectors
 from harness.errors import RunError
-from harness.fingerprint import fingerprint, identity
+from harness.fingerprint import fingerprint, identity, identity_of
 from harness.index import IndexSettings, Near, VectorIndex, index_id, open_or_build
 from harness.models import weights_id
 from harness.records import Chunk
@@ -118,9 +118,9 @@ class Stages:
         return self._searchable[key]
 
     def identity(self, cell: Cell) -> str:
-        """Return the fingerprint of a cell: of everything that shapes its rankings and answers."""
+        """Return the fingerprint of a cell's components and of the index they search."""
         embedder = None if cell.embedder is None else cell.embedder.identity()
-        rest = [identity(part) for part in (cell.retriever, cell.reranker, cell.generator)]
+        rest = [identity_of(part) for part in (cell.retriever, cell.reranker, cell.generator)]
         return fingerprint(self._chunks_id(cell.chunker), embedder, asdict(self._index), rest)
 
     def embed_questions(self, questions: Sequence[str], embedder: Embedder) -> Vectors:

@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TypeVar
@@ -39,7 +40,8 @@ class RunWriter:
     """Appends to a run's directory; the directory appears with the first outcome."""
 
     def __init__(self, reports: Path, id_: str, labels: Label) -> None:
-        self.folder = _unused(reports, id_)
+        self._names = (reports / name for name in _names(id_))
+        self.folder = next(self._names)
         self._labels = labels
         self._records: IO[str] | None = None
         self._texts: IO[str] | None = None
@@ -49,6 +51,11 @@ class RunWriter:
     def id(self) -> str:
         """The run's name, which is its folder's."""
         return self.folder.name
+
+    @property
+    def started(self) -> bool:
+        """Whether anything has been written."""
+        return self._records is not None
 
     def __enter__(self) -> RunWriter:
         return self
@@ -64,9 +71,13 @@ class RunWriter:
                 file.close()
 
     def append(self, outcome: Outcome) -> RecordLine:
-        """Write one outcome, so that it is on disk when this returns."""
+        """Write one outcome, so that it is on disk when this returns.
+
+        Raises:
+            OSError: it cannot be written.
+        """
         if self._records is None or self._texts is None:
-            self.folder.mkdir(parents=True)
+            self._make_folder()
             self._records = (self.folder / RECORDS).open("w", encoding="utf-8", newline="\n")
             self._texts = (self.folder / TEXTS).open("w", encoding="utf-8", newline="\n")
         for hit in (*outcome.case.hits, *outcome.candidates):
@@ -81,6 +92,14 @@ class RunWriter:
         self._records.write(line.model_dump_json() + "\n")
         self._records.flush()
         return line
+
+    def _make_folder(self) -> None:
+        """Make a folder of our own; another run may have started in the same second."""
+        while True:
+            try:
+                return self.folder.mkdir(parents=True)
+            except FileExistsError:
+                self.folder = next(self._names)
 
     def questions(self, questions: Iterable[Question]) -> None:
         """Write the questions and their gold."""
@@ -146,7 +165,31 @@ def load(folder: Path) -> StoredRun:
     texts = {
         (line.doc, line.start, line.end): line.text for line in _lines(folder, TEXTS, TextLine)
     }
-    return StoredRun(folder, run, records, questions, texts)
+    stored = StoredRun(folder, run, records, questions, texts)
+    problems = list(_disagreements(stored))
+    if problems:
+        raise DataError(str(folder), problems)
+    return stored
+
+
+def _disagreements(stored: StoredRun) -> Iterator[Problem]:
+    """Yield what the files of one run say otherwise than each other, one of a kind."""
+    metrics = stored.run.provenance.metrics.keys()
+    cells = {cell.name for cell in stored.run.cells}
+    seen: set[str] = set()
+    for number, record in enumerate(stored.records, start=1):
+        spans = [(hit.doc, hit.start, hit.end) for hit in record.hits]
+        wrong = {
+            f"{TEXTS} lacks the text of a hit": any(span not in stored.texts for span in spans),
+            f"{QUESTIONS} lacks question {record.question!r}": record.question
+            not in stored.questions,
+            f"{RUN} names other metrics": record.scores.keys() != metrics,
+            f"{RUN} lacks cell {record.cell!r}": record.cell not in cells,
+        }
+        for what, found in wrong.items():
+            if found and what not in seen:
+                seen.add(what)
+                yield Problem(f"{RECORDS}, line {number}", what, "the run is damaged: run it again")
 
 
 def _lines(folder: Path, name: str, model: type[M]) -> Iterator[M]:
@@ -170,6 +213,7 @@ def _first(error: Exception) -> str:
     return str(error)
 
 
-def _unused(reports: Path, id_: str) -> Path:
-    names = (id_, *(f"{id_}-{number}" for number in range(2, 1000)))
-    return next(reports / name for name in names if not (reports / name).exists())
+def _names(id_: str) -> Iterator[str]:
+    """Yield the id, and then the id with a number behind it."""
+    yield id_
+    yield from (f"{id_}-{number}" for number in count(2))

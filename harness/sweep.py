@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from harness.chunkers import Chunker
 from harness.embedders import Embedder
@@ -13,6 +15,7 @@ from harness.registry import label
 from harness.rerankers import Reranker
 from harness.retrievers import Retriever
 
+_PATH = re.compile(r"(?<![\w.:/])/(?:[^/,()]+/)+([^/,()]+)")
 AXES = ("chunker", "embedder", "retriever", "reranker", "generator")
 
 
@@ -32,12 +35,17 @@ class Cell:
     def labels(self) -> dict[str, str | None]:
         """Return each axis with the component on it, as reports print it."""
         parts = {axis: getattr(self, axis) for axis in AXES}
-        return {axis: None if part is None else label(part) for axis, part in parts.items()}
+        return {axis: None if part is None else _shown(part) for axis, part in parts.items()}
 
     @property
     def name(self) -> str:
         """All components that do something, joined."""
         return " × ".join(part for part in self.labels().values() if part and part != "none")
+
+
+def _shown(part: Any) -> str:
+    """Return a component's label, with absolute paths in it cut down to their last part."""
+    return _PATH.sub(r".../\1", label(part))
 
 
 def cells(
@@ -50,16 +58,16 @@ def cells(
     """Yield every combination once, in the order of the configuration."""
     seen: set[Cell] = set()
     for chunker, embedder, retriever in itertools.product(chunkers, embedders, retrievers):
-        fitted = _fitted(chunker, embedder)
-        used = embedder if retriever.uses_vectors or fitted != chunker else None
+        counting = fitted(chunker, embedder)
+        used = embedder if retriever.uses_vectors or counting != chunker else None
         for reranker, generator in itertools.product(rerankers, generators):
-            cell = Cell(fitted, used, retriever, reranker, generator)
+            cell = Cell(counting, used, retriever, reranker, generator)
             if cell not in seen:
                 seen.add(cell)
                 yield cell
 
 
-def _fitted(chunker: Chunker, embedder: Embedder) -> Chunker:
+def fitted(chunker: Chunker, embedder: Embedder) -> Chunker:
     """Return the chunker counting in the embedder's tokens, where it counts in tokens at all."""
     if getattr(chunker, "unit", None) != "tokens" or getattr(chunker, "tokenizer", None):
         return chunker

@@ -32,6 +32,7 @@ ONLY_IN = {
     "huggingface_hub": {"models"},
     "bert_score": {"metrics"},
     "nltk": {"metrics"},
+    "sacrebleu": {"metrics"},
     "rouge_score": {"metrics"},
     "bm25s": {"retrievers"},
     "langchain": {"generators"},

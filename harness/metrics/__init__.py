@@ -16,7 +16,7 @@ from harness.registry import Registry
 
 
 class Metric(Protocol):
-    """What every file in this package provides, beside one of the three forms below."""
+    """What every file in this package provides, beside one of the forms below."""
 
     name: ClassVar[str]
     version: ClassVar[int]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge, Gt, Len
 
+from harness import fingerprint
 from harness.records import Chunk, Hit
 from harness.retrievers import Searchable, retrievers
 
@@ -33,6 +34,11 @@ class Hybrid:
         for name in self.of:
             if retrievers.build(name).name == self.name:
                 raise ValueError("of: a hybrid cannot be part of itself")
+
+    def identity(self) -> dict[str, Any]:
+        """Return name, version and parameters, and those of its parts."""
+        parts = [fingerprint.identity_of(retrievers.build(name)) for name in self.of]
+        return {**fingerprint.identity(self), "of": parts}
 
     @property
     def uses_vectors(self) -> bool:

@@ -1,0 +1,107 @@
+"""What a run is called and identified by, and what ends it when its folder is spoilt."""
+
+import pytest
+
+from harness import runner, store
+from harness.config import load
+from harness.errors import DataError, RunError
+from harness.index import IndexSettings
+from harness.pipeline import outcomes
+from harness.stages import Stages
+from tests.small import project
+from tests.test_run import quiet, run, runs
+
+
+def test_two_runs_that_start_in_one_second_get_folders_of_their_own(tmp_path):
+    config = project(tmp_path, chunkers=["markdown"], retrievers=["bm25"])
+    prepared = runner.prepare(load(config, [], {}))
+    writers = [store.RunWriter(tmp_path / "reports", "same", "evidence") for _ in range(2)]
+    first = runner.run(prepared, quiet)
+    outcome = next(
+        outcomes(
+            prepared.config.cells[0],
+            prepared.testset.questions,
+            Stages(prepared.corpus, tmp_path / "cache", IndexSettings(), 0.5, quiet),
+            prepared.plan,
+        )
+    )
+    for writer in writers:
+        with writer:
+            writer.append(outcome)
+
+    assert [writer.id for writer in writers] == ["same", "same-2"]
+    assert first.folder.name not in ("same", "same-2")
+
+
+def test_a_folder_that_vanishes_ends_the_run_with_what_happened(tmp_path):
+    config = project(tmp_path, chunkers=["markdown"], retrievers=["bm25"])
+    prepared = runner.prepare(load(config, [], {}))
+
+    def spoil(work, done, total):
+        if done == 1:
+            (folder,) = runs(tmp_path)
+            for path in folder.iterdir():
+                path.unlink()
+            folder.rmdir()
+
+    with pytest.raises(RunError, match=r"the run cannot go on: .*No such file") as caught:
+        runner.run(prepared, spoil)
+
+    assert caught.value.status == 3
+
+
+def test_a_run_whose_files_disagree_is_refused(tmp_path):
+    finished = run(project(tmp_path, chunkers=["markdown"], retrievers=["bm25"]))
+    texts = finished.folder / "texts.jsonl"
+    texts.write_text("".join(texts.read_text().splitlines(keepends=True)[1:]))
+
+    with pytest.raises(DataError, match=r"records.jsonl, line 1: texts.jsonl lacks the text of a"):
+        store.load(finished.folder)
+
+
+def test_a_cells_fingerprint_changes_with_all_that_shapes_its_answers(tmp_path):
+    config = project(tmp_path, chunkers=["markdown"], retrievers=["hybrid"])
+    changes = [
+        {},
+        {"retrieve": 4},
+        {"context.tokens": 50},
+        {"index.ef_search": 50},
+        {"generators": "{extractive: {threshold: 0.5}}"},
+    ]
+    found = [run(config, **change).run.cells[0].fingerprint for change in changes]
+
+    assert len(set(found)) == len(changes)
+
+
+def test_a_limited_run_is_of_another_test_set(tmp_path):
+    loaded = load(project(tmp_path, chunkers=["markdown"], retrievers=["bm25"]), [], {})
+
+    assert runner.prepare(loaded).testset.id != runner.prepare(loaded, limit=2).testset.id
+
+
+def test_a_baseline_named_as_in_the_grid_is_found_though_it_counts_tokens(tmp_path):
+    tokens = {"recursive": {"size": 50, "overlap": 0, "unit": "tokens"}}
+    config = project(
+        tmp_path,
+        chunkers=[tokens],
+        embedders=["sentence_transformer"],
+        baseline={"chunker": tokens},
+    )
+
+    assert load(config, [], {}).baseline is not None
+
+
+def test_no_credential_in_a_url_and_no_folder_of_a_model_is_shown():
+    from harness.chunkers.recursive import Recursive
+    from harness.generators.chat import Chat
+    from harness.paths import portable
+    from harness.rerankers.none import NoReranker
+    from harness.retrievers.bm25 import Bm25
+    from harness.sweep import Cell
+
+    chunker = Recursive(unit="tokens", tokenizer="/home/me/models/mini")
+    cell = Cell(chunker, None, Bm25(), NoReranker(), Chat("openai:x", base_url="http://h:1/v1"))
+
+    assert "recursive(unit=tokens, tokenizer=.../mini)" in cell.name
+    assert "base_url=http://h:1/v1" in cell.name
+    assert portable({"base_url": "http://me:SECRET@host/v1"}) == {"base_url": "http://host/v1"}
