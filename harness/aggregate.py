@@ -49,13 +49,14 @@ def aggregate(
         finished = [score.value for score in scores if score.value is not None]
         values = [*finished, *([0.0] * failed)]
         mean, mean_finished = _mean(values), _mean(finished)
-        ends = interval(values, seed) if intervals else _NONE
+        ends = interval(values, seed) if intervals or mean is None else _NONE
         n = len(values)
     else:
         counts = [score.counts for score in scores if score.counts]
         mean = total([fsum(column) for column in zip(*counts, strict=True)]) if counts else None
         mean_finished = mean
-        ends = interval_of_whole(counts, total, seed) if intervals and counts else _NONE
+        wanted = intervals or mean is None  # then there is a reason to give, and it costs nothing
+        ends = interval_of_whole(counts, total, seed) if wanted else _NONE
         n = len(counts) + failed
     return Aggregate(
         mean=mean,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from harness.answer_labels import is_yes_or_no
 from harness.config import RunConfig
 from harness.corpus import Corpus
 from harness.errors import ConfigError, DataError, Problem
@@ -14,7 +15,6 @@ from harness.relevance import folded, occurs
 from harness.scoring import GOLD, Named, label_of, leaves, with_run_settings, within_chunker
 from harness.testset import Testset
 
-_YES_OR_NO = frozenset({"yes", "no"})
 _TOO_COMMON = 0.05
 
 
@@ -71,7 +71,7 @@ def answers(testset: Testset, chunks: Sequence[Chunk], chunker: str, path: str) 
     for question in testset.questions:
         for answer in question.answers if question.answerable else ():
             found = sum(occurs(answer, text) for text in texts)
-            if folded(answer).strip(" .!") in _YES_OR_NO:
+            if is_yes_or_no(answer):
                 what = f"the answer {answer!r} cannot say which chunks are relevant"
             elif found > max(1, _TOO_COMMON * len(texts)):
                 what = f"the answer {answer!r} stands in {found} of {len(texts)} chunks ({chunker})"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 from pathlib import Path
@@ -33,6 +35,10 @@ Json = Annotated[bool, typer.Option("--json", help="print JSON, for machines")]
 
 def main() -> None:
     """Run the command line; a user's mistake prints its message, and no traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that has no dash or multiplication sign shows a question mark.
+            stream.reconfigure(errors="replace")
     try:
         app()
     except HarnessError as error:
@@ -41,6 +47,11 @@ def main() -> None:
     except BrokenPipeError:
         # Whoever read has had enough; what is still buffered must not fail a second time.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        print(f"{error.filename!r} cannot be used: {error.strerror}", file=sys.stderr)
+        sys.exit(HarnessError.status)
 
 
 @app.command()
@@ -109,13 +120,15 @@ def evaluate(
     json: Json = False,
 ) -> None:
     """Score what others made: --qrels Q --run R, or --answers A."""
-    from harness import imported, terminal, trec
+    from harness import imported_answers, imported_runs, terminal, trec
 
     if answers is not None and qrels is None and run is None:
-        found = imported.evaluate_answers(answers, metrics or imported.ANSWER_METRICS)
+        wanted = metrics or imported_answers.ANSWER_METRICS
+        found = imported_answers.evaluate_answers(answers, wanted)
     elif qrels is not None and run is not None and answers is None:
-        wanted = metrics or imported.RUN_METRICS
-        found = imported.evaluate_run(trec.read_qrels(qrels), trec.read_run(run), wanted, level)
+        wanted = metrics or imported_runs.RUN_METRICS
+        judged, ranked = trec.read_qrels(qrels), trec.read_run(run)
+        found = imported_runs.evaluate_run(judged, ranked, wanted, level)
     else:
         raise HarnessError("name what to score: --qrels Q --run R, or --answers A")
     for note in found.notes:

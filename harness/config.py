@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,18 +17,17 @@ from harness.corpus import CorpusReader
 from harness.embedders import embedders
 from harness.errors import ConfigError, Problem, SpecError, suggest
 from harness.generators import Generator, generators
-from harness.index import IndexSettings
 from harness.metrics import Metric
 from harness.overrides import overridden
+from harness.places import Places
 from harness.registry import Registry, label
 from harness.rerankers import rerankers
 from harness.retrievers import retrievers
 from harness.scoring import Named
-from harness.settings import Context, Settings, listed
+from harness.settings import Settings, listed
 from harness.sources import corpus_reader, testset_reader
 from harness.sweep import AXES, Cell, cells, fitted
 from harness.testset import TestsetReader
-from harness.yamlfile import Place, YamlFile
 
 T = TypeVar("T")
 
@@ -74,34 +73,33 @@ def load(
     file = yamlfile.read(path, shown)
     problems: list[Problem] = []
     data, outside = overridden(file, overrides, environment, problems)
-    settings = _settings(data, file, outside, problems)
+    places = Places(file, outside)
+    settings = _settings(data, places, problems)
     if settings is None:
         for key, reader in _SOURCES.items():
             if isinstance(data.get(key), str | dict):
                 find = partial(_find, key, path.parent, outside, environment)
-                _try(partial(reader, data[key], find), _at(file, outside, key), problems)
+                _try(partial(reader, data[key], find), places.where(key), problems)
         raise ConfigError(shown, problems)
-    return _Builder(shown, path.parent, file, outside, settings, environment, problems).build()
+    return _Builder(shown, path.parent, places, settings, environment, problems).build()
 
 
-def _settings(
-    data: Mapping[str, Any], file: YamlFile, outside: Mapping[str, str], problems: list[Problem]
-) -> Settings | None:
+def _settings(data: Mapping[str, Any], places: Places, problems: list[Problem]) -> Settings | None:
     try:
         return Settings.model_validate(data)
     except ValidationError as error:
         wrong = {each["loc"][0]: each for each in error.errors()}
-        found = [_problem(each, file, outside) for each in error.errors()]
+        found = [places.misfit(each) for each in error.errors()]
         problems += dict.fromkeys(found)
     # What the unaffected keys hold is still looked at, so that all problems come at once.
     rest = {key: value for key, value in data.items() if key not in wrong}
     for key, registry in _FAMILIES.items():
         for at, spec in enumerate(listed(rest.get(key, []))):
             if isinstance(spec, str | dict):
-                _built(registry, spec, _at(file, outside, key, at), problems)
+                _built(registry, spec, places.where(key, at), problems)
     for at, spec in enumerate(listed(rest.get("metrics", []))):
         if isinstance(spec, str | dict):
-            _try(partial(scoring.build, spec), _at(file, outside, "metrics", at), problems)
+            _try(partial(scoring.build, spec), places.where("metrics", at), problems)
     return None
 
 
@@ -123,8 +121,7 @@ class _Builder:
 
     shown: str
     folder: Path
-    file: YamlFile
-    outside: Mapping[str, str]
+    places: Places
     settings: Settings
     environment: Mapping[str, str]
     problems: list[Problem]
@@ -145,7 +142,7 @@ class _Builder:
         assert testset is not None
         return RunConfig(
             shown=self.shown,
-            given=self.file.data,
+            given=self.places.file.data,
             settings=self.settings,
             corpus=corpus,
             testset=testset,
@@ -158,7 +155,7 @@ class _Builder:
         )
 
     def _where(self, *place: str | int) -> str:
-        return _at(self.file, self.outside, *place)
+        return self.places.where(*place)
 
     def _family(self, key: str) -> list[Any]:
         registry = _FAMILIES[key]
@@ -188,7 +185,7 @@ class _Builder:
         return named
 
     def _source(self, key: str, reader: Callable[[Any, Callable[[str], str]], T]) -> T | None:
-        find = partial(_find, key, self.folder, self.outside, self.environment)
+        find = partial(_find, key, self.folder, self.places.outside, self.environment)
         given = getattr(self.settings, key)
         return _try(partial(reader, given, find), self._where(key), self.problems)
 
@@ -286,33 +283,3 @@ def _try(make: Callable[[], T], where: str, problems: list[Problem]) -> T | None
     except SpecError as error:
         problems.append(Problem(where, error.what, error.hint))
         return None
-
-
-def _at(file: YamlFile, outside: Mapping[str, str], *place: str | int) -> str:
-    key = str(place[0])
-    return outside[key] if key in outside else file.where(place)
-
-
-def _problem(error: Any, file: YamlFile, outside: Mapping[str, str]) -> Problem:
-    place: Place = tuple(error["loc"])
-    while len(place) > 1 and place not in file.lines and error["type"] != "missing":
-        place = place[:-1]
-    where = _at(file, outside, *place) if error["type"] != "missing" else "the file"
-    message = error["msg"].removeprefix("Value error, ")
-    if error["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        known = _known_keys(error["loc"])
-        key = str(error["loc"][-1])
-        return Problem(where, f"unknown key {key!r}", suggest(key, known))
-    if error["type"] == "missing":
-        return Problem(where, f"the key {place[0]!r} is missing", f"for example `{place[0]}: PATH`")
-    if error["loc"][-1] in ("str", "dict[str,any]"):
-        message = "Input should be a text or a mapping"
-    return Problem(where, f"{message}, not {error['input']!r}")
-
-
-def _known_keys(place: Sequence[str | int]) -> Iterable[str]:
-    if place[0] == "context" and len(place) > 1:
-        return Context.model_fields
-    if place[0] == "index" and len(place) > 1:
-        return [each.name for each in fields(IndexSettings)]
-    return Settings.model_fields

@@ -106,4 +106,6 @@ def _left_out(line: Aggregate) -> str:
         said += f", {line.not_scored} not scored"
     if line.judge_failed:
         said += f", {line.judge_failed} judge failed"
+    if line.low is None and line.note:
+        said += f", no interval: {line.note}"
     return said

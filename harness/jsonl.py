@@ -27,27 +27,30 @@ class Row:
 
 
 def rows(path: Path) -> Iterator[Row | Problem]:
-    """Yield each line's object, or what is wrong with the line; empty lines are left out."""
-    with path.open("rb") as file:
-        for number, raw in enumerate(file, start=1):
-            if not raw.strip():
-                continue
-            where = f"line {number}"
-            try:
-                data = json.loads(raw.decode("utf-8-sig").rstrip(), parse_constant=_refuse)
-            except UnicodeDecodeError as error:
-                what = f"is not UTF-8 at byte {error.start} of the line"
-                yield Problem(where, what, "save the file as UTF-8")
-            except json.JSONDecodeError as error:
-                what = f"is not JSON: {error.msg} at column {error.colno}"
-                yield Problem(where, what, _HINT)
-            except (ValueError, RecursionError) as error:
-                yield Problem(where, f"is not usable JSON: {error}", _HINT)
+    """Yield each line's object, or what is wrong with the line; empty lines are left out.
+
+    Raises:
+        DataError: there is no such file, or it cannot be read.
+    """
+    for number, raw in _lines(path):
+        if not raw.strip():
+            continue
+        where = f"line {number}"
+        try:
+            data = json.loads(raw.decode("utf-8-sig").rstrip(), parse_constant=_refuse)
+        except UnicodeDecodeError as error:
+            what = f"is not UTF-8 at byte {error.start} of the line"
+            yield Problem(where, what, "save the file as UTF-8")
+        except json.JSONDecodeError as error:
+            what = f"is not JSON: {error.msg} at column {error.colno}"
+            yield Problem(where, what, _HINT)
+        except (ValueError, RecursionError) as error:
+            yield Problem(where, f"is not usable JSON: {error}", _HINT)
+        else:
+            if isinstance(data, dict):
+                yield Row(number, data)
             else:
-                if isinstance(data, dict):
-                    yield Row(number, data)
-                else:
-                    yield Problem(where, f"holds {type(data).__name__}, not an object", _HINT)
+                yield Problem(where, f"holds {type(data).__name__}, not an object", _HINT)
 
 
 def read(path: Path) -> list[Row | Problem]:
@@ -56,8 +59,13 @@ def read(path: Path) -> list[Row | Problem]:
     Raises:
         DataError: there is no such file, or it cannot be read.
     """
+    return list(rows(path))
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     try:
-        return list(rows(path))
+        with path.open("rb") as file:
+            yield from enumerate(file, start=1)
     except OSError as error:
         problem = Problem("the file", f"cannot be read: {error.strerror}", "look at the path")
         raise DataError(str(path), [problem]) from None

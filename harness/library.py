@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
-from harness import scoring
-from harness.context import SEPARATOR
-from harness.declines import is_decline
-from harness.errors import DataError, HarnessError, Problem, suggest
+from harness import numbers, scoring
+from harness.answer_labels import is_yes_or_no
+from harness.errors import DataError, Problem, suggest
 from harness.evaluation import Evaluation, gathered
+from harness.foreign import RagSystem, ask, repeated
 from harness.jsonl import Row
 from harness.metrics import metrics as registry
-from harness.records import (
-    Answer,
-    Case,
-    Chunk,
-    Failure,
-    Hit,
-    Judged,
-    Label,
-    Question,
-    Span,
-)
+from harness.records import Case, Label, Question
 from harness.registry import parse
-from harness.relevance import folded, judge_documents, occurs
+from harness.scoring import Named, label_of, leaves
 from harness.testset import Testset
 from harness.testset.jsonl import QuestionRow, problems_of, question_of
-
-if TYPE_CHECKING:
-    pass
-
-RagSystem = Callable[[str], tuple[Sequence[Any], str | None]]
-"""Takes a question; returns the documents it retrieved, best first, and its answer."""
 
 DEFAULT_METRICS = ("hit_rate", "precision", "recall", "mrr", "ndcg", "token_f1", "abstention")
 
@@ -53,7 +37,8 @@ def evaluate(
     Args:
         rag_system: called with a question; returns (documents, answer). A document is a text, a
             mapping with `id` and `text`, or an object with `page_content` (LangChain's). A plain
-            text serves as its own id.
+            text serves as its own id. An answer of None says that none is given: metrics of
+            answers are then not scored. An empty text is an answer, one that declines.
         cases: dictionaries with `question` and any of `id`, `documents` (ids, or ids with
             grades), `answer` or `answers`, `keywords`, `category`, `answerable`.
         metrics: names; one that takes a cut-off and gives none is computed at every `k`.
@@ -63,7 +48,8 @@ def evaluate(
         seed: of the bootstrap behind the intervals.
 
     An exception in `rag_system` fails its question: recorded with its message, counted as 0 in
-    `mean` and left out of `mean_finished`.
+    `mean` and left out of `mean_finished`. What is returned a second time is left out, and counted
+    in the notes.
 
     Raises:
         DataError: a case is not usable; all of them are named.
@@ -80,22 +66,50 @@ def evaluate(
         for name in metrics
         for spec in (_at_each(name, k) if _takes_k(name) else [name])
     ]
+    _check_answers(named, questions, chosen)
     named = scoring.fitted(named, questions, seed)
-    asked = [_ask(rag_system, question) for question in questions]
+    asked = [ask(rag_system, question) for question in questions]
     rows = scoring.score_all(named, asked, chosen)
     scores = {case.question.id: row for case, row in zip(asked, rows, strict=True)}
-    return Evaluation(gathered(named, scores, seed), scores, chosen)
+    means = gathered(named, scores, seed)
+    return Evaluation(means, scores, chosen, notes=_notes(asked, chosen))
 
 
 def _takes_k(name: str) -> bool:
     """Return whether a metric has a cut-off and none was given."""
     base, given = parse(name)
-    takes = {field.name for field in fields(registry[base])}  # type: ignore[arg-type]
+    takes = {field.name for field in fields(registry[base]) if field.init}  # type: ignore[arg-type]
     return "k" in takes and not {"k", "budget"} & set(given)
 
 
 def _at_each(name: str, k: Sequence[int]) -> list[str]:
     return [f"{name}@{cut}" for cut in k]
+
+
+def _check_answers(named: Sequence[Named], questions: Iterable[Question], chosen: Label) -> None:
+    """Raise `DataError` for answers judged by that say nothing of relevance: yes and no."""
+    if all(label_of(leaf) != "answer" for each in named for leaf in leaves(each.metric, chosen)):
+        return
+    hint = "judge by documents or keywords: give every case one of them, or name labels=..."
+    problems = [
+        Problem(
+            f"question {question.id!r}", f"the answer {answer!r} cannot say what is relevant", hint
+        )
+        for question in questions
+        if question.answerable
+        for answer in question.answers
+        if is_yes_or_no(answer)
+    ]
+    if problems:
+        raise DataError("cases", problems)
+
+
+def _notes(asked: Iterable[Case], chosen: Label) -> tuple[str, ...]:
+    again = [count for case in asked if (count := repeated(case, chosen))]
+    if not again:
+        return ()
+    said = f"{numbers.count(sum(again), 'document')} returned a second time"
+    return (f"{said}, in {numbers.count(len(again), 'question')}: left out",)
 
 
 def _questions(cases: Iterable[Mapping[str, Any]]) -> tuple[Question, ...]:
@@ -122,60 +136,3 @@ def _questions(cases: Iterable[Mapping[str, Any]]) -> tuple[Question, ...]:
     if problems:
         raise DataError("cases", problems)
     return tuple(questions.values())
-
-
-def _ask(rag_system: RagSystem, question: Question) -> Case:
-    try:
-        returned = rag_system(question.text)
-    except Exception as error:  # noqa: BLE001  it is the system under test: any failure is its own
-        reason = f"{type(error).__name__}: {error}"
-        return Case(question, failure=Failure("retrieval", reason))
-    try:
-        documents, answer = returned
-        hits = [_hit(rank, document) for rank, document in enumerate(documents)]
-    except (TypeError, ValueError) as error:
-        raise HarnessError(
-            f"question {question.id!r}: the system must return (documents, answer): {error}\n"
-            "  a document is a text, a mapping with `id` and `text`, or has `page_content`"
-        ) from None
-    text = answer or ""
-    return Case(
-        question,
-        tuple(hits),
-        _judged(question, hits),
-        context=SEPARATOR.join(hit.chunk.text for hit in hits),
-        answer=Answer(text, declined=is_decline(text)),
-    )
-
-
-def _hit(rank: int, document: Any) -> Hit:
-    if isinstance(document, str):
-        id_, text = document, document
-    elif isinstance(document, Mapping):
-        text = str(document.get("text") or document.get("page_content") or "")
-        id_ = str(document.get("id") or text)
-    elif hasattr(document, "page_content"):
-        text = str(document.page_content)
-        about = getattr(document, "metadata", None) or {}
-        id_ = str(getattr(document, "id", None) or about.get("id") or about.get("source") or text)
-    else:
-        raise TypeError(f"{type(document).__name__} is not a document")
-    return Hit(Chunk(rank, Span(id_, 0, len(text)), text), score=-float(rank))
-
-
-def _judged(question: Question, hits: Sequence[Hit]) -> dict[Label, Judged]:
-    """Judge by every label there is; without a corpus the inventory of texts is not known."""
-    judged: dict[Label, Judged] = {}
-    if question.documents is not None:
-        judged["documents"] = judge_documents(question.documents, hits)
-    strings: dict[Label, tuple[str, ...]] = {
-        "answer": question.answers,
-        "keywords": question.keywords,
-    }
-    once = {hit.chunk.text: hit for hit in reversed(hits)}
-    texts = [folded(hit.chunk.text) for hit in hits if once[hit.chunk.text] is hit]
-    for kind, wanted in strings.items():
-        if wanted:
-            grades = [int(any(occurs(each, text) for each in wanted)) for text in texts]
-            judged[kind] = Judged(tuple(grades), None)
-    return judged

@@ -18,16 +18,24 @@ def found(path: str, folder: Path, from_outside: bool, environment: Mapping[str,
     The working directory comes first where the path is from the environment or the command line.
 
     Raises:
-        SpecError: it is in neither, or names an environment variable that is not set.
+        SpecError: it is in neither, no path at all, or names an environment variable that is
+            not set.
     """
     expanded = _expanded(path, environment)
     tried = [folder / expanded, Path(expanded)]
     tried = tried[::-1] if from_outside else tried
+    what = "does not exist"
     for candidate in tried:
-        if candidate.exists():
-            return os.path.relpath(candidate) if not candidate.is_absolute() else str(candidate)
+        try:
+            candidate.stat()
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            continue
+        except OSError as error:
+            what = f"cannot be looked up: {error.strerror}"
+            continue
+        return os.path.relpath(candidate) if not candidate.is_absolute() else str(candidate)
     places = " and ".join(dict.fromkeys(shown(each) for each in tried))
-    raise SpecError(f"{expanded!r} does not exist", f"looked at {places}")
+    raise SpecError(f"{expanded!r} {what}", f"looked at {places}")
 
 
 _CREDENTIALS = re.compile(r"(?<=:)//[^/@\s]+@")

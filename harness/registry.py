@@ -158,6 +158,18 @@ def summary(cls: type[Any]) -> str:
     return " ".join((cls.__doc__ or "").split("\n\n")[0].split())
 
 
+def description(cls: type[Any]) -> str:
+    """Return the whole docstring of a component on one line."""
+    return " ".join((cls.__doc__ or "").split())
+
+
+def in_full(component: Any) -> str:
+    """Return `component` with every parameter and its value, defaults too, for a person to read."""
+    values = (f"{f.name}={_text(getattr(component, f.name))}" for f in _parameters(type(component)))
+    listed = ", ".join(values)
+    return str(component.name) + (f"({listed})" if listed else "")
+
+
 def parameters(cls: type[Any]) -> dict[str, str]:
     """Return the parameters of a component and their defaults, as text."""
     return {

@@ -43,6 +43,8 @@ def interval(values: Sequence[float], seed: int = 0) -> Interval:
     """
     scores = np.asarray(values, dtype=np.float64)
     n = len(scores)
+    if not n:
+        return _NOTHING
     if n < _FEWEST:
         return _too_few(n)
     unique, counts = np.unique(scores, return_counts=True)
@@ -66,18 +68,25 @@ def interval_of_whole(
     """
     table = np.asarray(counts, dtype=np.float64)
     n = len(table)
+    if not n:
+        return _NOTHING
+    observed = total(table.sum(axis=0).tolist())
+    if observed is None:
+        return Interval(None, None, "none", "the denominator is 0")
     if n < _FEWEST:
         return _too_few(n)
-    observed = total(table.sum(axis=0).tolist())
     drawn = [total(row) for row in _resampled_sums(table, seed).tolist()]
     left_out = [total(row) for row in (table.sum(axis=0) - table).tolist()]
     known = [value for value in drawn if value is not None]
     jackknife = np.array([value for value in left_out if value is not None])
-    if observed is None or len(known) < 0.95 * len(drawn) or not len(jackknife):
+    if len(known) < 0.95 * len(drawn) or not len(jackknife):
         return Interval(None, None, "none", "not defined in many resamples")
     if min(known) == max(known):
         return Interval(None, None, "none", "the same in every resample")
     return _bca(observed, np.array(known), jackknife.mean() - jackknife)
+
+
+_NOTHING = Interval(None, None, "none", "nothing was scored")
 
 
 def _too_few(n: int) -> Interval:

@@ -11,7 +11,7 @@ from harness.lines import score
 from harness.metrics import Metric
 from harness.paths import portable
 from harness.records import Label
-from harness.registry import label, summary
+from harness.registry import description, label
 from harness.scoring import Named, label_of, own_chunks, total_of, within_chunker
 from harness.stored import AggregateLine, MetricLine, RecordLine
 
@@ -63,5 +63,5 @@ def _described(metric: Metric, labels: Label) -> MetricLine:
         labels=label_of(metric),
         own_chunks=own_chunks(metric, labels),
         within_chunker=within_chunker(metric, labels),
-        about=summary(type(metric)),
+        about=description(type(metric)),
     )

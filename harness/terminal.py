@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,8 +19,6 @@ from harness.store import load
 from harness.stored import CellLine, RunFile
 
 _WIDTH = 100
-_COUNTS = 26
-"""Columns kept for what a line's means rest on."""
 _EVERY = 10.0
 """Seconds between two lines of progress where there is no terminal."""
 
@@ -95,7 +94,13 @@ def summary(folder: Path) -> str:
         ends = numbers.interval(score.low, score.high)
         figures = f"  {letter}  {numbers.score(score.mean)}  {ends:>11}  "
         lines.append(figures + _short(view.name(cell) + _marks(view, cell), 98 - len(figures)))
-        lines.append(f"{'':{len(figures)}}{counts(score)}")
+        reason = f"no interval: {score.note}, " if score.low is None and score.note else ""
+        lines += textwrap.wrap(
+            reason + counts(score),
+            _WIDTH,
+            initial_indent=" " * len(figures),
+            subsequent_indent=" " * len(figures),
+        )
     lines += ["", *_table(view)]
     if view.run.warnings:
         lines += ["", *(f"warning: {_short(each, 90)}" for each in view.run.warnings)]
@@ -156,7 +161,9 @@ def _table(view: View) -> list[str]:
     At the end of a line stands what its means rest on.
     """
     wide = max((len(name) for name in view.metrics), default=0) + 2
-    room = max(1, (_WIDTH - wide - _COUNTS) // 7)
+    resting = {name: _resting(view, name) for name in view.metrics}
+    kept = 3 + max(map(len, resting.values()), default=0)
+    room = max(1, (_WIDTH - wide - kept) // 7)
     pairs = list(zip(_letters(), view.cells, strict=False))
     lines: list[str] = []
     for start in range(0, len(pairs), room):
@@ -168,14 +175,18 @@ def _table(view: View) -> list[str]:
             marks = ("*" if view.divided(name) else "") + (
                 "†" if any(view.copied(cell, name) for _, cell in shown) else ""
             )
-            resting = {counts(view.score(cell, name)) for _, cell in shown}
-            said = resting.pop() if len(resting) == 1 else "n differs: see the report"
-            lines.append(f"{name:<{wide}}{values} {marks:<2}{said}")
+            lines.append(f"{name:<{wide}}{values} {marks:<2}{resting[name]}".rstrip())
     if any(view.divided(name) for name in view.metrics):
         lines.append("* counts each index's own chunks: compare cells of one chunker only")
     if any(view.copied(cell, name) for cell in view.cells for name in view.metrics):
         lines.append("† 1 by construction for every answer: does not discriminate")
     return lines
+
+
+def _resting(view: View, name: str) -> str:
+    """Return what the means of a metric rest on, where it is the same in every cell."""
+    said = {counts(view.score(cell, name)) for cell in view.cells}
+    return said.pop() if len(said) == 1 else "n differs: see the report"
 
 
 def _marks(view: View, cell: CellLine) -> str:

@@ -23,8 +23,10 @@ Ranking = dict[str, dict[str, float]]
 
 _GZIP = b"\x1f\x8b"
 _SHOWN = 20
-_DIGITS = "write it with one to nine digits"
 _WHOLE = re.compile(r"[-+]?[0-9]{1,9}")
+
+HIGHEST = 1000
+"""The highest grade, and below 0 the lowest: an exponential gain, 2^grade, is still a number."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +57,25 @@ def read_qrels(path: Path) -> Qrels:
             continue
         question, document, grade = line.fields[0], *line.fields[-2:]
         grades = qrels.setdefault(question, {})
-        if not _WHOLE.fullmatch(grade):
-            problems.append(Problem(line.where, f"the grade {grade!r} is no whole number", _DIGITS))
+        value = read_grade(grade, line.where)
+        if isinstance(value, Problem):
+            problems.append(value)
         elif document in grades:
             problems.append(_twice(line, "judges", document, question))
         else:
-            grades[document] = int(grade)
+            grades[document] = value
     return _sound(path, qrels, problems)
+
+
+def read_grade(text: str, where: str) -> int | Problem:
+    """Return the grade that `text` is, or why it is none."""
+    if not _WHOLE.fullmatch(text):
+        said = text if len(text) <= 40 else f"{text[:37]}..."
+        return Problem(where, f"the grade {said!r} is no whole number", "write it like 2, 0 or -1")
+    if abs(int(text)) > HIGHEST:
+        hint = f"grades are at most {HIGHEST}, and at least -{HIGHEST}"
+        return Problem(where, f"the grade {text!r} is too large", hint)
+    return int(text)
 
 
 def read_run(path: Path) -> Ranking:

@@ -33,6 +33,18 @@ class YamlFile:
         return named or "the file"
 
 
+class _Loader(yaml.SafeLoader):
+    """PyYAML's safe loader, which says where a value is none of its kind, such as 2020-13-45."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)  # type: ignore[no-untyped-call]
+        except (ValueError, LookupError, AttributeError, OverflowError) as error:
+            kind = node.tag.rpartition(":")[2]
+            what = f"{str(node.value)[:40]!r} is no {kind}"
+            raise yaml.constructor.ConstructorError(None, None, what, node.start_mark) from error
+
+
 def read(path: Path, shown: str) -> YamlFile:
     """Read a YAML file that holds one mapping; safe loader, no key twice.
 
@@ -47,11 +59,11 @@ def read(path: Path, shown: str) -> YamlFile:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(shown, [Problem("the file", f"cannot be read: {error}")]) from None
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        node = yaml.compose(text, Loader=_Loader)
         problems = list(_twice(node, set()))
         if problems:
             raise ConfigError(shown, problems)
-        data = yaml.safe_load(text)
+        data = yaml.load(text, Loader=_Loader)
     except yaml.YAMLError as error:
         raise ConfigError(shown, [_unparsed(error)]) from None
     except RecursionError:
@@ -66,26 +78,27 @@ def read(path: Path, shown: str) -> YamlFile:
 def value(text: str) -> Any:
     """Return what `text` means in YAML; raises `ValueError` where it means nothing."""
     try:
-        return yaml.safe_load(text)
+        return yaml.load(text, Loader=_Loader)
     except yaml.YAMLError as error:
         raise ValueError(f"{text!r} is not YAML: {_said(error)}") from None
 
 
-def _lines(node: yaml.Node, place: Place, above: set[int]) -> Iterator[tuple[Place, int]]:
+def _lines(node: yaml.Node, place: Place, seen: set[int]) -> Iterator[tuple[Place, int]]:
+    """Yield every place and its line; what an alias names is entered once, where it stands."""
     yield place, node.start_mark.line + 1
-    if id(node) in above:
+    if id(node) in seen:
         return
-    inside = above | {id(node)}
+    seen.add(id(node))
     if isinstance(node, yaml.MappingNode):
         for key, child in node.value:
             step = (*place, str(key.value))
             yield step, key.start_mark.line + 1
-            for deeper, line in _lines(child, step, inside):
+            for deeper, line in _lines(child, step, seen):
                 if deeper != step:
                     yield deeper, line
     elif isinstance(node, yaml.SequenceNode):
         for at, child in enumerate(node.value):
-            yield from _lines(child, (*place, at), inside)
+            yield from _lines(child, (*place, at), seen)
 
 
 def _twice(node: yaml.Node | None, seen: set[int]) -> Iterator[Problem]:

@@ -7,12 +7,12 @@ import pytest
 
 LAYERS = """
 errors records runtime
-needs fingerprint tokens numbers batches stopwords sentences squad declines locate statistics dcg
+needs fingerprint tokens numbers bands batches stopwords sentences squad declines locate statistics dcg
 labels spans aggregate models registry jsonl trec yamlfile paths context ranked references stored
 chunkers embedders rerankers generators corpus project coverage relevance lines
 index metrics testset store chunking
 retrievers scoring settings sources
-sweep evaluation overrides catalogue plan report summarise
+sweep evaluation overrides places catalogue plan report summarise
 config stages rescore library imported
 checks pipeline
 provenance

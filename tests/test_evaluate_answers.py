@@ -6,7 +6,7 @@ import pytest
 
 from harness import evaluate_answers
 from harness.errors import DataError, SpecError
-from harness.imported import ANSWER_METRICS
+from harness.imported_answers import ANSWER_METRICS
 from harness.metrics import metrics
 
 FIVE = ["the cat sat on the mat today", "yes", "no", "Paris is", "blue"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,23 +12,42 @@ from typing import Any, ClassVar
 from harness.metrics import metrics
 from harness.records import Score
 from harness.references import AgainstReferences
-from harness.tokens import tokenise
 
 _NOT_ENGLISH = re.compile(r"[^\W_a-zA-Z0-9]")
+_WORD = re.compile(r"[^\W_]\S*")
+_MARKS = frozenset({"Mn", "Mc"})
 
 
 class _Words:
-    """Keeps the letters of every script; rouge-score's own tokeniser keeps [a-z0-9] alone."""
+    """Keeps the letters of every script; rouge-score's own tokeniser keeps [a-z0-9] alone.
+
+    A mark, such as a vowel sign of Devanagari, belongs to the letter that it follows.
+    """
+
+    def __init__(self, stemmer: bool) -> None:
+        from nltk.stem.porter import PorterStemmer
+
+        self._stemmer = PorterStemmer() if stemmer else None
 
     def tokenize(self, text: str) -> list[str]:
-        return [word for word in tokenise(text) if word[0].isalnum()]
+        text = unicodedata.normalize("NFC", text.lower())
+        kept = [each if each.isalnum() or _is_mark(each) else " " for each in text]
+        words: list[str] = _WORD.findall("".join(kept))
+        if self._stemmer is None:
+            return words
+        # As rouge-score does: short words stay as they are.
+        return [self._stemmer.stem(word) if len(word) > 3 else word for word in words]
+
+
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character) in _MARKS
 
 
 @lru_cache
 def _scorer(measure: str, stemmer: bool, words: bool) -> Any:
     from rouge_score.rouge_scorer import RougeScorer
 
-    return RougeScorer([measure], use_stemmer=stemmer, tokenizer=_Words() if words else None)
+    return RougeScorer([measure], use_stemmer=stemmer, tokenizer=_Words(stemmer) if words else None)
 
 
 @dataclass(frozen=True)
@@ -41,6 +61,7 @@ class _Rouge(AgainstReferences):
     stemmer: bool = False
 
     name: ClassVar[str]
+    version: ClassVar[int] = 2
 
     def compare(self, answer: str, references: Sequence[str]) -> Score:
         """Score an answer against each reference and keep the best."""

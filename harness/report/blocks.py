@@ -19,11 +19,15 @@ class Measure:
     high: float | None = None
     best: bool = False
     note: str = ""
+    reason: str = ""
+    """Why there is no interval."""
 
     @property
     def interval(self) -> str:
-        """The interval, written out."""
-        return numbers.interval(self.low, self.high)
+        """The interval, written out, or why there is none."""
+        if self.low is None and self.reason:
+            return f"no interval: {self.reason}"
+        return "" if self.low is None else numbers.interval(self.low, self.high)
 
 
 Cell = str | Measure

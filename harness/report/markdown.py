@@ -64,7 +64,7 @@ def _cell(cell: Cell) -> str:
     if isinstance(cell, str):
         return escaped(cell)
     text = f"**{cell.text}**" if cell.best else cell.text
-    about = [cell.interval] if cell.low is not None else []
+    about = [escaped(cell.interval)] if cell.interval else []
     about += [escaped(cell.note)] if cell.note else []
     return f"{text}<br>{', '.join(about)}" if about else text
 

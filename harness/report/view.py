@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from harness import numbers
+from harness import bands, numbers
 from harness.aggregate import Aggregate, aggregate
 from harness.lines import score
-from harness.metrics import Bounded, metrics
+from harness.metrics import Bounded, Metric, metrics
+from harness.registry import in_full, label, parameters
 from harness.report.blocks import Measure
 from harness.scoring import total_of
 from harness.store import StoredRun
@@ -94,8 +95,7 @@ class View:
         lines = [
             record.scores[metric] for record in self.records(cell) if wanted(self.question(record))
         ]
-        spec = self.run.provenance.metrics[metric].spec
-        total = total_of(metrics.build(spec))
+        total = total_of(self._built(metric))
         return aggregate(map(score, lines), self.run.provenance.seed, total)
 
     def copied(self, cell: CellLine, metric: str) -> bool:
@@ -103,9 +103,40 @@ class View:
         spec = self.run.provenance.metrics[metric].spec
         return cell.copies and spec.partition("(")[0] == COPIES
 
+    def marked(
+        self, cells: Sequence[CellLine], lines: Sequence[AggregateLine | Aggregate], metric: str
+    ) -> list[bool]:
+        """Return which of the cells, whose lines these are, to mark as the best by a metric.
+
+        Where two means differ, those with the highest; never a floor, nor by a descriptive metric.
+        """
+        means = {line.mean for line in lines if line.mean is not None}
+        descriptive = self.run.provenance.metrics[metric].kind == "descriptive"
+        best = max(means) if len(means) > 1 and not descriptive else None
+        return [
+            best is not None and line.mean == best and not cell.floor
+            for cell, line in zip(cells, lines, strict=True)
+        ]
+
+    def word(self, cell: CellLine, metric: str) -> str:
+        """Return the word for a cell's mean of a metric; "" where it has no words."""
+        return bands.word(self._built(metric).name, self.score(cell, metric).mean)
+
+    def uncut(self, metric: str) -> bool:
+        """Return whether a metric that could be cut at k is not."""
+        built = self._built(metric)
+        return "k" in parameters(type(built)) and label(built).rpartition("@")[0] == ""
+
+    def in_full(self, metric: str) -> str:
+        """Return a metric with every parameter and its value."""
+        return in_full(self._built(metric))
+
+    def _built(self, metric: str) -> Metric:
+        return metrics.build(self.run.provenance.metrics[metric].spec)
+
     def ceiling(self, cell: CellLine, metric: str) -> float | None:
         """Return the highest mean that any ranking could reach on precision@k; else None."""
-        built = metrics.build(self.run.provenance.metrics[metric].spec)
+        built = self._built(metric)
         if not isinstance(built, Bounded):
             return None
         bounds = [
@@ -120,22 +151,18 @@ class View:
 
 def measure(line: AggregateLine | Aggregate, best: bool = False, note: str = "") -> Measure:
     """Return an aggregate as a table shows it."""
-    return Measure(numbers.score(line.mean), line.mean, line.low, line.high, best, note)
+    shown = numbers.score(line.mean)
+    return Measure(shown, line.mean, line.low, line.high, best, note, line.note)
 
 
 def counts(line: AggregateLine | Aggregate) -> str:
-    """Return what a mean rests on: n, and what was left out of it."""
+    """Return what a mean rests on: n, what failed and the mean without it, what was left out."""
     said = [f"n = {line.n}"]
-    said += [f"{line.failed} failed"] if line.failed else []
+    if line.failed:
+        said += [f"{line.failed} failed", f"{numbers.score(line.mean_finished)} finished"]
     said += [f"{line.not_scored} not scored"] if line.not_scored else []
     said += [f"{line.judge_failed} judge failed"] if line.judge_failed else []
     return ", ".join(said)
-
-
-def best_of(lines: Iterable[AggregateLine | Aggregate]) -> float | None:
-    """Return the highest mean, where two differ; None where there is nothing to mark."""
-    means = [line.mean for line in lines if line.mean is not None]
-    return max(means) if len(set(means)) > 1 else None
 
 
 def _or(value: float | None, other: float) -> float:

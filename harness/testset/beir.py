@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import ClassVar
 
 from harness.corpus import Corpus
-from harness.errors import Problem
+from harness.errors import DataError, Problem
 from harness.jsonl import rows
 from harness.records import Question
 from harness.testset import Note, readers
+from harness.trec import read_grade
 
 _HEADER = ("query-id", "corpus-id", "score")
 
@@ -81,7 +82,12 @@ def _questions(
 
 def _grades(qrels: Path, corpus: Corpus) -> Iterator[tuple[str, str, int] | Problem]:
     seen: set[tuple[str, str]] = set()
-    for number, line in enumerate(qrels.read_bytes().splitlines(), start=1):
+    try:
+        content = qrels.read_bytes()
+    except OSError as error:
+        problem = Problem("the file", f"cannot be read: {error.strerror}", "look at the path")
+        raise DataError(str(qrels), [problem]) from None
+    for number, line in enumerate(content.splitlines(), start=1):
         where = f"qrels/{qrels.name}, line {number}"
         parts = tuple(line.decode("utf-8", errors="replace").split("\t"))
         if not line.strip() or (number == 1 and parts == _HEADER):
@@ -92,12 +98,13 @@ def _grades(qrels: Path, corpus: Corpus) -> Iterator[tuple[str, str, int] | Prob
             )
             continue
         question, document, grade = (part.strip() for part in parts)
-        if not grade.removeprefix("-").isdecimal():
-            yield Problem(where, f"the grade {grade!r} is not a whole number")
+        value = read_grade(grade, where)
+        if isinstance(value, Problem):
+            yield value
         elif document not in corpus.documents:
             yield Problem(where, f"judges document {document!r}, which is not in the corpus")
         elif (question, document) in seen:
             yield Problem(where, f"judges {document!r} for question {question!r} a second time")
         else:
             seen.add((question, document))
-            yield question, document, int(grade)
+            yield question, document, value

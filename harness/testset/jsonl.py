@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from annotated_types import Ge, MinLen
+from annotated_types import Ge, Le, MinLen
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -25,6 +25,7 @@ from harness.jsonl import Row, rows
 from harness.locate import locate
 from harness.records import Document, Passage, Question, Span
 from harness.testset import Note, readers
+from harness.trec import HIGHEST
 
 _Text = Annotated[str, MinLen(1)]
 
@@ -50,7 +51,7 @@ class Evidence(BaseModel):
     quote: _Text | None = None
     start: Annotated[int, Ge(0)] | None = None
     end: Annotated[int, Ge(1)] | None = None
-    grade: Annotated[int, Ge(1)] = 1
+    grade: Annotated[int, Ge(1), Le(HIGHEST)] = 1
     group: _Text | None = Field(None, description="passages of one group say the same")
 
     @model_validator(mode="after")
@@ -78,7 +79,7 @@ class QuestionRow(BaseModel):
     keywords: list[_Text] = Field(default_factory=list)
     evidence: list[Evidence] = Field(default_factory=list)
     documents: Annotated[
-        dict[str, Annotated[int, Strict()]] | None,
+        dict[str, Annotated[int, Strict(), Ge(-HIGHEST), Le(HIGHEST)]] | None,
         BeforeValidator(_graded, json_schema_input_type=dict[str, int] | list[str] | None),
     ] = Field(None, description="id to grade, or ids")
     category: _Text | None = None

@@ -23,7 +23,7 @@ class Glossary:
     def blocks(self, view: View) -> Sequence[Block]:
         """Return one table."""
         rows = [
-            [name, metric.about, metric.labels or "–", metric.spec]
+            [name, metric.about, metric.labels or "–", view.in_full(name)]
             for name, metric in view.run.provenance.metrics.items()
         ]
         head = ["Metric", "What it is", "Judged by", "In full"]

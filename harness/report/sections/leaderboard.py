@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from harness import numbers
 from harness.report.blocks import Block, Measure, Table, Text
 from harness.report.sections import sections
-from harness.report.view import View, best_of, counts, listed, measure
+from harness.report.view import View, counts, listed, measure
 from harness.stored import AggregateLine, CellLine
 
 _WIDTH = 6
@@ -59,15 +59,17 @@ def _portions(names: Sequence[str]) -> list[Sequence[str]]:
 
 
 def _table(view: View, cells: Sequence[CellLine], names: Sequence[str], caption: str) -> Table:
-    best = {name: best_of(view.score(cell, name) for cell in cells) for name in names}
+    marked = {
+        name: view.marked(cells, [view.score(cell, name) for cell in cells], name) for name in names
+    }
     alike = {name: _alike(counts(view.score(cell, name)) for cell in cells) for name in names}
     rows: list[list[str | Measure]] = []
-    for cell in cells:
+    for at, cell in enumerate(cells):
         row: list[str | Measure] = [_named(view, cell)]
         for name in names:
             score = view.score(cell, name)
-            marked = score.mean is not None and score.mean == best[name] and not cell.floor
-            row.append(measure(score, marked, _cell_note(view, cell, name, alike[name])))
+            note = _cell_note(view, cell, name, alike[name])
+            row.append(measure(score, marked[name][at], note))
         rows.append(row)
     return Table(["Cell", *names], rows, caption, ["", *alike.values()])
 
@@ -86,8 +88,8 @@ def _alike(texts: Iterable[str]) -> str:
 def _cell_note(view: View, cell: CellLine, name: str, in_heading: str) -> str:
     score = view.score(cell, name)
     said = [] if in_heading else [counts(score)]
-    if score.failed:
-        said.append(f"{numbers.score(score.mean_finished)} finished")
+    if word := view.word(cell, name):
+        said.insert(0, word)
     ceiling = view.ceiling(cell, name)
     if ceiling is not None:
         said.append(f"at most {numbers.score(ceiling)}")
@@ -116,6 +118,13 @@ def _notes(view: View) -> list[Block]:
     care = [name for name in view.metrics if view.with_care(name)]
     if care:
         text = f"{listed(care)}: each chunker is judged by its own chunks; read across with care."
+        said.append(Text(text, "note"))
+    if any(view.word(cell, name) for cell in view.cells for name in view.metrics):
+        text = "Words such as good or poor, under a mean, are for reading only: nothing is gated."
+        said.append(Text(text, "note"))
+    uncut = [name for name in view.metrics if view.uncut(name)]
+    if uncut:
+        text = f"{listed(uncut)}: without @k: the first N, as many as are retrieved."
         said.append(Text(text, "note"))
     about = view.run.provenance.metrics
     for name, metric in about.items():

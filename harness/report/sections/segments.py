@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from harness.report.blocks import Block, Measure, Table, Text
 from harness.report.sections import sections
-from harness.report.view import View, best_of, counts, measure
+from harness.report.view import View, counts, measure
 from harness.stored import QuestionLine
 
 _FEW = 5
@@ -56,17 +56,15 @@ def _table(
         parts = [view.among(cell, metric, wanted) for cell in view.cells]
         if not any(part.n for part in parts):
             continue
-        best = best_of(parts)
         few = " †" if max(part.n for part in parts) < _FEW else ""
         said = {counts(part) for part in parts}
         alike = f" ({said.pop()})" if len(said) == 1 else ""
-        marked = [
-            measure(
-                part, part.mean is not None and part.mean == best, "" if alike else counts(part)
-            )
-            for part in parts
+        marked = view.marked(view.cells, parts, metric)
+        shown = [
+            measure(part, best, "" if alike else counts(part))
+            for part, best in zip(parts, marked, strict=True)
         ]
-        rows.append([name + alike + few, *marked])
+        rows.append([name + alike + few, *shown])
     return Table([title, *(view.name(cell) for cell in view.cells)], rows, metric)
 
 

@@ -47,10 +47,7 @@ class Verdict:
 def _with_interval(score: AggregateLine) -> str:
     ends = numbers.interval(score.low, score.high)
     known = f"95 % interval {ends}" if score.low is not None else f"no interval: {score.note}"
-    finished = ""
-    if score.failed:
-        finished = f", {numbers.score(score.mean_finished)} over those that finished"
-    return f"{numbers.score(score.mean)} ({known}, {counts(score)}{finished})"
+    return f"{numbers.score(score.mean)} ({known}, {counts(score)})"
 
 
 def _floors(view: View, best: CellLine) -> list[str]:

@@ -1,0 +1,34 @@
+"""Scores in words, for reading a report and never for gating: METRICS.md section 3."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+Band = tuple[float, str]
+"""The least mean that a word is for, and the word."""
+
+_PERFECT = 1 - 1e-6
+_ORDER: Sequence[Band] = (
+    (_PERFECT, "perfect"),
+    (0.9, "excellent"),
+    (0.75, "good"),
+    (0.5, "acceptable"),
+    (0.0, "poor"),
+)
+_COVERAGE: Sequence[Band] = (
+    (_PERFECT, "found everything"),
+    (0.75, "good coverage"),
+    (0.5, "acceptable"),
+    (0.0, "missing important information"),
+)
+_SCALES = {
+    **dict.fromkeys(("mrr", "ndcg", "passage_mrr", "keyword_mrr", "keyword_ndcg"), _ORDER),
+    **dict.fromkeys(("recall", "evidence_recall", "passage_recall", "keyword_recall"), _COVERAGE),
+}
+
+
+def word(metric: str, mean: float | None) -> str:
+    """Return the word for a mean of `metric`, by its name alone; "" where it has no words."""
+    if mean is None or metric not in _SCALES:
+        return ""
+    return next(word for least, word in _SCALES[metric] if mean >= least)

@@ -1,0 +1,51 @@
+"""Where each key of a configuration stands, and what is wrong there in its author's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from harness.errors import Problem, suggest
+from harness.index import IndexSettings
+from harness.settings import Context, Settings
+from harness.yamlfile import Place, YamlFile
+
+
+@dataclass(frozen=True)
+class Places:
+    """A file, and for each key that came from elsewhere (`outside`) what it came from."""
+
+    file: YamlFile
+    outside: Mapping[str, str]
+
+    def where(self, *place: str | int) -> str:
+        """Return how errors name a place: its line, or the option that put it there."""
+        key = str(place[0])
+        return self.outside[key] if key in self.outside else self.file.where(place)
+
+    def misfit(self, error: Any) -> Problem:
+        """Return what one of pydantic's errors means."""
+        place: Place = tuple(error["loc"])
+        while len(place) > 1 and place not in self.file.lines and error["type"] != "missing":
+            place = place[:-1]
+        where = self.where(*place) if error["type"] != "missing" else "the file"
+        message = error["msg"].removeprefix("Value error, ")
+        if error["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+            key = str(error["loc"][-1])
+            return Problem(where, f"unknown key {key!r}", suggest(key, _known(error["loc"])))
+        if error["type"] == "missing":
+            what = f"the key {place[0]!r} is missing"
+            return Problem(where, what, f"for example `{place[0]}: PATH`")
+        if error["loc"][-1] in ("str", "dict[str,any]"):
+            message = "Input should be a text or a mapping"
+        return Problem(where, f"{message}, not {error['input']!r}")
+
+
+def _known(place: Sequence[str | int]) -> Iterable[str]:
+    """Return the keys there are beside the one at `place`."""
+    if place[0] == "context" and len(place) > 1:
+        return Context.model_fields
+    if place[0] == "index" and len(place) > 1:
+        return [each.name for each in fields(IndexSettings)]
+    return Settings.model_fields
