@@ -22,7 +22,7 @@ from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 from rouge_score.rouge_scorer import RougeScorer
 
 from harness import scoring
-from harness.imported import evaluate_run
+from harness.imported_runs import evaluate_run
 from harness.models import DEFAULT_MODEL, hush, locate
 from harness.records import Answer, Case, Question
 from harness.squad import normalised

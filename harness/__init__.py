@@ -6,18 +6,30 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from harness.evaluation import Evaluation as Evaluation
-    from harness.imported import evaluate_answers as evaluate_answers
-    from harness.imported import evaluate_run as evaluate_run
+    from harness.imported_answers import evaluate_answers as evaluate_answers
+    from harness.imported_runs import evaluate_run as evaluate_run
     from harness.library import evaluate as evaluate
+    from harness.trec import read_qrels as read_qrels
+    from harness.trec import read_run as read_run
 
 __version__ = "0.1.0"
-__all__ = ["Evaluation", "__version__", "evaluate", "evaluate_answers", "evaluate_run"]
+__all__ = [
+    "Evaluation",
+    "__version__",
+    "evaluate",
+    "evaluate_answers",
+    "evaluate_run",
+    "read_qrels",
+    "read_run",
+]
 
 _HOMES = {
     "Evaluation": "evaluation",
     "evaluate": "library",
-    "evaluate_answers": "imported",
-    "evaluate_run": "imported",
+    "evaluate_answers": "imported_answers",
+    "evaluate_run": "imported_runs",
+    "read_qrels": "trec",
+    "read_run": "trec",
 }
 
 

@@ -123,8 +123,8 @@ def evaluate(
     from harness import imported_answers, imported_runs, terminal, trec
 
     if answers is not None and qrels is None and run is None:
-        wanted = metrics or imported_answers.ANSWER_METRICS
-        found = imported_answers.evaluate_answers(answers, wanted)
+        named = metrics or imported_answers.ANSWER_METRICS
+        found = imported_answers.evaluate_answers(answers, named)
     elif qrels is not None and run is not None and answers is None:
         wanted = metrics or imported_runs.RUN_METRICS
         judged, ranked = trec.read_qrels(qrels), trec.read_run(run)

@@ -62,10 +62,15 @@ class Evaluation:
         }
 
     def as_dict(self, per_question: bool = True) -> dict[str, Any]:
-        """Return plain data, fit for JSON: `metrics`, `questions`, `missing`."""
+        """Return plain data, fit for JSON: `metrics`, `questions`, `missing`, `notes`."""
         lines: dict[str, Any] = {name: dict(line) for name, line in self._lines().items()}
         questions = self.values() if per_question else {}
-        return {"metrics": lines, "questions": questions, "missing": list(self.missing)}
+        return {
+            "metrics": lines,
+            "questions": questions,
+            "missing": list(self.missing),
+            "notes": list(self.notes),
+        }
 
     def _lines(self) -> dict[str, dict[str, float | int | None]]:
         return {

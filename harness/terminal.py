@@ -19,6 +19,9 @@ from harness.store import load
 from harness.stored import CellLine, RunFile
 
 _WIDTH = 100
+_LONGEST = 45
+"""Columns for the name of a metric; a longer one is cut."""
+_DIFFERS = "n: see the report"
 _EVERY = 10.0
 """Seconds between two lines of progress where there is no terminal."""
 
@@ -134,7 +137,7 @@ def evaluated(found: Evaluation, per_question: bool) -> str:
 
 
 def evaluation_as_json(found: Evaluation) -> str:
-    """Return an evaluation as JSON: `metrics`, `questions`, `missing`."""
+    """Return an evaluation as JSON: `metrics`, `questions`, `missing`, `notes`."""
     return json.dumps(found.as_dict(), indent=1, ensure_ascii=False)
 
 
@@ -160,8 +163,8 @@ def _table(view: View) -> list[str]:
 
     At the end of a line stands what its means rest on.
     """
-    wide = max((len(name) for name in view.metrics), default=0) + 2
-    resting = {name: _resting(view, name) for name in view.metrics}
+    wide = min(max(map(len, view.metrics), default=0), _LONGEST) + 2
+    resting = {name: _resting(view, name, _WIDTH - wide - 10) for name in view.metrics}
     kept = 3 + max(map(len, resting.values()), default=0)
     room = max(1, (_WIDTH - wide - kept) // 7)
     pairs = list(zip(_letters(), view.cells, strict=False))
@@ -175,7 +178,12 @@ def _table(view: View) -> list[str]:
             marks = ("*" if view.divided(name) else "") + (
                 "†" if any(view.copied(cell, name) for _, cell in shown) else ""
             )
-            lines.append(f"{name:<{wide}}{values} {marks:<2}{resting[name]}".rstrip())
+            named = _short(name, wide - 2)
+            lines.append(f"{named:<{wide}}{values} {marks:<2}{resting[name]}")
+            if resting[name] == _DIFFERS and any(view.score(c, name).failed for _, c in shown):
+                finished = [view.score(cell, name).mean_finished for _, cell in shown]
+                figures = "".join(f"{numbers.score(value):>7}" for value in finished)
+                lines.append(f"{'':{wide}}{figures}   over those that finished")
     if any(view.divided(name) for name in view.metrics):
         lines.append("* counts each index's own chunks: compare cells of one chunker only")
     if any(view.copied(cell, name) for cell in view.cells for name in view.metrics):
@@ -183,10 +191,11 @@ def _table(view: View) -> list[str]:
     return lines
 
 
-def _resting(view: View, name: str) -> str:
-    """Return what the means of a metric rest on, where it is the same in every cell."""
+def _resting(view: View, name: str, room: int) -> str:
+    """Return what the means of a metric rest on, where that is one for all cells and has room."""
     said = {counts(view.score(cell, name)) for cell in view.cells}
-    return said.pop() if len(said) == 1 else "n differs: see the report"
+    text = said.pop()
+    return text if not said and len(text) <= room else _DIFFERS
 
 
 def _marks(view: View, cell: CellLine) -> str:

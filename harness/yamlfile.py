@@ -38,7 +38,7 @@ class _Loader(yaml.SafeLoader):
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
-            return super().construct_object(node, deep)  # type: ignore[no-untyped-call]
+            return super().construct_object(node, deep)
         except (ValueError, LookupError, AttributeError, OverflowError) as error:
             kind = node.tag.rpartition(":")[2]
             what = f"{str(node.value)[:40]!r} is no {kind}"

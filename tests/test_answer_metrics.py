@@ -152,6 +152,11 @@ def test_rouge_is_rouge_score_s_f_measure_of_the_best_reference(name, stemmer):
         pytest.param("月", "月", 1.0, id="Chinese"),
         pytest.param("Straße 9", "straße 8", 0.5, id="Latin beyond a to z"),
         pytest.param("the moon", "Луна", 0.0, id="another script than the reference"),
+        pytest.param("कि", "का", 0.0, id="one letter, two vowel signs"),
+        pytest.param("चाँद दूर है", "चाँद बहुत दूर है", 6 / 7, id="Devanagari"),
+        pytest.param("cafe\u0301 9", "caf\u00e9 8", 0.5, id="an accent apart and one within"),
+        pytest.param("☀\ufe0fда", "да", 1.0, id="a mark that follows no letter"),
+        pytest.param("_луна_", "луна", 1.0, id="underscores"),
     ],
 )
 def test_rouge_keeps_the_letters_of_every_script_and_says_so(said, reference, rouge1):
@@ -160,6 +165,18 @@ def test_rouge_keeps_the_letters_of_every_script_and_says_so(said, reference, ro
     assert found.value == pytest.approx(rouge1)
     assert found.reason.endswith(", every script")
     assert "every script" not in score("rouge1", "the moon 9", ("the moon",)).reason
+
+
+def test_rouge_stems_beside_letters_of_other_scripts_as_rouge_score_does_without_them():
+    said, reference = "the moons circling", "the moon circled"
+    expected = RougeScorer(["rouge1"], use_stemmer=True).score(reference, said)["rouge1"].fmeasure
+
+    assert expected == pytest.approx(1.0)
+    assert value("rouge1(stemmer=True)", f"{said} Élan", (f"{reference} Élan",)) == 1.0
+    assert value("rouge1", f"{said} Élan", (f"{reference} Élan",)) == 0.5
+    assert value("rouge1(stemmer=True)", "cats Élan", ("cat Élan",)) == 1.0
+    assert value("rouge1(stemmer=True)", "ties Élan", ("tie Élan",)) == 1.0
+    assert value("rouge1(stemmer=True)", "its Élan", ("it Élan",)) == 0.5
 
 
 def test_rouge_lsum_compares_line_by_line_and_rouge_l_does_not():

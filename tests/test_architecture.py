@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 LAYERS = """
-errors records runtime
-needs fingerprint tokens numbers bands batches stopwords sentences squad declines locate statistics dcg
+errors records runtime bands
+needs fingerprint tokens numbers batches stopwords sentences squad declines locate statistics dcg
 labels spans aggregate models registry jsonl trec yamlfile paths context ranked references stored
 chunkers embedders rerankers generators corpus project coverage relevance lines
-index metrics testset store chunking
+index metrics testset store chunking foreign answer_labels
 retrievers scoring settings sources
-sweep evaluation overrides places catalogue plan report summarise
-config stages rescore library imported
+sweep evaluation imported_metrics overrides places catalogue plan report summarise
+config stages rescore library imported_answers imported_runs
 checks pipeline
 provenance
 runner

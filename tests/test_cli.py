@@ -125,7 +125,9 @@ def test_progress_goes_to_stderr_in_plain_lines_and_results_to_stdout(project):
     ]
     out = done.stdout.splitlines()
     assert out[0] == "Ranked by passage_recall@2, 95 % interval"
-    assert re.fullmatch(r"passage_recall@2 +1\.000 +n = 2, 1 not scored", next(x for x in out if "recall" in x[:15]))
+    assert re.fullmatch(
+        r"passage_recall@2 +1\.000 +n = 2, 1 not scored", next(x for x in out if "recall" in x[:15])
+    )
     (folder,) = project.folder.glob("reports/*")
     assert re.fullmatch(rf"[\d.]+ m?s; report: reports/{folder.name}/report\.html", out[-1])
     assert not re.search(r"\x1b|\r", done.stdout + done.stderr)

@@ -96,6 +96,16 @@ def test_a_finished_run_ends_with_0(project):
     assert "report: reports/" in out
 
 
+def test_an_output_that_lacks_a_letter_gets_a_question_mark(project, monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+
+    status, out, err = ended(start("run", "config.yaml"))
+
+    assert status == 0, err
+    assert " ? hashing" in out
+    assert "Traceback" not in err
+
+
 def test_wrong_input_ends_with_2_and_one_message_on_stderr(project):
     project.config(retrieve=0)
 

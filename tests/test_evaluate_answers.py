@@ -70,10 +70,13 @@ def test_a_null_answer_is_a_failure_and_counts_0(answers, cli):
     }
     assert found["missing"] == ["b"]
     assert said.out.splitlines() == [
-        "exact_match  0.500            –  n = 2, 1 failed, 1.000 finished, 1 not scored",
-        "abstention   0.333            –  n = 3, 1 failed, 0.500 finished",
+        "exact_match  0.500            –  n = 2, 1 failed, 1.000 finished, 1 not scored, "
+        "no interval: n = 2 is under 6",
+        "abstention   0.333            –  n = 3, 1 failed, 0.500 finished, "
+        "no interval: n = 3 is under 6",
         # One word has no pairs: without smoothing the whole is 0.
-        "corpus_bleu  0.000            –  n = 2, 1 failed, 0.000 finished, 1 not scored",
+        "corpus_bleu  0.000            –  n = 2, 1 failed, 0.000 finished, 1 not scored, "
+        "no interval: n = 1 is under 6",
         "missing, counted as 0: 1 question: b",
     ]
 
@@ -213,3 +216,12 @@ def test_metrics_that_read_a_ranking_are_refused_all_at_once():
         "metric 'keyword_recall@5' needs keywords, ranking", only,
         "metric 'passage_mrr@5' needs evidence, ranking", only,
     ]  # fmt: skip
+
+
+def test_a_path_may_be_a_text_and_an_id_a_whole_number(answers):
+    answers({"id": 0, "answer": "far", "references": ["far"]}, {"id": "b", "answer": "far"})
+    found = evaluate_answers("answers.jsonl", ["exact_match"])
+
+    assert found.values() == {"0": {"exact_match": 1.0}, "b": {"exact_match": None}}
+    with pytest.raises(DataError, match=r"line 1: id: Input should be a valid string"):
+        evaluate_answers([{"id": 1.5, "answer": "far"}])

@@ -23,16 +23,17 @@ def files(tmp_path, monkeypatch):
 
 def test_means_are_printed_under_the_names_as_typed_with_all_they_leave_out(files, cli):
     names = ["map", "success@1", "ndcg( gain = linear )@2", "precision(rel=2)@1"]
+    few = "no interval: n = 3 is under 6"
     said = cli("evaluate", *files, *(each for name in names for each in ("-m", name)))
 
     assert said.status == 0
     assert said.err == NOTE
     assert said.out.splitlines() == [
         "judged by documents, 95 % interval",
-        "map                      0.500            –  n = 3, 1 failed, 0.750 finished",
-        "success@1                0.333            –  n = 3, 1 failed, 0.500 finished",
-        "ndcg( gain = linear )@2  0.544            –  n = 3, 1 failed, 0.815 finished",
-        "precision(rel=2)@1       0.000            –  n = 3, 1 failed, 0.000 finished",
+        f"map                      0.500            –  n = 3, 1 failed, 0.750 finished, {few}",
+        f"success@1                0.333            –  n = 3, 1 failed, 0.500 finished, {few}",
+        f"ndcg( gain = linear )@2  0.544            –  n = 3, 1 failed, 0.815 finished, {few}",
+        f"precision(rel=2)@1       0.000            –  n = 3, 1 failed, 0.000 finished, {few}",
         "missing, counted as 0: 1 question: q3",
     ]
 
@@ -54,12 +55,12 @@ def test_per_question_prints_every_score_first(files, cli):
 COUNTED = {"mean", "mean_finished", "low", "high", "n", "failed", "not_scored", "judge_failed"}
 
 
-def test_json_has_metrics_questions_and_missing_and_no_more(files, cli):
+def test_json_has_metrics_questions_missing_and_notes_and_no_more(files, cli):
     said = cli("evaluate", *files, "-m", "rr", "-m", "judged@2", "--json")
     found = json.loads(said.out)
 
     assert said.err == NOTE
-    assert list(found) == ["metrics", "questions", "missing"]
+    assert list(found) == ["metrics", "questions", "missing", "notes"]
     assert list(found["metrics"]) == ["rr", "judged@2"]
     assert found["metrics"]["rr"].keys() == COUNTED
     assert found["metrics"]["rr"] == {
@@ -72,6 +73,7 @@ def test_json_has_metrics_questions_and_missing_and_no_more(files, cli):
         "q3": {"rr": None, "judged@2": None},
     }
     assert found["missing"] == ["q3"]
+    assert found["notes"] == ["1 question of the run without judgements: left out"]
 
 
 def test_without_metrics_six_are_printed(files, cli):

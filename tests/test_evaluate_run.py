@@ -224,3 +224,16 @@ def test_all_metrics_that_cannot_be_had_are_refused_at_once():
         f"metric '{names[-1]}' needs answer",
         only,
     ]
+
+
+@pytest.mark.parametrize(
+    ("score", "shown"), [("0.5", "'0.5'"), (None, "None"), ([1.0], "[1.0]")], ids=str
+)
+def test_a_score_that_is_no_number_is_refused_with_its_question_and_document(score, shown):
+    for scores in ({"b": score}, {"a": 1.0, "b": score}):
+        with pytest.raises(DataError) as caught:
+            evaluate_run({"q": {"a": 1}}, {"q": scores})
+
+        (problem,) = caught.value.problems
+        assert problem.where == "question 'q'"
+        assert problem.what == f"document 'b' has the score {shown}"

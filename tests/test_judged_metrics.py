@@ -3,7 +3,7 @@
 import pytest
 
 from harness.metrics import metrics
-from harness.records import Case, Chunk, Hit, Question, Score, Span, not_scored
+from harness.records import Case, Chunk, Hit, Judged, Question, Score, Span, not_scored
 from harness.relevance import Relevance, judge_documents
 
 
@@ -135,3 +135,12 @@ def test_without_a_keyword_nothing_is_scored_and_without_a_hit_0(name):
     )
     found = metric.score(keyworded(["moon"], ("moon", "sun"), shown=0))
     assert found == Score(0.0, "by keyword: 0.000, 0.000")
+
+
+def test_where_it_is_not_known_how_many_chunks_hold_a_keyword_only_ndcg_is_not_scored():
+    judged = (Judged((0, 1), None), Judged((0, 0), None))
+    case = Case(Question("q", "?", keywords=("far", "moon")), keywords=judged)
+
+    check(case, {"keyword_recall@2": 0.5, "keyword_mrr@2": 0.25, "keyword_ndcg@2": None})
+    said = metrics.build("keyword_ndcg@2").score(case).reason
+    assert said == "how many chunks hold each keyword is not known"

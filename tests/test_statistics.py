@@ -69,7 +69,7 @@ def test_all_ones_or_all_zeros_get_the_exact_bound(n):
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        ([], "n = 0 is under 6"),
+        ([], "nothing was scored"),
         ([1.0], "n = 1 is under 6"),
         ([0.0, 1.0, 0.0, 1.0, 1.0], "n = 5 is under 6"),
         ([1.0] * 5, "n = 5 is under 6"),

@@ -1,9 +1,12 @@
 """Judgements and rankings as TREC and BEIR write them: what is read, and every way to be wrong."""
 
 import gzip
+import math
 
 import pytest
 
+import harness
+from harness.dcg import dcg
 from harness.errors import DataError
 from harness.trec import read_qrels, read_run
 
@@ -74,6 +77,13 @@ def test_rankings_are_read_from_every_form(file, content):
     assert read_run(file(gzip.compress(content.encode()))) == RUN
 
 
+def test_the_highest_grade_is_read_and_has_an_exponential_gain(file):
+    grades = read_qrels(file("q a 1000\nq b -1000\n"))["q"]
+
+    assert grades == {"a": 1000, "b": -1000}
+    assert math.isfinite(dcg([(rank, grades["a"]) for rank in range(1, 10_001)], "exponential"))
+
+
 def test_scores_keep_their_double_precision(file):
     found = read_run(file("q Q0 a 1 1.00000001 x\nq Q0 b 2 1.0 x\nq Q0 c 3 1e-310 x\n"))
 
@@ -102,6 +112,9 @@ def test_a_question_may_be_called_as_the_header_is_anywhere_but_at_the_top(file,
         ("q 0 a -+3", "the grade '-+3' is no whole number"),
         ("q 0 a 1_0", "the grade '1_0' is no whole number"),
         ("q 0 a 1234567890", "the grade '1234567890' is no whole number"),
+        ("q 0 a 1001", "the grade '1001' is too large"),
+        ("q 0 a -1001", "the grade '-1001' is too large"),
+        (f"q 0 a {'9' * 5000}", f"the grade '{'9' * 37}...' is no whole number"),
         ("q 0 a", "the grade 'a' is no whole number"),
         ("q", "has 1 fields"),
         ("q 0 a 1 more", "has 5 fields"),
@@ -198,3 +211,8 @@ def test_a_folder_is_no_file(tmp_path, read):
     ((where, what),) = problems(read, tmp_path)
 
     assert (where, what.partition(":")[0]) == ("the file", "cannot be read")
+
+
+def test_both_are_at_hand_beside_evaluate_run(file):
+    assert harness.read_qrels(file("q 0 d 1\n")) == {"q": {"d": 1}}
+    assert harness.read_run(file("q Q0 d 1 .5 x\n")) == {"q": {"d": 0.5}}

@@ -97,7 +97,16 @@ def test_without_a_denominator_there_is_no_value_and_a_reason():
 
     assert nobody.mean is nothing.mean is None
     assert (nobody.low, nothing.low) == (None, None)
-    assert nobody.note == nothing.note == "not defined in many resamples"
+    assert nobody.note == nothing.note == "the denominator is 0"
+    assert whole("decline_precision", [case("far", ("far",))]).note == "the denominator is 0"
+
+
+def test_where_every_answer_failed_nothing_was_scored_and_the_reason_says_so():
+    lost = [case(None, ("far",), failure=Failure("generation", "429"))] * 8
+    line = whole("corpus_bleu", lost)
+
+    assert (line.mean, line.n, line.failed) == (None, 8, 8)
+    assert line.note == "nothing was scored"
 
 
 def test_a_failure_is_no_decline_and_is_counted_beside():
@@ -151,7 +160,8 @@ def share(sums):
     ("counts", "reason"),
     [
         ([(1.0, 1.0)] * 5, "n = 5 is under 6"),
-        ([(0.0, 0.0)] * 20, "not defined in many resamples"),
+        ([(0.0, 0.0)] * 20, "the denominator is 0"),
+        ([], "nothing was scored"),
         ([(1.0, 1.0)] + [(0.0, 0.0)] * 19, "not defined in many resamples"),
         ([(1.0, 1.0)] * 20, "the same in every resample"),
     ],

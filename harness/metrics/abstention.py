@@ -16,8 +16,9 @@ class Abstention:
     """1 when the system declined an unanswerable question or answered an answerable one, else 0.
 
     Whether it declined, the generator itself says. Use it beside every metric of answers, which
-    leave unanswerable questions out. It cannot see whether an answer is right. Source: SQuAD 2.0
-    has the task (Rajpurkar et al., "Know What You Don't Know", 2018).
+    leave unanswerable questions out. It cannot see whether an answer is right. 0 or 1 a question,
+    binary, not order-aware. Source: SQuAD 2.0 has the task (Rajpurkar et al., "Know What You Don't
+    Know", 2018).
     """
 
     name: ClassVar[str] = "abstention"

@@ -14,9 +14,9 @@ from harness.ranked import Ranked, Relevant
 class Ap(Ranked):
     """Sum of precision@i over the relevant ranks i up to k, divided by all relevant items.
 
-    Its mean is MAP. `denominator: retrieved` divides by the relevant items found, which hides
-    what was missed. Use it when several relevant items matter and so does their order. It cannot
-    see grades. Binary, order-aware. Source: trec_eval `map`, `map_cut_k`.
+    Its mean is MAP. `denominator: retrieved` divides by the relevant items found, which hides what
+    was missed. Use it when several relevant items matter and so does their order. It cannot see
+    grades. From 0 to 1, binary, order-aware. Source: trec_eval `map`, `map_cut_k`.
     """
 
     denominator: Literal["inventory", "retrieved"] = "inventory"

@@ -113,8 +113,9 @@ class _BertScore:
 class BertScorePrecision(_BertScore):
     """How well each token of the answer is matched by one of the best reference.
 
-    Use it to see needless content. It cannot see contradiction: opposites embed alike. Source:
-    Zhang et al., 2020, by bert-score.
+    Use it to see needless content. It cannot see contradiction: opposites embed alike. From 0 to 1,
+    graded, not order-aware but for the context of a token. Source: Zhang et al., 2020, by
+    bert-score.
     """
 
     name: ClassVar[str] = "bertscore_precision"
@@ -126,8 +127,9 @@ class BertScorePrecision(_BertScore):
 class BertScoreRecall(_BertScore):
     """How well each token of the best reference is matched by one of the answer.
 
-    Use it to see missing content. It cannot see contradiction: opposites embed alike. Source:
-    Zhang et al., 2020, by bert-score.
+    Use it to see missing content. It cannot see contradiction: opposites embed alike. From 0 to 1,
+    graded, not order-aware but for the context of a token. Source: Zhang et al., 2020, by
+    bert-score.
     """
 
     name: ClassVar[str] = "bertscore_recall"
@@ -139,8 +141,9 @@ class BertScoreRecall(_BertScore):
 class BertScoreF1(_BertScore):
     """Harmonic mean of BERTScore's precision and recall.
 
-    Use it for critical evaluation of wording that may differ. It cannot see contradiction, and
-    not rescaled it rarely falls under 0.3. Source: Zhang et al., 2020, by bert-score.
+    Use it for critical evaluation of wording that may differ. It cannot see contradiction, and not
+    rescaled it rarely falls under 0.3. From 0 to 1, graded, not order-aware but for the context of
+    a token. Source: Zhang et al., 2020, by bert-score.
     """
 
     name: ClassVar[str] = "bertscore_f1"

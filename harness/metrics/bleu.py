@@ -27,10 +27,11 @@ class Bleu(AgainstReferences):
     """Sentence BLEU of nltk against all references, of order min(4, tokens of the answer).
 
     `smoothing` is nltk's method 0 to 4 (5 and 7 can exceed 1, and 6 has no value for many pairs:
-    they are refused); `tokens` is `words` or `whitespace`. Use it for quick feedback. It cannot
-    see that two different words mean the same. Never averaged into a corpus BLEU. Source: Papineni
-    et al., "BLEU: a Method for Automatic Evaluation of Machine Translation", 2002; Chen & Cherry,
-    "A Systematic Comparison of Smoothing Techniques for Sentence-Level BLEU", 2014.
+    they are refused); `tokens` is `words` or `whitespace`. Use it for quick feedback. It cannot see
+    that two different words mean the same. Never averaged into a corpus BLEU. From 0 to 1, graded,
+    order-aware within n-grams. Source: Papineni et al., "BLEU: a Method for Automatic Evaluation of
+    Machine Translation", 2002; Chen & Cherry, "A Systematic Comparison of Smoothing Techniques for
+    Sentence-Level BLEU", 2014.
     """
 
     smoothing: Annotated[int, Ge(0), Le(7)] = 1

@@ -16,9 +16,9 @@ class Bpref(Ranked):
     """Mean over the relevant items of 1 - (irrelevant ones above it, at most R) / min(R, N).
 
     R and N count what is judged relevant and irrelevant; an item not retrieved adds 0. Unjudged
-    items and those judged below 0 are ignored, so it suits incomplete judgements. It cannot see
-    how good the unjudged ones are. Binary, order-aware. Source: trec_eval `bpref`; Buckley &
-    Voorhees, "Retrieval Evaluation with Incomplete Information", 2004.
+    items and those judged below 0 are ignored. Use it when judgements are incomplete. It cannot see
+    how good the unjudged ones are. From 0 to 1, binary, order-aware. Source: trec_eval `bpref`;
+    Buckley & Voorhees, "Retrieval Evaluation with Incomplete Information", 2004.
     """
 
     k: None = field(default=None, init=False)

@@ -18,10 +18,12 @@ from harness.records import Case, Score, Span, not_scored
 class ChunkCeiling:
     """Gold characters over those of all chunks that hold any, |G and A| / |A or G|.
 
-    The precision of a retriever that finds all evidence and counts overlaps once: a property of
-    the chunker, not a bound on evidence_precision. `abutting: true` counts chunks that only stand
-    next to a passage too, as Chroma's published values (`precision_omega`) do. Source: Smith &
-    Troynikov, "Evaluating Chunking Strategies for Retrieval", Chroma, 2024.
+    The precision of a retriever that finds all evidence and counts overlaps once: a property of the
+    chunker, not a bound on evidence_precision. `abutting: true` counts chunks that only stand next
+    to a passage too, as Chroma's published values (`precision_omega`) do. Use it to describe how
+    tightly a chunker cuts round the evidence. It cannot see what is retrieved. From 0 to 1, graded,
+    not order-aware. Source: Smith & Troynikov, "Evaluating Chunking Strategies for Retrieval",
+    Chroma, 2024.
     """
 
     abutting: bool = False

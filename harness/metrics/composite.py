@@ -30,7 +30,8 @@ class Composite:
     """Weighted sum of quality metrics of the same question; the weights are 0 or more, sum 1.
 
     None, with the part's name, when a part has no value: weights are never made to fit the rest.
-    Use it only if the weights are yours. It cannot see which part moved. Source: this harness.
+    Use it only if the weights are yours. It cannot see which part moved. From 0 to 1, graded,
+    order-aware where a part is. Source: this harness.
     """
 
     weights: Annotated[str, BeforeValidator(_as_text)] = (

@@ -16,9 +16,9 @@ from harness.tokens import Tokens, tokenise
 class ContextOverlap:
     """Share of the answer's tokens that occur in the context as it was sent; needs no reference.
 
-    An empty answer gets 0. Use it as a cheap sign of invention. It cannot see whether the words
-    are put together rightly, and it is 1 by construction for a generator that copies sentences.
-    Source: this harness.
+    An empty answer gets 0. Use it as a cheap sign of invention. It cannot see whether the words are
+    put together rightly, and it is 1 by construction for a generator that copies sentences. From 0
+    to 1, graded, not order-aware. Source: this harness.
     """
 
     tokens: Tokens = "words"

@@ -21,8 +21,8 @@ class CorpusBleu:
     """BLEU from the n-gram counts of all answers together; never a mean of sentence scores.
 
     An empty answer adds nothing but the length it lacks. Use it to compare with published system
-    scores. It cannot see which question was answered badly. Source: Papineni et al., 2002, by
-    sacrebleu (`tokenize=none`, `smooth_method=none`).
+    scores. It cannot see which question was answered badly. From 0 to 1, graded, order-aware within
+    n-grams. Source: Papineni et al., 2002, by sacrebleu (`tokenize=none`, `smooth_method=none`).
     """
 
     tokens: Tokens = "words"

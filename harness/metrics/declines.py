@@ -45,7 +45,8 @@ class DeclinePrecision(_Declines):
     """Share of the declines that were right: unanswerable and declined / declined.
 
     None where nothing was declined. Use it where a needless "I don't know" is dear. It cannot see
-    the unanswerable questions that were answered. Source: this harness.
+    the unanswerable questions that were answered. From 0 to 1, binary, not order-aware. Source:
+    this harness.
     """
 
     name: ClassVar[str] = "decline_precision"
@@ -60,8 +61,8 @@ class DeclinePrecision(_Declines):
 class DeclineRecall(_Declines):
     """Share of the unanswerable questions that were declined.
 
-    None where every question is answerable. Use it where an invented answer is dear. It cannot
-    see the needless declines. Source: this harness.
+    None where every question is answerable. Use it where an invented answer is dear. It cannot see
+    the needless declines. From 0 to 1, binary, not order-aware. Source: this harness.
     """
 
     name: ClassVar[str] = "decline_recall"

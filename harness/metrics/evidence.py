@@ -46,7 +46,7 @@ class EvidenceRecall(_Evidence):
     """Share of the gold characters that were retrieved, |G and U| / |G|.
 
     Use it to compare chunkers when the model needs the complete context. It cannot see what else
-    was retrieved. Graded, not order-aware. Source: Chroma, 2024.
+    was retrieved. From 0 to 1, graded, not order-aware. Source: Chroma, 2024.
     """
 
     name: ClassVar[str] = "evidence_recall"
@@ -62,7 +62,7 @@ class EvidencePrecision(_Evidence):
     """Share of the retrieved characters that are gold, |G and U| / |S|; nothing retrieved: 0.
 
     Text that two chunks share is paid for twice. Use it where context is dear. It cannot see what
-    was missed. Graded, not order-aware. Source: Chroma, 2024.
+    was missed. From 0 to 1, graded, not order-aware. Source: Chroma, 2024.
     """
 
     name: ClassVar[str] = "evidence_precision"
@@ -78,7 +78,7 @@ class EvidenceIou(_Evidence):
     """Gold and retrieved characters: those in both over those in either, overlap paid for.
 
     |G and U| / (|G| + |S| - |G and U|). Use it to weigh missing text against needless text. It
-    cannot see which of the two it was. Graded, not order-aware. Source: Chroma, 2024.
+    cannot see which of the two it was. From 0 to 1, graded, not order-aware. Source: Chroma, 2024.
     """
 
     name: ClassVar[str] = "evidence_iou"

@@ -17,8 +17,8 @@ from harness.squad import normalised
 class ExactMatch(AgainstReferences):
     """1 where the answer equals a reference, letter case, articles and punctuation aside, else 0.
 
-    Use it for short answers. It cannot see that a longer answer holds the right one. Source:
-    SQuAD, 2016.
+    Use it for short answers. It cannot see that a longer answer holds the right one. 0 or 1 a
+    question, binary, order-aware. Source: SQuAD, 2016.
     """
 
     name: ClassVar[str] = "exact_match"

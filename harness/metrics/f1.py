@@ -16,8 +16,8 @@ from harness.ranked import Ranked, Relevant
 class F1(Ranked):
     """Harmonic mean of precision@k (divided by k) and recall@k; 0 when both are 0.
 
-    Use it to balance what is shown against what is missed. It cannot see order. Binary, not
-    order-aware. Source: van Rijsbergen, "Information Retrieval", 1979.
+    Use it to balance what is shown against what is missed. It cannot see order. From 0 to 1,
+    binary, not order-aware. Source: van Rijsbergen, "Information Retrieval", 1979.
     """
 
     k: Annotated[int, Gt(0)] = field()  # without it, the base class's default would stand

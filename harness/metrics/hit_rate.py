@@ -14,8 +14,8 @@ from harness.ranked import Ranked, Relevant
 class HitRate(Ranked):
     """1 if any of the top k is relevant, else 0.
 
-    Use it when one good result is enough. It cannot see how many were found, nor their order.
-    Binary, order-aware only through the cut. Source: trec_eval `success_k`.
+    Use it when one good result is enough. It cannot see how many were found, nor their order. 0 or
+    1 a question, binary, order-aware only through the cut. Source: trec_eval `success_k`.
     """
 
     name: ClassVar[str] = "hit_rate"

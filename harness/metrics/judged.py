@@ -17,10 +17,11 @@ from harness.records import Case, Judged, Label, Score, not_scored
 class JudgedShare:
     """Share of the top k documents that somebody judged, whatever the grade.
 
-    Divided by the smaller of k and what was retrieved. Where it is low, precision, hit rate and
-    MRR are lower bounds, and the other metrics may be too high or too low. Under other labels than
-    documents every chunk is judged by rule. Source: Lu et al., "The effect of pooling and
-    evaluation depth on IR metrics", 2016.
+    Divided by the smaller of k and what was retrieved. Use it beside other metrics of judged
+    documents: where it is low, precision, hit rate and MRR are lower bounds, and the other metrics
+    may be too high or too low. It cannot see whether what was judged is relevant. Under other
+    labels than documents every chunk is judged by rule. From 0 to 1, binary, not order-aware.
+    Source: Lu et al., "The effect of pooling and evaluation depth on IR metrics", 2016.
     """
 
     k: Annotated[int, Gt(0)]

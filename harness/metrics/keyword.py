@@ -25,11 +25,15 @@ class _Keyword(ABC):
     needs: ClassVar[frozenset[Need]] = frozenset({"ranking", "keywords"})
     perfect: ClassVar[bool] = True
     labels: ClassVar[Label] = "keywords"
+    uses_inventory: ClassVar[bool] = False
+    """Whether it needs to know every chunk that holds the keyword, retrieved or not."""
 
     def score(self, case: Case) -> Score:
         """Score one case; None where its question has no keyword."""
         if not case.keywords:
             return not_scored("the question has no keywords label")
+        if self.uses_inventory and any(judged.inventory is None for judged in case.keywords):
+            return not_scored("how many chunks hold each keyword is not known")
         values = [self.judge(judged) for judged in case.keywords]
         shown = ", ".join(f"{value:.3f}" for value in values)
         return Score(sum(values) / len(values), f"by keyword: {shown}")
@@ -45,7 +49,7 @@ class KeywordMrr(_Keyword):
     """1 / rank of the first of the top k chunks with the keyword, averaged over the keywords.
 
     Use it where a test set has keywords alone. It cannot see whether a keyword stands there for
-    the reason the question wants. Binary, order-aware. Source: this harness.
+    the reason the question wants. From 0 to 1, binary, order-aware. Source: this harness.
     """
 
     name: ClassVar[str] = "keyword_mrr"
@@ -63,10 +67,12 @@ class KeywordNdcg(_Keyword):
     """nDCG@k of each keyword, against all chunks of the index that hold it, averaged.
 
     Use it where a test set has keywords alone and several chunks should be found. It cannot see
-    whether a keyword stands there for the right reason. Binary, order-aware. Source: this harness.
+    whether a keyword stands there for the right reason. From 0 to 1, binary, order-aware. Source:
+    this harness.
     """
 
     name: ClassVar[str] = "keyword_ndcg"
+    uses_inventory: ClassVar[bool] = True
     perfect: ClassVar[bool] = False  # keywords of several chunks cannot all stand first
 
     def judge(self, judged: Judged) -> float:
@@ -81,8 +87,8 @@ class KeywordNdcg(_Keyword):
 class KeywordRecall(_Keyword):
     """Share of the question's keywords that occur in the top k chunks.
 
-    Use it where a test set has keywords alone. It cannot see how far down they stand. Binary, not
-    order-aware. Source: this harness.
+    Use it where a test set has keywords alone. It cannot see how far down they stand. From 0 to
+    1, binary, not order-aware. Source: this harness.
     """
 
     name: ClassVar[str] = "keyword_recall"

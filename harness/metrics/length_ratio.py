@@ -17,7 +17,8 @@ from harness.tokens import Tokens, tokenise
 class LengthRatio(AgainstReferences):
     """The shorter over the longer of two token counts: the answer's and the mean reference's.
 
-    Use it beside a metric of content. It cannot see what the words are. Source: this harness.
+    Use it beside a metric of content. It cannot see what the words are. From 0 to 1, graded, not
+    order-aware. Source: this harness.
     """
 
     tokens: Tokens = "words"

@@ -15,7 +15,7 @@ class Mrr(Ranked):
     """1 / rank of the first relevant item, 0 if none (within k); its mean is the MRR.
 
     Use it when one good result is wanted. It cannot see anything after the first relevant item.
-    Binary, order-aware. Source: trec_eval `recip_rank`.
+    From 0 to 1, binary, order-aware. Source: trec_eval `recip_rank`.
     """
 
     name: ClassVar[str] = "mrr"

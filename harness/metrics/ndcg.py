@@ -21,8 +21,8 @@ class Ndcg:
 
     DCG = sum of gain / log2(rank + 1). `gain` is the grade itself, or 2^grade - 1 with
     `exponential`. All positive grades count, whatever the level of relevance. `ideal: retrieved`
-    compares with the best order of what the top k holds, which hides what was missed.
-    Use it when the order matters. It cannot see which item cost how much. Graded, order-aware.
+    compares with the best order of what the top k holds, which hides what was missed. Use it when
+    the order matters. It cannot see which item cost how much. From 0 to 1, graded, order-aware.
     Source: trec_eval `ndcg_cut_k`; Järvelin & Kekäläinen, "Cumulated gain-based evaluation of IR
     techniques", 2002.
     """

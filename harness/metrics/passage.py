@@ -46,8 +46,8 @@ class _Passages(Cutoff):
 class PassageRecall(_Passages):
     """Share of the groups of passages of which one is whole in the top k.
 
-    The measure to compare chunkers by: a passage cut in two and half found is not found. It cannot
-    see what else was retrieved. Binary a group, not order-aware. Source: this harness.
+    Use it to compare chunkers: a passage cut in two and half found is not found. It cannot see what
+    else was retrieved. From 0 to 1, binary, not order-aware. Source: this harness.
     """
 
     name: ClassVar[str] = "passage_recall"
@@ -58,8 +58,8 @@ class PassageRecall(_Passages):
 class PassageHitRate(_Passages):
     """1 if any group has a whole passage in the top k, else 0.
 
-    Use it when one good passage is enough. It cannot see how many arrived. Binary, not
-    order-aware. Source: this harness.
+    Use it when one good passage is enough. It cannot see how many arrived. 0 or 1 a question,
+    binary, not order-aware. Source: this harness.
     """
 
     name: ClassVar[str] = "passage_hit_rate"
@@ -75,8 +75,8 @@ class PassageHitRate(_Passages):
 class PassageMrr(_Passages):
     """1 / the rank at which the first group becomes whole, 0 if none does.
 
-    Use it when one good passage is wanted early. It cannot see anything after it. Binary,
-    order-aware. Source: this harness.
+    Use it when one good passage is wanted early. It cannot see anything after it. From 0 to 1,
+    binary, order-aware. Source: this harness.
     """
 
     name: ClassVar[str] = "passage_mrr"

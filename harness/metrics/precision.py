@@ -19,7 +19,7 @@ class Precision(Ranked):
 
     `denominator: retrieved` divides by the smaller of k and what was retrieved. Use it when a list
     of fixed length is shown. It cannot see what was missed, and with one relevant passage a
-    question it cannot pass 1/k. Binary, not order-aware. Source: trec_eval `P_k`.
+    question it cannot pass 1/k. From 0 to 1, binary, not order-aware. Source: trec_eval `P_k`.
     """
 
     k: Annotated[int, Gt(0)] = field()  # without it, the base class's default would stand

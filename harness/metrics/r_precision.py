@@ -15,7 +15,7 @@ class RPrecision(Ranked):
     """Relevant items among the first R, divided by R, the number of relevant items there are.
 
     Use it when questions differ in how much is relevant to them. It cannot see order within the
-    first R. Binary, order-aware only through the cut. Source: trec_eval `Rprec`.
+    first R. From 0 to 1, binary, order-aware only through the cut. Source: trec_eval `Rprec`.
     """
 
     k: None = field(default=None, init=False)

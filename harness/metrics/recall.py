@@ -16,8 +16,8 @@ from harness.ranked import Ranked, Relevant
 class Recall(Ranked):
     """Relevant items in the top k, divided by all relevant items there are.
 
-    Use it when the model needs the complete context. It cannot see what stands between the
-    relevant items. Binary, not order-aware. Source: trec_eval `recall_k`.
+    Use it when the model needs the complete context. It cannot see what stands between the relevant
+    items. From 0 to 1, binary, not order-aware. Source: trec_eval `recall_k`.
     """
 
     k: Annotated[int, Gt(0)] = field()  # without it, the base class's default would stand

@@ -81,7 +81,8 @@ class _Rouge(AgainstReferences):
 class Rouge1(_Rouge):
     """ROUGE-1: single words shared by answer and best reference (F-measure).
 
-    Use it for content. It cannot see order. Source: Lin, 2004, by rouge-score.
+    Use it for content. It cannot see order. From 0 to 1, graded, not order-aware. Source: Lin,
+    2004, by rouge-score.
     """
 
     name: ClassVar[str] = "rouge1"
@@ -92,8 +93,9 @@ class Rouge1(_Rouge):
 class Rouge2(_Rouge):
     """ROUGE-2: pairs of neighbouring words shared by answer and best reference (F-measure).
 
-    Use it for wording. An answer and a reference of one word each have no pair, and score 0.
-    Source: Lin, 2004, by rouge-score.
+    Use it for wording. It cannot see synonyms, nor anything in an answer or a reference of one
+    word: that has no pair, and scores 0. From 0 to 1, graded, order-aware. Source: Lin, 2004, by
+    rouge-score.
     """
 
     name: ClassVar[str] = "rouge2"
@@ -105,7 +107,8 @@ class Rouge2(_Rouge):
 class RougeL(_Rouge):
     """ROUGE-L: the longest common subsequence of answer and best reference (F-measure).
 
-    Use it where word order matters. It cannot see synonyms. Source: Lin, 2004, by rouge-score.
+    Use it where word order matters. It cannot see synonyms. From 0 to 1, graded, order-aware.
+    Source: Lin, 2004, by rouge-score.
     """
 
     name: ClassVar[str] = "rougeL"
@@ -116,7 +119,8 @@ class RougeL(_Rouge):
 class RougeLsum(_Rouge):
     """ROUGE-Lsum: ROUGE-L line by line, split at newlines (F-measure).
 
-    Use it for answers of several lines. Source: Lin, 2004, by rouge-score.
+    Use it for answers of several lines. It cannot see synonyms. From
+    0 to 1, graded, order-aware within a line. Source: Lin, 2004, by rouge-score.
     """
 
     name: ClassVar[str] = "rougeLsum"

@@ -20,8 +20,9 @@ class SemanticSimilarity:
     """Cosine of the vectors of answer and closest reference, cut to [0, 1]; empty answer 0.
 
     The raw cosine is kept as the reason. Use it where wording may differ freely. It cannot see
-    negation or a wrong figure, and scores far above 0 for any two texts on one subject. Source:
-    Reimers & Gurevych, "Sentence-BERT", 2019.
+    negation or a wrong figure, and scores far above 0 for any two texts on one subject. From 0 to
+    1, graded, not order-aware but as the model is. Source: Reimers & Gurevych, "Sentence-BERT",
+    2019.
     """
 
     model: str = DEFAULT_MODEL

@@ -19,7 +19,7 @@ class TokenF1(AgainstReferences):
     """Harmonic mean of the shares of words that answer and best reference have in common.
 
     Words are normalised as SQuAD does. Use it for short answers that may carry more words. It
-    cannot see order or synonyms. Source: SQuAD, 2016.
+    cannot see order or synonyms. From 0 to 1, graded, not order-aware. Source: SQuAD, 2016.
     """
 
     name: ClassVar[str] = "token_f1"

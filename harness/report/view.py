@@ -10,7 +10,7 @@ from harness import bands, numbers
 from harness.aggregate import Aggregate, aggregate
 from harness.lines import score
 from harness.metrics import Bounded, Metric, metrics
-from harness.registry import in_full, label, parameters
+from harness.registry import in_full
 from harness.report.blocks import Measure
 from harness.scoring import total_of
 from harness.store import StoredRun
@@ -123,9 +123,9 @@ class View:
         return bands.word(self._built(metric).name, self.score(cell, metric).mean)
 
     def uncut(self, metric: str) -> bool:
-        """Return whether a metric that could be cut at k is not."""
+        """Return whether a metric of rankings has no cut of its own."""
         built = self._built(metric)
-        return "k" in parameters(type(built)) and label(built).rpartition("@")[0] == ""
+        return getattr(built, "k", 0) is None and getattr(built, "budget", None) is None
 
     def in_full(self, metric: str) -> str:
         """Return a metric with every parameter and its value."""

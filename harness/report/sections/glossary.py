@@ -22,9 +22,11 @@ class Glossary:
 
     def blocks(self, view: View) -> Sequence[Block]:
         """Return one table."""
-        rows = [
-            [name, metric.about, metric.labels or "–", view.in_full(name)]
-            for name, metric in view.run.provenance.metrics.items()
-        ]
+        first: dict[str, str] = {}  # what is said of a metric, once, and the name that it is under
+        rows = []
+        for name, metric in view.run.provenance.metrics.items():
+            other = first.setdefault(metric.about, name)
+            about = metric.about if other == name else f"As {other}."
+            rows.append([name, about, metric.labels or "–", view.in_full(name)])
         head = ["Metric", "What it is", "Judged by", "In full"]
         return [Table(head, rows, numeric=False)] if rows else []

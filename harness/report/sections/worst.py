@@ -14,7 +14,7 @@ from harness.stored import HitLine, RecordLine
 
 _SHOWN = 10
 _HITS = 4
-_LONGEST = 400
+_LONGEST = 320
 
 
 @sections.register

@@ -1,0 +1,110 @@
+"""Beside a mean in reports and in the terminal: words, reasons, what failed, what is best."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from harness import report, runner, store, terminal
+from harness.config import load
+from harness.report.sections import parts
+from harness.report.view import View
+from tests.small import project
+
+METRICS = [
+    "passage_recall@2",
+    "mrr",
+    "hit_rate@2",
+    "recall@2",
+    "recall(labels=documents)@2",
+    "chunk_ceiling",
+    "bleu",
+]
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    config = project(tmp_path_factory.mktemp("means"), metrics=METRICS)
+    finished = runner.run(runner.prepare(load(config, [], {})), lambda *_: None)
+    return store.load(finished.folder)
+
+
+def text(stored, only=None):
+    view = View(stored)
+    wanted = [part for part in parts(view) if only in (None, part.id)]
+    return report.markdown.render(view, wanted)
+
+
+def with_failures(stored, **changes):
+    """Return the run with the deciding metric's aggregate changed, in the first cell alone."""
+    first, *others = stored.run.cells
+    line = first.scores["passage_recall@2"].model_copy(update=changes)
+    first = first.model_copy(update={"scores": {**first.scores, "passage_recall@2": line}})
+    return replace(stored, run=stored.run.model_copy(update={"cells": [first, *others]}))
+
+
+def test_a_mean_of_recall_or_mrr_has_a_word_beneath_it_and_a_note_says_what_for(stored):
+    said = text(stored, "leaderboard")
+
+    assert "found everything" in said
+    assert "are for reading only: nothing is gated" in said
+
+
+def test_a_metric_without_a_cut_says_where_it_ends(stored):
+    note = "mrr: without @k: the first N, as many as are retrieved."
+
+    assert text(stored, "leaderboard").count(note) == 1
+
+
+def test_the_reason_for_no_interval_stands_where_it_would(stored):
+    none = with_failures(stored, mean=None, low=None, high=None, note="the denominator is 0")
+    html = report.html.render(View(none), parts(View(none)))
+
+    assert "<br>no interval: n = 4 is under 6" in text(stored, "leaderboard")
+    assert "<br>no interval: n = 2 is under 6" in text(stored, "segments")
+    assert "–<br>no interval: the denominator is 0" in text(none, "leaderboard")
+    assert "<small>no interval: the denominator is 0</small>" in html
+
+
+def test_what_the_mean_is_without_the_failed_stands_beside_it(stored):
+    lost = with_failures(stored, mean=0.4, mean_finished=0.8, n=4, failed=2)
+
+    assert "n = 4, 2 failed, 0.800 finished, 1 not scored" in text(lost, "leaderboard")
+
+
+def test_a_descriptive_metric_and_a_floor_are_never_marked_as_best(stored):
+    view = View(stored)
+    low, high = (stored.run.cells[0].scores["hit_rate@2"].model_copy(update={"mean": mean})
+                 for mean in (0.2, 0.8))  # fmt: skip
+    floor = next(cell for cell in stored.run.cells if cell.floor)
+    other = next(cell for cell in stored.run.cells if not cell.floor)
+
+    assert view.marked([floor, other], [low, high], "hit_rate@2") == [False, True]
+    assert view.marked([floor, other], [high, low], "hit_rate@2") == [False, False]
+    assert view.marked([floor, other], [low, high], "chunk_ceiling") == [False, False]
+    assert view.marked([floor, other], [high, high], "hit_rate@2") == [False, False]
+
+
+def test_the_glossary_holds_the_whole_docstring_and_every_parameter(stored):
+    said = text(stored, "glossary")
+
+    assert "It cannot see anything after the first relevant item. From 0 to 1, binary" in said
+    assert "bleu(smoothing=1, tokens=words)" in said
+    assert said.count("Use it when the model needs the complete context.") == 1
+    assert "As recall@2." in said
+
+
+def test_the_terminal_shows_reasons_and_finished_means_within_its_width(stored, tmp_path):
+    run = json.loads((stored.folder / "run.json").read_text("utf-8"))
+    line = run["cells"][0]["scores"]["passage_recall@2"]
+    line.update(mean=0.4, mean_finished=0.8, failed=2, judge_failed=1)
+    line.update(low=None, high=None, note="not defined in many resamples")
+    for name in ("questions.jsonl", "records.jsonl", "texts.jsonl"):
+        (tmp_path / name).write_bytes((stored.folder / name).read_bytes())
+    (tmp_path / "run.json").write_text(json.dumps(run), "utf-8")
+    lines = terminal.summary(tmp_path).splitlines()
+    said = " ".join(" ".join(lines).split())
+
+    assert "no interval: not defined in many resamples, n = 4, 2 failed, 0.800 finished" in said
+    assert "over those that finished" in said
+    assert max(map(len, lines[:-1])) <= 100
