@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import fsum
 
 from harness.records import Score
-from harness.statistics import Interval, interval, interval_of_whole
+from harness.statistics import FEWEST, Interval, interval, interval_of_whole
 
 Total = Callable[[Sequence[float]], float | None]
 """Turns summed counts into the value of a metric of the whole set."""
@@ -36,11 +36,16 @@ class Aggregate:
 
 
 def aggregate(
-    scores: Iterable[Score], seed: int = 0, total: Total | None = None, intervals: bool = True
+    scores: Iterable[Score],
+    seed: int = 0,
+    total: Total | None = None,
+    intervals: bool = True,
+    clusters: Sequence[str] | None = None,
 ) -> Aggregate:
     """Return mean, interval and counts of one metric's scores.
 
     `total` is that of a metric of the whole set. Without `intervals` there is none, and no cost.
+    `clusters` names the cluster of each score: whole clusters are then drawn for the interval.
     """
     scores = list(scores)
     states = Counter([score.state for score in scores])
@@ -50,6 +55,8 @@ def aggregate(
         values = [*finished, *([0.0] * failed)]
         mean, mean_finished = _mean(values), _mean(finished)
         ends = interval(values, seed) if intervals or mean is None else _NONE
+        if clusters is not None and intervals and mean is not None:
+            ends = _clustered(scores, clusters, seed, None)
         n = len(values)
     else:
         counts = [score.counts for score in scores if score.counts]
@@ -57,6 +64,8 @@ def aggregate(
         mean_finished = mean
         wanted = intervals or mean is None  # then there is a reason to give, and it costs nothing
         ends = interval_of_whole(counts, total, seed) if wanted else _NONE
+        if clusters is not None and intervals and mean is not None:
+            ends = _clustered(scores, clusters, seed, total)
         n = len(counts) + failed
     return Aggregate(
         mean=mean,
@@ -70,6 +79,27 @@ def aggregate(
         method=ends.method,
         note=ends.reason,
     )
+
+
+def _clustered(
+    scores: Sequence[Score], clusters: Sequence[str], seed: int, total: Total | None
+) -> Interval:
+    """Return the interval that drawing whole clusters of questions gives."""
+    sums: dict[str, list[float]] = {}
+    for score, cluster in zip(scores, clusters, strict=True):
+        counts: Sequence[float] = score.counts
+        if total is None and score.state in ("scored", "failed"):
+            counts = (score.value or 0.0, 1.0)
+        if counts:
+            known = sums.setdefault(cluster, [0.0] * len(counts))
+            sums[cluster] = [one + other for one, other in zip(known, counts, strict=True)]
+    if len(sums) < FEWEST:
+        return Interval(None, None, "none", f"clusters: {len(sums)}, under {FEWEST}")
+    return interval_of_whole(list(sums.values()), total or _ratio, seed)
+
+
+def _ratio(counts: Sequence[float]) -> float | None:
+    return counts[0] / counts[1] if counts[1] else None
 
 
 _NONE = Interval(None, None, "none", "not asked for")

@@ -104,7 +104,7 @@ def score(line: ScoreLine) -> Score:
     return Score(line.value, line.reason, line.state, tuple(line.counts))
 
 
-def question_line(question: Question) -> QuestionLine:
+def question_line(question: Question, cluster: str | None = None) -> QuestionLine:
     """Return a question as it is stored."""
     return QuestionLine(
         id=question.id,
@@ -126,6 +126,7 @@ def question_line(question: Question) -> QuestionLine:
         category=question.category,
         difficulty=question.difficulty,
         answerable=question.answerable,
+        cluster=cluster,
     )
 
 

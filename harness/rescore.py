@@ -107,7 +107,10 @@ def _run(stored: StoredRun, named: Sequence[Named], records: Sequence[RecordLine
         cell.model_copy(
             update={
                 "scores": summarise.aggregated(
-                    [record for record in records if record.cell == cell.name], named, about.seed
+                    [record for record in records if record.cell == cell.name],
+                    named,
+                    about.seed,
+                    stored.clusters,
                 )
             }
         )

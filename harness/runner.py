@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 from harness import checks, corpus, provenance, report, store, summarise, testset
 from harness.chunking import cut
+from harness.clusters import clusters
 from harness.config import RunConfig
 from harness.corpus import Corpus
 from harness.errors import HarnessError, RunError
@@ -29,6 +31,7 @@ from harness.testset import Testset
 
 Status = Literal["finished", "interrupted", "failed"]
 _FEW = 50
+_FEW_CLUSTERS = 20
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,12 @@ class Prepared:
     corpus: Corpus
     testset: Testset
     plan: Plan
+
+    @cached_property
+    def clusters(self) -> Mapping[str, str] | None:
+        """The cluster of each question, where the configuration asks for them."""
+        wanted = self.config.settings.clusters
+        return clusters(self.testset.questions) if wanted else None
 
 
 @dataclass(frozen=True)
@@ -172,7 +181,7 @@ class _Run:
     def _store(self, status: Status) -> Finished:
         if not self.writer.started:
             return Finished(self.writer.folder, self._file(status))
-        self.writer.questions(self.prepared.testset.questions)
+        self.writer.questions(self.prepared.testset.questions, self.prepared.clusters)
         file = self._file(status)
         self.writer.finish(file)
         report.write(self.writer.folder)
@@ -222,7 +231,7 @@ class _Run:
             failed=sum(record.error is not None for record in records),
             seconds=summarise.mean_seconds(records),
             scores=summarise.aggregated(
-                records, self.prepared.plan.metrics, self.prepared.config.settings.seed
+                records, self.prepared.plan.metrics, settings.seed, self.prepared.clusters
             ),
         )
 
@@ -234,6 +243,9 @@ def _warnings(prepared: Prepared, stages: Stages, records: Sequence[RecordLine])
     ]
     found += [f"skipped: {each.where}: {each.what}" for each in prepared.corpus.skipped]
     found += prepared.testset.notes
+    if prepared.clusters is not None and len(set(prepared.clusters.values())) < _FEW_CLUSTERS:
+        number = len(set(prepared.clusters.values()))
+        found.append(f"{number} clusters of questions are too few for an interval to rest on")
     asked = len(prepared.testset.questions)
     if asked < _FEW:
         found.append(f"{asked} questions are few: only large differences can show")

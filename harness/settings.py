@@ -72,6 +72,7 @@ class Settings(BaseModel):
     cost: list[Literal["money", "tokens", "seconds"]] = Field(
         ["money", "tokens", "seconds"], description="kept for comparisons"
     )
+    clusters: bool = Field(False, description="draw questions that share evidence together")
     relevance_level: Annotated[_Int, Ge(1)] = 1
     min_overlap: Annotated[_Float, Gt(0), Le(1)] = 0.5
     baseline: dict[str, str | dict[str, Any]] = Field({}, description="{axis: component}")

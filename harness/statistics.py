@@ -16,9 +16,10 @@ Method = Literal["bca", "wilson", "exact", "none"]
 
 LEVEL = 0.95
 DRAWS = 10_000
-_FEWEST = 6
+FEWEST = 6
 _Z = 1.959963984540054
 """The 97.5th percentile of the normal distribution."""
+_ROUNDING = 1e-12
 _BLOCK = 500
 _KEPT = 1_000
 """Draws for at most this many values are kept: 40 MB."""
@@ -45,7 +46,7 @@ def interval(values: Sequence[float], seed: int = 0) -> Interval:
     n = len(scores)
     if not n:
         return _NOTHING
-    if n < _FEWEST:
+    if n < FEWEST:
         return _too_few(n)
     unique, counts = np.unique(scores, return_counts=True)
     if len(unique) == 1:
@@ -73,7 +74,7 @@ def interval_of_whole(
     observed = total(table.sum(axis=0).tolist())
     if observed is None:
         return Interval(None, None, "none", "the denominator is 0")
-    if n < _FEWEST:
+    if n < FEWEST:
         return _too_few(n)
     drawn = [total(row) for row in _resampled_sums(table, seed).tolist()]
     left_out = [total(row) for row in (table.sum(axis=0) - table).tolist()]
@@ -90,7 +91,7 @@ _NOTHING = Interval(None, None, "none", "nothing was scored")
 
 
 def _too_few(n: int) -> Interval:
-    return Interval(None, None, "none", f"n = {n} is under {_FEWEST}")
+    return Interval(None, None, "none", f"n = {n} is under {FEWEST}")
 
 
 def _constant(value: float, n: int) -> Interval:
@@ -116,7 +117,9 @@ def _bca(observed: float, drawn: Floats, influence: Floats) -> Interval:
     `drawn` holds the number in each resample, `influence` how much each question moves it.
     """
     normal = NormalDist()
-    below = float((drawn < observed).sum() + 0.5 * (drawn == observed).sum()) / len(drawn)
+    # Sums taken in another order differ in the last bits, and would hide that they are equal.
+    equal = np.abs(drawn - observed) <= _ROUNDING * abs(observed)
+    below = float(((drawn < observed) & ~equal).sum() + 0.5 * equal.sum()) / len(drawn)
     bias = normal.inv_cdf(min(max(below, 1 / (2 * len(drawn))), 1 - 1 / (2 * len(drawn))))
     # The scale cancels out: without it, the powers of tiny influences would all be 0.
     pull = influence / (np.abs(influence).max() or 1.0)

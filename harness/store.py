@@ -35,6 +35,12 @@ class StoredRun:
     questions: Mapping[str, QuestionLine]
     texts: Mapping[SpanKey, str]
 
+    @property
+    def clusters(self) -> Mapping[str, str] | None:
+        """The cluster of each question, where the run drew whole clusters."""
+        found = {id_: line.cluster for id_, line in self.questions.items() if line.cluster}
+        return found or None
+
 
 class RunWriter:
     """Appends to a run's directory; the directory appears with the first outcome."""
@@ -101,9 +107,12 @@ class RunWriter:
             except FileExistsError:
                 self.folder = next(self._names)
 
-    def questions(self, questions: Iterable[Question]) -> None:
-        """Write the questions and their gold."""
-        lines = [question_line(question).model_dump_json() for question in questions]
+    def questions(
+        self, questions: Iterable[Question], clusters: Mapping[str, str] | None = None
+    ) -> None:
+        """Write the questions, their gold, and the cluster of each if there are any."""
+        named = clusters or {}
+        lines = [question_line(each, named.get(each.id)).model_dump_json() for each in questions]
         atomically(self.folder / QUESTIONS, "".join(f"{line}\n" for line in lines))
 
     def finish(self, run: RunFile) -> None:

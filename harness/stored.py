@@ -108,6 +108,7 @@ class QuestionLine(_Stored):
     category: str | None
     difficulty: str | None
     answerable: bool
+    cluster: str | None = Field(None, description="questions drawn together for intervals")
 
 
 class TextLine(_Stored):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -17,10 +17,16 @@ from harness.stored import AggregateLine, MetricLine, RecordLine
 
 
 def aggregated(
-    records: Sequence[RecordLine], metrics: Sequence[Named], seed: int
+    records: Sequence[RecordLine],
+    metrics: Sequence[Named],
+    seed: int,
+    clusters: Mapping[str, str] | None = None,
 ) -> dict[str, AggregateLine]:
-    """Return each metric's mean, interval and counts over a cell."""
-    return {named.name: _aggregated(records, named, seed) for named in metrics}
+    """Return each metric's mean, interval and counts over a cell.
+
+    `clusters` names the cluster of each question, where intervals are to draw whole ones.
+    """
+    return {named.name: _aggregated(records, named, seed, clusters) for named in metrics}
 
 
 def described(metrics: Sequence[Named], labels: Label) -> dict[str, MetricLine]:
@@ -50,9 +56,13 @@ def mean_seconds(records: Sequence[RecordLine]) -> dict[str, float]:
     return {str(stage): sum(each) / len(each) for stage, each in spent.items()}
 
 
-def _aggregated(records: Sequence[RecordLine], named: Named, seed: int) -> AggregateLine:
+def _aggregated(
+    records: Sequence[RecordLine], named: Named, seed: int, clusters: Mapping[str, str] | None
+) -> AggregateLine:
     scores = [score(record.scores[named.name]) for record in records]
-    return AggregateLine(**asdict(aggregate(scores, seed, total_of(named.metric))))
+    groups = None if clusters is None else [clusters[record.question] for record in records]
+    total = total_of(named.metric)
+    return AggregateLine(**asdict(aggregate(scores, seed, total, clusters=groups)))
 
 
 def _described(metric: Metric, labels: Label) -> MetricLine:

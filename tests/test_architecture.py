@@ -7,7 +7,8 @@ import pytest
 
 LAYERS = """
 errors records runtime bands
-needs fingerprint tokens numbers batches stopwords sentences squad declines locate statistics dcg
+clusters needs fingerprint tokens numbers batches stopwords sentences squad declines locate
+statistics dcg
 labels spans aggregate models registry jsonl trec yamlfile paths context ranked references stored
 chunkers embedders rerankers generators corpus project coverage relevance lines
 index metrics testset store chunking foreign answer_labels

@@ -92,11 +92,12 @@ class View:
         self, cell: CellLine, metric: str, wanted: Callable[[QuestionLine], bool]
     ) -> Aggregate:
         """Return the aggregate of a metric over those of a cell's questions that are wanted."""
-        lines = [
-            record.scores[metric] for record in self.records(cell) if wanted(self.question(record))
-        ]
+        records = [record for record in self.records(cell) if wanted(self.question(record))]
+        scores = [score(record.scores[metric]) for record in records]
+        known = self.stored.clusters
+        groups = None if known is None else [known[record.question] for record in records]
         total = total_of(self._built(metric))
-        return aggregate(map(score, lines), self.run.provenance.seed, total)
+        return aggregate(scores, self.run.provenance.seed, total, clusters=groups)
 
     def copied(self, cell: CellLine, metric: str) -> bool:
         """Return whether a metric is constant by construction in a cell."""
