@@ -221,3 +221,21 @@ def test_a_folder_without_a_run_is_refused_with_what_is_missing(tmp_path, many):
         report.write(tmp_path)
     with pytest.raises(store.DataError, match=r"records.jsonl, line 1: cell: Field required"):
         report.write(copy)
+
+
+def test_a_metric_of_documents_says_how_much_of_what_it_read_was_judged(tmp_path):
+    metrics = ["recall(labels=documents)@2", "hit_rate@2"]
+    stored = run(tmp_path, chunkers=["whole"], retrievers=["dense"], metrics=metrics)
+    view = View(stored)
+
+    # 4 answerable questions, 2 documents read for each: of 8, those in QUESTIONS' `documents`
+    read = [hit.doc for r in stored.records if r.question != "ceo" for hit in r.hits[:2]]
+    asked = [r.question for r in stored.records if r.question != "ceo" for _ in r.hits[:2]]
+    judged = {row["id"]: row.get("documents", {}) for row in QUESTIONS}
+    share = sum(doc in judged[id_] for doc, id_ in zip(read, asked, strict=True)) / len(read)
+    assert len(read) == 8
+    assert view.judged_share(view.run.cells[0], metrics[0]) == pytest.approx(share)
+    assert view.judged_share(view.run.cells[0], metrics[1]) is None
+    text = report.markdown.render(view, parts(view))
+    assert f"{100 * share:.0f} % judged" in text
+    assert "Only floors were run" in text

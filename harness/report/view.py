@@ -149,6 +149,19 @@ class View:
         ]
         return sum(bounds) / len(bounds) if bounds else None
 
+    def judged_share(self, cell: CellLine, metric: str) -> float | None:
+        """Return how much of what a metric reads anybody judged; None where a rule judges all."""
+        if self.run.provenance.metrics[metric].labels != "documents":
+            return None
+        k: int | None = getattr(self._built(metric), "k", None)
+        read = [
+            grade
+            for record in self.records(cell)
+            if record.scores[metric].value is not None and "documents" in record.judged
+            for grade in record.judged["documents"].grades[:k]
+        ]
+        return sum(grade is not None for grade in read) / len(read) if read else None
+
 
 def measure(line: AggregateLine | Aggregate, best: bool = False, note: str = "") -> Measure:
     """Return an aggregate as a table shows it."""

@@ -93,6 +93,9 @@ def _cell_note(view: View, cell: CellLine, name: str, in_heading: str) -> str:
     ceiling = view.ceiling(cell, name)
     if ceiling is not None:
         said.append(f"at most {numbers.score(ceiling)}")
+    judged = view.judged_share(cell, name)
+    if judged is not None and judged < 1:
+        said.append(f"{judged:.0%} judged".replace("%", "\u00a0%"))
     if view.copied(cell, name):
         said.append("does not discriminate")
     return ", ".join(said)
@@ -106,6 +109,14 @@ def _notes(view: View) -> list[Block]:
             "note",
         )
     ]
+    if any((view.judged_share(c, name) or 1) < 1 for c in view.cells for name in view.metrics):
+        said.append(
+            Text(
+                "Judged: the share of the documents read that anybody judged; the others count "
+                "as not relevant.",
+                "note",
+            )
+        )
     copied = [name for name in view.metrics if any(view.copied(c, name) for c in view.run.cells)]
     for name in copied:
         said.append(

@@ -29,7 +29,7 @@ class Verdict:
             said.append(Text(f"This run is {view.run.status}: what follows is a part.", "warning"))
         best = view.best
         if best is None:
-            said.append(Text(f"No cell has a score for {view.by}.", "lead"))
+            said.append(Text(_nothing_to_ship(view), "lead"))
         else:
             score = view.score(best)
             said.append(
@@ -42,6 +42,14 @@ class Verdict:
             said.append(Text("Warnings", "note"))
             said.append(Items(view.run.warnings))
         return said
+
+
+def _nothing_to_ship(view: View) -> str:
+    top = next((cell for cell in view.cells if view.score(cell).mean is not None), None)
+    if top is None:
+        return f"No cell has a score for {view.by}."
+    said = f"{view.name(top)}, {_with_interval(view.score(top))}"
+    return f"Only floors were run, which are never recommended. Highest {view.by}: {said}."
 
 
 def _with_interval(score: AggregateLine) -> str:
