@@ -4,7 +4,8 @@ import pytest
 
 HEADING = "config.yaml is not a valid configuration:"
 KEYS = (
-    "baseline, cache, chunkers, clusters, context, corpus, cost, decide_by, embedders, generators, index, "
+    "baseline, cache, chunkers, clusters, context, corpus, cost, decide_by, embedders, "
+    "generators, index, "
     "labels, margin, max_failures, metrics, min_overlap, output, relevance_level, rerankers, "
     "retrieve, retrievers, seed, targets, testset"
 )
