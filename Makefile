@@ -22,8 +22,7 @@ format: .venv/.for-development
 	$(BIN)/ruff check --fix .
 
 bench: .venv/.for-development
-	$(BIN)/python benchmarks/quick_start.py
-	$(BIN)/python benchmarks/scoring.py
+	$(BIN)/python benchmarks/table.py
 
 clean:
 	rm -rf .venv .harness .pytest_cache .mypy_cache .ruff_cache

@@ -1,58 +1,58 @@
-"""Time and memory of the quick start, from a cold cache, each beside its bound.
+"""The quick start from a cold cache, and again: time, memory, and what is loaded for nothing.
 
-python benchmarks/quick_start.py
+python benchmarks/table.py quick-start
 """
 
-import json
+from __future__ import annotations
+
 import os
-import resource
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-HARNESS = (sys.executable, "-m", "harness")
-BOUNDS = {"seconds": 120.0, "MB resident": 2000.0, "seconds of --help": 0.5}
-REPEATS = 5
+from benchmarks import commands
+from benchmarks.figures import RUNS, Figure
+
+CONFIG = "config.yaml"
+MODELS = ("torch", "sentence_transformers", "openvino", "transformers")
+"""Libraries that a run has no use for when nothing is to be embedded or scored."""
+_LOADED = """
+import sys
+from pathlib import Path
+
+from harness.cli import main
+
+try:
+    main()
+finally:
+    Path(sys.argv[-1].partition("=")[2]).with_name("modules").write_text("\\n".join(sys.modules))
+"""
 
 
-def main() -> int:
-    """Print one row a figure; exit with 1 where one is over its bound."""
-    with tempfile.TemporaryDirectory() as folder:
-        place = {"HARNESS_CACHE": f"{folder}/cache", "HARNESS_OUTPUT": f"{folder}/reports"}
-        cold, run = timed("run", "config.yaml", "--json", **place)
-        # The peak of all children so far: this run is by far the largest of them.
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-        warm, _ = timed("run", "config.yaml", "--json", **place)
-    cells = json.loads(run)["cells"]
+def quick_start() -> list[Figure]:
+    """Return the figures of a cold run, and of the same command again."""
+    with tempfile.TemporaryDirectory() as name:
+        cold = commands.run(CONFIG, name)
+        cells = cold.run["cells"]
+        again = statistics.median(commands.run(CONFIG, name).seconds for _ in range(RUNS))
+        loaded = modules(Path(name)) & set(MODELS)
     assert len(cells) >= 4
     assert all(cell["asked"] >= 160 for cell in cells)
     assert all("bertscore_f1" in cell["scores"] for cell in cells)
-    help_ = statistics.median(timed("--help")[0] for _ in range(REPEATS))
-    figures = {"seconds": cold, "MB resident": peak, "seconds of --help": help_}
-    print(f"{len(cells)} cells × {cells[0]['asked']} questions, {os.cpu_count()} cores")
-    for name, figure in figures.items():
-        print(f"{name:<20}{figure:>10.2f}   bound {BOUNDS[name]:g}")
-    print(f"{'seconds, again':<20}{warm:>10.2f}")
-    return int(any(figure > BOUNDS[name] for name, figure in figures.items()))
+    help_ = statistics.median(commands.harness("--help").seconds for _ in range(RUNS))
+    size = f"{len(cells)} cells × {cells[0]['asked']}, {os.cpu_count()} cores"
+    named = ", ".join(sorted(loaded))
+    return [
+        Figure("quick start, cold: seconds", cold.seconds, 120.0, size),
+        Figure("quick start, cold: peak MB", cold.megabytes, 2000.0, size),
+        Figure("quick start, again: seconds", again, 3.0, "nothing changed", RUNS),
+        Figure("quick start, again: model libraries loaded", len(loaded), 0, named),
+        Figure("--help: seconds", help_, 0.5, "", RUNS),
+    ]
 
 
-def timed(*arguments: str, **environment: str) -> tuple[float, str]:
-    """Return the wall time of one command as a whole process, and what it printed."""
-    start = time.perf_counter()
-    done = subprocess.run(
-        [*HARNESS, *arguments],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return time.perf_counter() - start, done.stdout
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def modules(folder: Path) -> set[str]:
+    """Return the modules that a run of the quick start has loaded when it ends."""
+    place = [f"--set=cache={folder}/cache", f"--set=output={folder}/reports"]
+    commands.python("-c", _LOADED, "run", CONFIG, *place)
+    return set((folder / "modules").read_text(encoding="utf-8").split("\n"))

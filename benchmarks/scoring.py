@@ -1,26 +1,25 @@
 """Time to score, as a multiple of what calling the libraries directly takes, beside its bound.
 
-python benchmarks/scoring.py
+python benchmarks/table.py scoring
 """
 
-import gc
-import statistics
-import sys
-import time
+from __future__ import annotations
+
 import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-import bert_score
 import numpy as np
 import pytrec_eval
 from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 from rouge_score.rouge_scorer import RougeScorer
 
+from benchmarks.figures import RUNS, Figure, in_turn, ratio, seconds, settle
 from harness import scoring
 from harness.imported_runs import evaluate_run
 from harness.models import DEFAULT_MODEL, hush, locate
@@ -28,7 +27,6 @@ from harness.records import Answer, Case, Question
 from harness.squad import normalised
 from harness.tokens import tokenise
 
-RUNS = 5
 SEED = 7
 QUESTIONS, DEPTH, JUDGED, COLLECTION = 10_000, 100, 12, 5_000
 PAIRS = 1_000
@@ -55,37 +53,20 @@ class Row:
     """Brings what the two sides return into one form, outside of what is timed."""
 
 
-def main() -> int:
-    """Print one row a comparison; exit with 1 where one is over its bound."""
+def scored() -> list[Figure]:
+    """Return the ratio of each comparison."""
     warnings.simplefilter("ignore")
     hush()
-    over = False
-    print(f"{'median of ' + str(RUNS):<44}{'harness':>9}{'direct':>9}{'ratio':>7}{'bound':>7}")
-    for row in (ranking(), ranking(by_rank=True), answers(), bertscore()):
-        ours, theirs, ratio = timed(row)
-        over = over or ratio > row.bound
-        print(f"{row.what:<44}{ours:>7.2f} s{theirs:>7.2f} s{ratio:>7.2f}{row.bound:>7.2f}")
-    return int(over)
+    return [timed(row) for row in (ranking(), ranking(by_rank=True), answers(), bertscore())]
 
 
-def timed(row: Row) -> tuple[float, float, float]:
-    """Return the median time of each side, and of their ratio, run in turn in this process."""
+def timed(row: Row) -> Figure:
+    """Return the ratio of the two sides, run in turn in this process."""
     # This checks the values, and takes what is loaded or built once out of the times.
     np.testing.assert_allclose(row.read(row.ours()), row.read(row.theirs()), rtol=0, atol=row.near)
-    # Python looks through all its objects now and then, on whose time is chance. Those of the
-    # imported libraries are a million; it still looks through what each side makes itself.
-    gc.collect()
-    gc.freeze()
-    pairs = [(seconds(row.ours), seconds(row.theirs)) for _ in range(RUNS)]
-    ours, theirs = zip(*pairs, strict=True)
-    ratio = statistics.median(mine / other for mine, other in pairs)
-    return statistics.median(ours), statistics.median(theirs), ratio
-
-
-def seconds(work: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+    settle()
+    pairs = in_turn(partial(seconds, row.ours), partial(seconds, row.theirs))
+    return ratio(row.what, pairs, row.bound)
 
 
 def ranking(by_rank: bool = False) -> Row:
@@ -144,6 +125,8 @@ def answers() -> Row:
 
 def bertscore() -> Row:
     """BERTScore of pairs never seen before: score_all against bert_score.score."""
+    import bert_score
+
     # The harness keeps values by text, so each of its runs is given texts of its own.
     sets = cycle([texts(PAIRS, round_) for round_ in range(RUNS + 1)])
     named = [scoring.build(name) for name in BERTSCORE]
@@ -196,7 +179,3 @@ def as_cases(pairs: Pairs) -> list[Case]:
         Case(Question(str(at), "", answers=(wanted,)), answer=Answer(said))
         for at, (said, wanted) in enumerate(pairs)
     ]
-
-
-if __name__ == "__main__":
-    sys.exit(main())

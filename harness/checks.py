@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from harness.answer_labels import is_yes_or_no
 from harness.config import RunConfig
@@ -10,7 +11,7 @@ from harness.corpus import Corpus
 from harness.errors import ConfigError, DataError, Problem
 from harness.labels import has
 from harness.plan import Plan
-from harness.records import Chunk, Label, Question
+from harness.records import Label, Question
 from harness.relevance import folded, occurs
 from harness.scoring import GOLD, Named, label_of, leaves, with_run_settings, within_chunker
 from harness.testset import Testset
@@ -45,40 +46,53 @@ def plan(config: RunConfig, testset: Testset) -> Plan:
 
 def strings(testset: Testset, corpus: Corpus, plan: Plan, path: str) -> None:
     """Raise `DataError` for keywords, and answers judged by, that occur nowhere in the corpus."""
-    texts = [folded(document.text) for document in corpus.documents.values()]
-    problems = [
-        Problem(
-            f"question {question.id!r}",
-            f"the {kind} {each!r} occurs nowhere in the corpus",
-            "correct it, or take it out",
-        )
+    asked = [
+        (question.id, kind, each)
         for question in testset.questions
         if question.answerable
         for kind, each in _matched(question, plan)
-        if not any(occurs(each, text) for text in texts)
+    ]
+    missing = {each for _, _, each in asked}
+    for document in corpus.documents.values():
+        if not missing:
+            return
+        text = folded(document.text)
+        missing = {each for each in missing if not occurs(each, text)}
+    problems = [
+        Problem(
+            f"question {id_!r}",
+            f"the {kind} {each!r} occurs nowhere in the corpus",
+            "correct it, or take it out",
+        )
+        for id_, kind, each in asked
+        if each in missing
     ]
     if problems:
         raise DataError(path, problems)
 
 
-def answers(testset: Testset, chunks: Sequence[Chunk], chunker: str, path: str) -> None:
+def answers(testset: Testset, chunks: Iterable[str], chunker: str, path: str) -> None:
     """Raise `DataError` for answers that say nothing of relevance by standing in a chunk.
 
     That is yes and no, and what stands in several chunks and over 5 % of them.
     """
-    texts = [folded(chunk.text) for chunk in chunks]
+    asked = [(q.id, answer) for q in testset.questions if q.answerable for answer in q.answers]
+    found, total = Counter[str](), 0
+    different = {answer for _, answer in asked}
+    for chunk in chunks:
+        text = folded(chunk)
+        found.update(answer for answer in different if occurs(answer, text))
+        total += 1
     problems: list[Problem] = []
-    for question in testset.questions:
-        for answer in question.answers if question.answerable else ():
-            found = sum(occurs(answer, text) for text in texts)
-            if is_yes_or_no(answer):
-                what = f"the answer {answer!r} cannot say which chunks are relevant"
-            elif found > max(1, _TOO_COMMON * len(texts)):
-                what = f"the answer {answer!r} stands in {found} of {len(texts)} chunks ({chunker})"
-            else:
-                continue
-            hint = "judge by other labels: `labels: evidence`, documents or keywords"
-            problems.append(Problem(f"question {question.id!r}", what, hint))
+    for id_, answer in asked:
+        if is_yes_or_no(answer):
+            what = f"the answer {answer!r} cannot say which chunks are relevant"
+        elif found[answer] > max(1, _TOO_COMMON * total):
+            what = f"the answer {answer!r} stands in {found[answer]} of {total} chunks ({chunker})"
+        else:
+            continue
+        hint = "judge by other labels: `labels: evidence`, documents or keywords"
+        problems.append(Problem(f"question {id_!r}", what, hint))
     if problems:
         raise DataError(path, problems)
 

@@ -31,6 +31,9 @@ Metrics = Annotated[
     list[str] | None, typer.Option("--metric", "-m", help="a metric; may be given several times")
 ]
 Json = Annotated[bool, typer.Option("--json", help="print JSON, for machines")]
+CacheFolder = Annotated[
+    Path | None, typer.Option("--cache", help="the cache; else HARNESS_CACHE, else .harness")
+]
 
 
 def main() -> None:
@@ -61,19 +64,28 @@ def run(
     limit: Annotated[
         int | None, typer.Option(min=1, help="ask only the first so many questions")
     ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="start over: use nothing of earlier runs")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Run a configuration: index, retrieve, answer, score, report."""
+    """Run a configuration: index, retrieve, answer, score, report.
+
+    A run that was broken off is continued by the same command.
+    """
     from harness import runner, terminal
     from harness.config import load
 
     prepared = runner.prepare(load(config, overrides or ()), limit)
     with terminal.progress() as progress:
         try:
-            finished = runner.run(prepared, progress)
+            finished = runner.run(prepared, progress, fresh, progress.note)
         except KeyboardInterrupt:
             progress.stop()
-            print("interrupted; the questions done are stored", file=sys.stderr)
+            print(
+                "interrupted; the questions done are stored, and the same command continues",
+                file=sys.stderr,
+            )
             raise typer.Exit(130) from None
     print(
         terminal.as_json(finished.folder, finished.run)
@@ -182,6 +194,62 @@ def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="a new folde
     for path in project.create(folder):
         print(path)
     print(f"\nNow run: python -m harness run {folder / 'config.yaml'}")
+
+
+cache_app = typer.Typer(
+    help="See what runs have kept to save time, and make room.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(cache_app, name="cache")
+
+
+@cache_app.command("ls")
+def cache_ls(cache: CacheFolder = None, json: Json = False) -> None:
+    """List what lies in the cache: what made it, its size, when it was last used."""
+    from harness import housekeeping, terminal_cache
+
+    root = _cache(cache)
+    found = housekeeping.entries(root)
+    print(terminal_cache.listed_as_json(found) if json else terminal_cache.listed(root, found))
+
+
+@cache_app.command("gc")
+def cache_gc(
+    older_than: Annotated[
+        str | None, typer.Option(metavar="TIME", help="delete what was not used for: 12h, 30d, 4w")
+    ] = None,
+    max_size: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="then the least used, down to: 500MB, 5GB")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="only say what would be deleted")
+    ] = False,
+    cache: CacheFolder = None,
+    json: Json = False,
+) -> None:
+    """Make room in the cache; what a run is using stays."""
+    from harness import housekeeping, quantities, terminal_cache
+
+    if older_than is None and max_size is None:
+        raise HarnessError(
+            "nothing says what to delete\n  name one or both: --older-than 30d, --max-size 5GB"
+        )
+    age = None if older_than is None else quantities.duration(older_than)
+    room = None if max_size is None else quantities.size(max_size)
+    freed = housekeeping.free(_cache(cache), age, room, dry_run=dry_run)
+    show = terminal_cache.freed_as_json if json else terminal_cache.freed
+    print(show(freed, dry_run))
+
+
+def _cache(named: Path | None) -> Path:
+    """Return the folder of the cache; one that was named must be there."""
+    from harness.settings import Settings
+
+    given = named or os.environ.get("HARNESS_CACHE")
+    if given and not Path(given).exists():
+        raise HarnessError(f"cache {str(given)!r} is not there\n  a run makes it; or name another")
+    return Path(given or Settings.model_fields["cache"].default)
 
 
 @app.callback(invoke_without_command=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,14 @@ def identity_of(component: Any) -> dict[str, Any]:
     own = getattr(component, "identity", None)
     found: dict[str, Any] = identity(component) if own is None else own()
     return found
+
+
+@cache
+def source_id() -> str:
+    """Return the fingerprint of the harness's own code."""
+    root = Path(__file__).parent
+    files = sorted(root.rglob("*.py"))
+    return fingerprint([[path.relative_to(root).as_posix(), sha256_of(path)] for path in files])
 
 
 def sha256_of(path: Path) -> str:

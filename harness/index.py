@@ -2,56 +2,63 @@
 
 Each index has a folder of its own, is written by one process under another name, closed, renamed
 into place and only then read: two embedded writers on one collection corrupt it silently, and a
-reader beside a writer does not find what is new.
+reader beside a writer does not find what is new. Beside Chroma's files lie the vectors, to say how
+much an approximate index loses. Chunk texts stay out of Chroma, which would index them too.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from annotated_types import Ge, Gt
 
+from harness import exact
 from harness.batches import batched
+from harness.cache import Cache
+from harness.chunking import ChunkSet
 from harness.embedders import Embedder, Vectors
-from harness.fingerprint import fingerprint
-from harness.records import Chunk
+from harness.exact import TIE, Near
+from harness.rows import content_sum
+from harness.vectors import Texts
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
     from chromadb.api.collection_configuration import CreateCollectionConfiguration
-    from chromadb.api.models.Collection import Collection
 
+KIND = "index"
 _COLLECTION = "chunks"
-_BATCH = 1_000
+_VECTORS = "vectors.npy"
+_BUILT = "built.json"
+_ADDED = 5_000
+"""Vectors a call; Chroma takes 5,461."""
+_ASKED = 1_000
+
+Timed = Callable[[str], AbstractContextManager[None]]
+"""Counts the seconds spent inside under a name."""
 
 
 @dataclass(frozen=True)
 class IndexSettings:
-    """Chroma's HNSW settings, stated in full: the library's own defaults never apply."""
+    """Chroma's HNSW settings, stated in full: the library's own defaults never apply.
+
+    With `exact` every vector is compared, without Chroma.
+    """
 
     space: Literal["cosine", "l2", "ip"] = "cosine"
     max_neighbors: Annotated[int, Ge(2)] = 16
     ef_construction: Annotated[int, Gt(0)] = 100
     ef_search: Annotated[int, Gt(0)] = 100
+    exact: bool = False
 
-    version: ClassVar[int] = 1
-
-
-@dataclass(frozen=True)
-class Near:
-    """One answer of the index: a chunk's number and its score, higher is better."""
-
-    chunk: int
-    score: float
+    version: ClassVar[int] = 2
 
 
 @dataclass(frozen=True)
@@ -63,20 +70,43 @@ class Built:
     truncated: int
 
 
-class VectorIndex:
-    """A persisted Chroma collection; rows are chunk numbers."""
+class VectorIndex(Protocol):
+    """Vectors that can be searched; rows are chunk numbers."""
 
+    built: Built
+
+    def nearest(self, vectors: Vectors, k: int) -> list[list[Near]]:
+        """Return the `k` nearest chunks of each vector, best first, ties by chunk number."""
+        ...
+
+    def recall(self, vectors: Vectors, k: int) -> list[float]:
+        """Return for each vector the share of its exact `k` nearest that `nearest` finds."""
+        ...
+
+
+class _Exact:
     def __init__(self, folder: Path, settings: IndexSettings) -> None:
-        self._settings = settings
+        self.built = Built(**json.loads((folder / _BUILT).read_text(encoding="utf-8")))
+        self._vectors = np.load(folder / _VECTORS, mmap_mode="r", allow_pickle=False)
+        self._space = settings.space
+
+    def nearest(self, vectors: Vectors, k: int) -> list[list[Near]]:
+        return exact.search(self._vectors, vectors, k, self._space)
+
+    def recall(self, vectors: Vectors, k: int) -> list[float]:
+        return [1.0 for _ in vectors]
+
+
+class _Chroma(_Exact):
+    def __init__(self, folder: Path, settings: IndexSettings) -> None:
+        super().__init__(folder, settings)
         self._client = _open(folder / "chroma")
         # Chroma keeps what it opened under a path for as long as the process lives, also when the
         # folder has been deleted and built anew.
         weakref.finalize(self, _close, self._client).atexit = False
         self._collection = self._client.get_collection(_COLLECTION, embedding_function=None)
-        self.built = Built(**json.loads((folder / "built.json").read_text(encoding="utf-8")))
 
     def nearest(self, vectors: Vectors, k: int) -> list[list[Near]]:
-        """Return the `k` nearest chunks of each vector, best first, ties by chunk number."""
         k = min(k, self.built.chunks)
         rankings: list[list[Near]] = [[] for _ in vectors]
         # Of chunks that score the same the index picks any, and other ones once it is built anew:
@@ -88,104 +118,145 @@ class VectorIndex:
             unsettled = [
                 at
                 for at in unsettled
-                if rankings[at][k:] and rankings[at][-1].score == rankings[at][k - 1].score
+                if rankings[at][k:] and rankings[at][k - 1].score - rankings[at][-1].score < TIE
             ]
             if asked >= self.built.chunks:
                 break
             asked *= 2
         return [ranking[:k] for ranking in rankings]
 
+    def recall(self, vectors: Vectors, k: int) -> list[float]:
+        best = exact.search(self._vectors, vectors, k, self._space)
+        return exact.recall(self.nearest(vectors, k), best, k)
+
     def _query(self, vectors: Vectors, k: int) -> list[list[Near]]:
-        """Return what the index finds, sorted."""
+        """Return what the index finds, with exact scores: its own are rounded to float32."""
         rankings: list[list[Near]] = []
-        for start in range(0, len(vectors), _BATCH):
+        for start in range(0, len(vectors), _ASKED):
+            some = vectors[start : start + _ASKED]
             found = self._collection.query(
-                query_embeddings=vectors[start : start + _BATCH],
-                n_results=min(k, self.built.chunks),
-                include=["distances"],
+                query_embeddings=some, n_results=min(k, self.built.chunks), include=["distances"]
             )
-            distances = found["distances"]
-            assert distances is not None, "distances were asked for"
-            for ids, row in zip(found["ids"], distances, strict=True):
-                near = [Near(int(i), self._score(d)) for i, d in zip(ids, row, strict=True)]
-                rankings.append(sorted(near, key=lambda each: (-each.score, each.chunk)))
+            near = [[Near(int(id_), 0.0) for id_ in ids] for ids in found["ids"]]
+            for ranking in exact.rescored(self._vectors, some, near, self._space):
+                rankings.append(sorted(ranking, key=lambda each: (-each.score, each.chunk)))
         return rankings
 
-    def _score(self, distance: float) -> float:
-        return -distance if self._settings.space == "l2" else 1.0 - distance
 
-
-def index_id(chunks_id: str, embedder: Embedder, settings: IndexSettings) -> str:
-    """Return the fingerprint that names an index: chunks, model, distance and HNSW settings."""
-    return fingerprint(chunks_id, embedder.identity(), settings.version, asdict(settings))
+def about(chunks_id: str, embedder: Embedder, settings: IndexSettings) -> dict[str, Any]:
+    """Return all that shapes an index: chunks, model, distance and HNSW settings."""
+    return {
+        "chunks": chunks_id,
+        "embedder": embedder.identity(),
+        "settings": {"version": settings.version, **asdict(settings)},
+    }
 
 
 def open_or_build(
-    cache: Path,
-    name: str,
-    chunks: Sequence[Chunk],
+    cache: Cache,
+    chunks: ChunkSet,
     embedder: Embedder,
     settings: IndexSettings,
     progress: Callable[[int], None] = lambda done: None,
-) -> tuple[VectorIndex, bool]:
-    """Return the index called `name`, and whether it had to be built.
+    timed: Timed = lambda work: nullcontext(),
+) -> VectorIndex:
+    """Return the index of these chunks; it is built where the cache does not have it.
 
-    `progress` is told the number of chunks embedded so far. What is in the cache under that name
-    is complete: it got its name only when it was.
+    `progress` is told the number of chunks embedded so far.
+
+    Raises:
+        OSError: it cannot be written.
+        HarnessError: the embedder cannot be used.
     """
-    folder = cache / "index" / name
-    if (folder / "built.json").is_file():
-        return VectorIndex(folder, settings), False
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = Path(tempfile.mkdtemp(prefix=".building-", dir=folder.parent))
-    try:
-        built = _build(unfinished / "chroma", chunks, embedder, settings, progress)
-        (unfinished / "built.json").write_text(json.dumps(asdict(built)), encoding="utf-8")
-        _move(unfinished, folder)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
-    return VectorIndex(folder, settings), True
+    what = about(chunks.id, embedder, settings)
+    make = partial(_build, chunks, Texts(embedder, cache), settings, progress, timed)
+    folder = cache.folder(KIND, what, make, _SUMS)
+    return (_Exact if _compares_all(settings, chunks) else _Chroma)(folder, settings)
+
+
+def _compares_all(settings: IndexSettings, chunks: ChunkSet) -> bool:
+    # A single vector Chroma leaves in its log, whatever the threshold.
+    return settings.exact or len(chunks) == 1
 
 
 def _build(
-    path: Path,
-    chunks: Sequence[Chunk],
-    embedder: Embedder,
+    chunks: ChunkSet,
+    texts: Texts,
     settings: IndexSettings,
     progress: Callable[[int], None],
-) -> Built:
-    client = _open(path)
+    timed: Timed,
+    folder: Path,
+) -> None:
+    size, last = _sizes(len(chunks))
+    whole = _compares_all(settings, chunks)
+    adding = None if whole else _Adding(folder / "chroma", settings, last)
+    done = truncated = 0
+    rows: Any = None
     try:
-        collection = client.create_collection(
-            _COLLECTION, configuration=_configuration(settings), embedding_function=None
-        )
-        done = truncated = dimensions = 0
-        for batch in batched(chunks, _BATCH):
-            texts = [chunk.indexed_text for chunk in batch]
-            vectors = embedder.embed(texts, "document")
-            truncated += embedder.truncated(texts)
-            dimensions = vectors.shape[1]
-            _add(collection, [str(chunk.index) for chunk in batch], vectors)
+        for batch in batched(chunks, size):
+            before = done
+            with timed("embedding"):
+                vectors, longer = texts.embed(
+                    [chunk.indexed_text for chunk in batch],
+                    "document",
+                    lambda part, before=before: progress(before + part),  # type: ignore[misc]
+                )
+            with timed("indexing"):
+                if rows is None:
+                    shape = (len(chunks), vectors.shape[1])
+                    rows = np.lib.format.open_memmap(folder / _VECTORS, "w+", np.float32, shape)
+                rows[done : done + len(batch)] = vectors
+                if adding is not None:
+                    adding.add([str(chunk.index) for chunk in batch], vectors)
+            truncated += int(longer.sum())
             done += len(batch)
             progress(done)
-        return Built(done, dimensions, truncated)
+        rows.flush()
     finally:
-        _close(client)
+        if adding is not None:
+            adding.close()
+    built = Built(done, rows.shape[1], truncated)
+    (folder / _BUILT).write_text(json.dumps(asdict(built)), encoding="utf-8")
 
 
-def _configuration(settings: IndexSettings) -> CreateCollectionConfiguration:
+def _sizes(rows: int) -> tuple[int, int]:
+    """Return the size of the batches to add, as even as can be, and that of the last one."""
+    batches = -(-rows // _ADDED)
+    size = -(-rows // batches)
+    return size, rows - size * (batches - 1)
+
+
+class _Adding:
+    """A collection that is being filled, in batches of at least `smallest`.
+
+    Chroma makes an index out of what it has logged once that is so many. What is left in the log
+    is made into one anew, and at random, whenever it is opened: so nothing is to be left.
+    """
+
+    def __init__(self, path: Path, settings: IndexSettings, smallest: int) -> None:
+        self._client = _open(path)
+        configuration = _configuration(settings, smallest)
+        self._collection = self._client.create_collection(
+            _COLLECTION, configuration=configuration, embedding_function=None
+        )
+
+    def add(self, ids: list[str], vectors: Vectors) -> None:
+        self._collection.add(ids=ids, embeddings=np.ascontiguousarray(vectors))
+
+    def close(self) -> None:
+        _close(self._client)
+
+
+def _configuration(settings: IndexSettings, threshold: int) -> CreateCollectionConfiguration:
     return {
         "hnsw": {
             "space": settings.space,
             "max_neighbors": settings.max_neighbors,
             "ef_construction": settings.ef_construction,
             "ef_search": settings.ef_search,
+            "sync_threshold": threshold,
         }
     }
-
-
-def _add(collection: Collection, ids: list[str], vectors: Vectors) -> None:
-    collection.add(ids=ids, embeddings=np.ascontiguousarray(vectors))
 
 
 def _open(path: Path) -> ClientAPI:
@@ -202,10 +273,7 @@ def _close(client: ClientAPI) -> None:
     client.close()  # type: ignore[attr-defined]
 
 
-def _move(source: Path, target: Path) -> None:
-    """Give a finished index its name; another process may have been first, with the same."""
-    try:
-        os.rename(source, target)
-    except OSError:
-        if not (target / "built.json").is_file():
-            raise
+# Chroma writes to this table of its file whenever it opens it.
+_SUMS: Mapping[str, Callable[[Path], str]] = {
+    "chroma/chroma.sqlite3": partial(content_sum, leave_out={"acquire_write"})
+}

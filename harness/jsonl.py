@@ -38,6 +38,8 @@ def rows(path: Path) -> Iterator[Row | Problem]:
         where = f"line {number}"
         try:
             data = json.loads(raw.decode("utf-8-sig").rstrip(), parse_constant=_refuse)
+            if b"\\ud" in raw or b"\\uD" in raw:
+                _check_text(data)
         except UnicodeDecodeError as error:
             what = f"is not UTF-8 at byte {error.start} of the line"
             yield Problem(where, what, "save the file as UTF-8")
@@ -69,6 +71,14 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     except OSError as error:
         problem = Problem("the file", f"cannot be read: {error.strerror}", "look at the path")
         raise DataError(str(path), [problem]) from None
+
+
+def _check_text(data: object) -> None:
+    """Raise `ValueError` for escapes that make no character: no model and no file takes them."""
+    try:
+        json.dumps(data, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("half of a surrogate pair is no character") from None
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,6 +33,16 @@ _PACKAGED = {
 }
 _SIGNS = ("config.json", "modules.json", "tokenizer.json")
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+_SETTINGS = (
+    "config.json",
+    "config_sentence_transformers.json",
+    "modules.json",
+    "sentence_bert_config.json",
+    "special_tokens_map.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "vocab.txt",
+)
 
 
 @lru_cache
@@ -56,13 +67,21 @@ def locate(model: str) -> Path:
 
 @lru_cache
 def weights_id(model: str) -> str:
-    """Return the identity of `model`: a hash of its weights, or of all files where it has none."""
+    """Return the identity of `model`: a hash of its weights and of all that shapes its vectors.
+
+    That is the tokenizer, and the settings and weights of each module. A model whose weights are
+    in several files is known by all files in its folder.
+    """
     folder = locate(model)
-    for name in _WEIGHTS:
-        if (folder / name).is_file():
-            return sha256_of(folder / name)[:16]
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return fingerprint([[path.name, sha256_of(path)] for path in files])
+    if not any((folder / name).is_file() for name in _WEIGHTS):
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        return fingerprint(
+            [[path.relative_to(folder).as_posix(), sha256_of(path)] for path in files]
+        )
+    files = _shaping(folder)
+    return fingerprint(
+        [[path.relative_to(folder).as_posix(), _digest(model, path)] for path in files]
+    )
 
 
 def token_counter(model: str | None) -> Callable[[str], int]:
@@ -85,6 +104,34 @@ def hush() -> None:
     import transformers
 
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+def _shaping(folder: Path) -> list[Path]:
+    parts = [folder]
+    try:
+        listed = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+        parts += [folder / each["path"] for each in listed if each["path"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        pass  # The model's library says what is wrong with it, if anything is.
+    found = []
+    for part in parts:
+        weights = next((part / name for name in _WEIGHTS if (part / name).is_file()), None)
+        found += [] if weights is None else [weights]
+        found += [part / name for name in _SETTINGS if (part / name).is_file()]
+    return sorted(set(found))
+
+
+def _digest(model: str, path: Path) -> str:
+    packaged = _PACKAGED.get(model)
+    # `locate` has hashed these 90 MB already, and refuses any others.
+    if packaged is not None and path.name == _WEIGHTS[0] and _is_packaged(packaged, path):
+        return packaged.sha256
+    return sha256_of(path)
+
+
+def _is_packaged(packaged: Packaged, path: Path) -> bool:
+    spec = importlib.util.find_spec(packaged.module)
+    return bool(spec and spec.origin and path.is_relative_to(Path(spec.origin).parent))
 
 
 @lru_cache

@@ -1,4 +1,7 @@
-"""A cell to outcomes: retrieve, assemble the context, answer, score. Yields, and never writes."""
+"""A cell to outcomes: retrieve, assemble the context, answer, score. Yields, and never writes.
+
+Each stage asks the cache first, and keeps there what it had to make.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,20 @@ from functools import partial
 from typing import TypeVar
 
 from harness import context, scoring
+from harness.answering import answered
 from harness.batches import batched
 from harness.errors import RunError, StageError
+from harness.kept import Answered, Answers, Ranked, Rankings
 from harness.plan import Plan
 from harness.records import Answer, Case, Failure, Hit, Label, Outcome, Question, Stage
 from harness.relevance import Relevance
-from harness.retrievers import Retriever, Searchable
 from harness.settings import Settings
 from harness.stages import Stages
 from harness.sweep import Cell
 
 T = TypeVar("T")
-_BATCH = 32
-"""How many questions are retrieved and scored together, and lost together if the run is killed."""
+_BATCH = 64
+"""How many questions are retrieved and scored together; each answer is kept at once."""
 
 
 def outcomes(
@@ -31,20 +35,26 @@ def outcomes(
 
     A `StageError` becomes the failure of its question; any other error ends the run.
     """
-    relevance = stages.relevance(cell.chunker)
+    relevance, timed = stages.relevance(cell.chunker), stages.ledger.timed
     for batch in batched(questions, _BATCH):
         runs = [_Run(question) for question in batch]
-        with stages.ledger.timed("retrieval"):
+        with timed("retrieval"):
             _retrieve(cell, runs, stages, plan.settings.retrieve)
-        with stages.ledger.timed("generation"):
+        if cell.reranker.name == "none":
             for run in runs:
-                _answer(cell, run, plan.settings)
-        with stages.ledger.timed("scoring"):
+                run.hits = run.candidates
+        else:
+            with timed("reranking"):
+                _rerank(cell, runs, stages.reranked(cell))
+        with timed("generation"):
+            _answer(cell, runs, stages.answers(cell), plan.settings)
+        with timed("scoring"):
             cases = [run.case(relevance, plan.kinds) for run in runs]
             level = plan.settings.relevance_level
-            scores = scoring.score_all(plan.metrics, cases, plan.labels, level)
+            scores = scoring.score_all(plan.metrics, cases, plan.labels, level, stages.scores)
         for run, case, row in zip(runs, cases, scores, strict=True):
-            yield Outcome(cell.name, case, row, run.candidates, run.seconds)
+            changed = () if run.hits == run.candidates else run.candidates
+            yield Outcome(cell.name, case, row, changed, run.seconds)
 
 
 class _Run:
@@ -52,24 +62,15 @@ class _Run:
 
     def __init__(self, question: Question) -> None:
         self.question = question
-        self.hits: tuple[Hit, ...] = ()
         self.candidates: tuple[Hit, ...] = ()
+        self.hits: tuple[Hit, ...] = ()
         self.context: str | None = None
         self.answer: Answer | None = None
         self.failure: Failure | None = None
         self.seconds: dict[Stage, float] = {}
 
-    def attempt(self, stage: Stage, work: Callable[[], T]) -> T | None:
-        """Return what `work` gives; where a stage gives up, note that and return None."""
-        start = time.perf_counter()
-        try:
-            return work()
-        except StageError as error:
-            self.failure = Failure(stage, str(error))
-            return None
-        finally:
-            spent = time.perf_counter() - start
-            self.seconds[stage] = self.seconds.get(stage, 0.0) + spent
+    def spend(self, stage: Stage, seconds: float) -> None:
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
 
     def case(self, relevance: Relevance, kinds: Iterable[Label]) -> Case:
         return Case(
@@ -85,36 +86,67 @@ class _Run:
 
 
 def _retrieve(cell: Cell, runs: Sequence[_Run], stages: Stages, k: int) -> None:
-    """Fill in the hits of a batch: together, or one by one where the batch as a whole failed."""
+    """Fill in the candidates of a batch."""
+    kept = stages.rankings(cell)
+    known = kept.get([run.question for run in runs])
+    new = [run for run in runs if run.question.id not in known]
+    made = _asked(cell, new, stages, k) if new else {}
+    kept.put([(run.question, made[run.question.id]) for run in new if run.question.id in made])
+    for run in runs:
+        ranked = known.get(run.question.id) or made.get(run.question.id)
+        if ranked is not None:
+            run.candidates = ranked.hits
+            run.spend("retrieval", ranked.seconds)
+
+
+def _asked(cell: Cell, runs: Sequence[_Run], stages: Stages, k: int) -> dict[str, Ranked]:
+    """Ask the retriever: all together, or one by one where the batch as a whole failed."""
     index = stages.searchable(cell)
     start = time.perf_counter()
-    texts = [run.question.text for run in runs]
     try:
-        rankings = cell.retriever.retrieve(texts, index, k)
+        rankings = cell.retriever.retrieve([run.question.text for run in runs], index, k)
     except StageError:
-        for run, text in zip(runs, texts, strict=True):
-            alone = run.attempt("retrieval", partial(_alone, cell.retriever, text, index, k))
-            _rerank(cell, run, alone or [])
-        return
+        found: dict[str, Ranked] = {}
+        for run in runs:
+            alone = _attempt(run, partial(cell.retriever.retrieve, [run.question.text], index, k))
+            if alone is not None:
+                hits = _checked(cell.retriever.name, run.question, alone[0][0])
+                found[run.question.id] = Ranked(hits, alone[1])
+        return found
     each = (time.perf_counter() - start) / len(runs)
-    for run, ranking in zip(runs, rankings, strict=True):
-        run.seconds["retrieval"] = each
-        _rerank(cell, run, ranking)
+    name = cell.retriever.name
+    return {
+        run.question.id: Ranked(_checked(name, run.question, ranking), each)
+        for run, ranking in zip(runs, rankings, strict=True)
+    }
 
 
-def _alone(retriever: Retriever, question: str, index: Searchable, k: int) -> list[Hit]:
-    return retriever.retrieve([question], index, k)[0]
+def _rerank(cell: Cell, runs: Sequence[_Run], kept: Rankings) -> None:
+    """Fill in the hits of a batch."""
+    known = kept.get([run.question for run in runs])
+    for run in runs:
+        if run.failure is not None:
+            continue
+        ranked = known.get(run.question.id)
+        if ranked is None:
+            made = _attempt(run, partial(cell.reranker.rerank, run.question.text, run.candidates))
+            if made is None:
+                continue
+            ranked = Ranked(_checked(cell.reranker.name, run.question, made[0]), made[1])
+            kept.put([(run.question, ranked)])
+        run.hits = ranked.hits
+        run.spend("retrieval", ranked.seconds)
 
 
-def _rerank(cell: Cell, run: _Run, ranking: Sequence[Hit]) -> None:
-    if run.failure is not None:
-        return
-    candidates = _checked(cell.retriever.name, run.question, ranking)
-    reranked = run.attempt("retrieval", lambda: cell.reranker.rerank(run.question.text, candidates))
-    if reranked is None:
-        return
-    run.hits = _checked(cell.reranker.name, run.question, reranked)
-    run.candidates = () if run.hits == candidates else candidates
+def _attempt(run: _Run, work: Callable[[], T]) -> tuple[T, float] | None:
+    """Return what `work` gives and the time it took; where it gives up, note that, and None."""
+    start = time.perf_counter()
+    try:
+        return work(), time.perf_counter() - start
+    except StageError as error:
+        run.failure = Failure("retrieval", str(error))
+        run.spend("retrieval", time.perf_counter() - start)
+        return None
 
 
 def _checked(component: str, question: Question, ranking: Sequence[Hit]) -> tuple[Hit, ...]:
@@ -129,17 +161,31 @@ def _checked(component: str, question: Question, ranking: Sequence[Hit]) -> tupl
             raise RunError(
                 f"{component!r}, question {question.id!r}: the score at rank {rank} is {hit.score}"
             )
-        kept.setdefault(hit.chunk.index, hit)
+        kept.setdefault(hit.chunk.index, Hit(hit.chunk, float(hit.score)))
     return tuple(kept.values())
 
 
-def _answer(cell: Cell, run: _Run, settings: Settings) -> None:
-    if run.failure is not None:
+def _answer(cell: Cell, runs: Sequence[_Run], kept: Answers, settings: Settings) -> None:
+    """Fill in the context and the answer of a batch."""
+    asked: dict[tuple[str, str], list[_Run]] = {}
+    for run in runs:
+        if run.failure is None:
+            bounds = settings.context
+            run.context = context.assemble(run.hits, bounds.chunks, bounds.tokens)
+            asked.setdefault((run.question.text, run.context), []).append(run)
+    if not cell.generator.answers:
         return
-    bounds = settings.context
-    text = context.assemble(run.hits, bounds.chunks, bounds.tokens)
-    run.context = text
-    if cell.generator.answers:
-        run.answer = run.attempt(
-            "generation", lambda: cell.generator.answer(run.question.text, text)
-        )
+    known = kept.get(list(asked))
+    new = [(key, *key) for key in asked if key not in known]
+    for done in answered(cell.generator, new):
+        if done.failure is None:
+            known[done.key] = Answered(done.answer, done.seconds)
+            kept.put(*done.key, known[done.key])
+            continue
+        for run in asked[done.key]:
+            run.failure = Failure("generation", done.failure)
+            run.spend("generation", done.seconds)
+    for key, found in known.items():
+        for run in asked[key]:
+            run.answer = found.answer
+            run.spend("generation", found.seconds)

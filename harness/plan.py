@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from harness import scoring
 from harness.records import Label, Question
@@ -23,7 +24,7 @@ class Plan:
         """Return the plan with its metrics fitted to the test set, where they need that."""
         return replace(self, metrics=scoring.fitted(self.metrics, questions, self.settings.seed))
 
-    @property
+    @cached_property
     def kinds(self) -> tuple[Label, ...]:
         """The kinds of label that rankings are judged by, the run's own first."""
         level = self.settings.relevance_level

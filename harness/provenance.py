@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import subprocess
 from collections.abc import Sequence
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ import harness
 from harness import summarise
 from harness.config import RunConfig
 from harness.corpus import Corpus
+from harness.embedders import Embedder
+from harness.fingerprint import fingerprint, identity_of
 from harness.paths import portable
 from harness.plan import Plan
 from harness.stored import Provenance
@@ -43,7 +45,7 @@ def provenance(config: RunConfig, corpus: Corpus, testset: Testset, plan: Plan) 
             "format": config.corpus.name,
             "hash": corpus.id,
             "documents": len(corpus.documents),
-            "characters": sum(len(each.text) for each in corpus.documents.values()),
+            "characters": corpus.characters,
             "skipped": [f"{each.where}: {each.what}" for each in corpus.skipped],
         },
         testset={
@@ -58,6 +60,18 @@ def provenance(config: RunConfig, corpus: Corpus, testset: Testset, plan: Plan) 
         seed=config.settings.seed,
         labels=plan.labels,
     )
+
+
+def shaped_by(config: RunConfig, about: Provenance) -> str:
+    """Return the fingerprint of all that shapes a run's records, but for where they are written."""
+    settings = {
+        key: value
+        for key, value in resolved(config)["resolved"].items()
+        if key not in ("output", "cache")
+    }
+    found = about.model_dump(mode="json", include={"harness", "corpus", "testset", "metrics"})
+    models = [{k: v for k, v in each.items() if k != "texts_per_second"} for each in about.models]
+    return fingerprint(settings, found, models)
 
 
 def resolved(config: RunConfig) -> dict[str, Any]:
@@ -84,11 +98,15 @@ def _spec(component: Any) -> dict[str, Any]:
 
 def _models(config: RunConfig, plan: Plan) -> list[dict[str, Any]]:
     embedders = dict.fromkeys(cell.embedder for cell in config.cells)
-    found = [{"used_by": part.name, **part.identity()} for part in embedders if part is not None]
+    found = [_described(part) for part in embedders if part is not None]
     answering = dict.fromkeys(cell.generator for cell in config.cells)
-    found += [{"used_by": part.name, **asdict(part)} for part in answering]  # type: ignore[call-overload]
+    found += [{"used_by": part.name, **identity_of(part)} for part in answering]
     listed: list[dict[str, Any]] = portable(found)
     return [*listed, *summarise.models(plan.metrics)]
+
+
+def _described(embedder: Embedder) -> dict[str, Any]:
+    return {"used_by": embedder.name, **embedder.identity(), **embedder.describe()}
 
 
 def _packages() -> dict[str, str]:

@@ -9,6 +9,7 @@ import pkgutil
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -109,10 +110,16 @@ class Registry(Generic[T]):
                 raise SpecError(f"{self.family} {name!r}: {param}: `{given}` is no value of it")
         try:
             read = {key: _read(value, known[key]) for key, value in params.items()}
-            return TypeAdapter(cls).validate_python(read)
+            built: T = _adapter(cls).validate_python(read)  # type: ignore[arg-type]
+            return built
         except ValidationError as error:
             said = "; ".join(_said(each) for each in error.errors())
             raise SpecError(f"{self.family} {name!r}: {said}") from None
+
+
+@cache
+def _adapter(cls: type[Any]) -> TypeAdapter[Any]:
+    return TypeAdapter(cls)
 
 
 def parse(spec: Spec) -> tuple[str, dict[str, Any]]:

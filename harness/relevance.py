@@ -8,25 +8,41 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import Protocol
 
 from harness import spans
 from harness.records import Chunk, Hit, Judged, Label, Question, Span
 
 
-class Relevance:
-    """Judges rankings of one set of chunks."""
+class Chunks(Protocol):
+    """All chunks of an index: how many, each of them, and those of one document."""
 
-    def __init__(self, chunks: Sequence[Chunk], min_overlap: float = 0.5) -> None:
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Chunk]: ...
+
+    def of(self, doc: str) -> Sequence[Chunk]:
+        """Return the chunks of one document, in order."""
+        ...
+
+
+class Relevance:
+    """Judges rankings of one set of chunks.
+
+    `strings` are keywords and answers that will be asked for: the first time that one is, all are
+    looked for in one reading of the chunks.
+    """
+
+    def __init__(
+        self, chunks: Chunks, min_overlap: float = 0.5, strings: Iterable[str] = ()
+    ) -> None:
         self._min_overlap = min_overlap
         self._chunks = chunks
-        self._by_document: dict[str, list[Chunk]] = defaultdict(list)
-        for chunk in chunks:
-            self._by_document[chunk.span.doc].append(chunk)
-        self._folded: list[str] = []
+        self._strings = strings
         self._holding: dict[str, list[int]] = {}
+        self._touching: dict[str, tuple[Span, ...]] = {}
         self._known: dict[tuple[Label, str], dict[int, int]] = {}
 
     def judge(
@@ -52,13 +68,15 @@ class Relevance:
 
     def touching(self, question: Question) -> tuple[Span, ...]:
         """Return the chunks that share a character with a gold passage, or stand next to one."""
-        found = {
-            chunk.span
-            for passage in question.passages
-            for chunk in self._by_document[passage.span.doc]
-            if chunk.span.start <= passage.span.end and passage.span.start <= chunk.span.end
-        }
-        return tuple(sorted(found))
+        if question.id not in self._touching:
+            found = {
+                chunk.span
+                for passage in question.passages
+                for chunk in self._chunks.of(passage.span.doc)
+                if chunk.span.start <= passage.span.end and passage.span.start <= chunk.span.end
+            }
+            self._touching[question.id] = tuple(sorted(found))
+        return self._touching[question.id]
 
     def _judged(self, grades: Mapping[int, int], hits: Sequence[Hit]) -> Judged:
         """Judge by rule: every chunk of the index that has no grade is irrelevant."""
@@ -84,7 +102,7 @@ class Relevance:
         grades: dict[int, int] = {}
         for passage in question.passages:
             wanted = spans.visible(passage.text)
-            for chunk in self._by_document[passage.span.doc]:
+            for chunk in self._chunks.of(passage.span.doc):
                 both = spans.shared(chunk.span, [passage.span])
                 if not both:
                     continue
@@ -96,15 +114,22 @@ class Relevance:
         return grades
 
     def _with_any(self, wanted: Sequence[str]) -> dict[int, int]:
-        if not self._folded:
-            self._folded = [folded(chunk.text) for chunk in self._chunks]
         grades: dict[int, int] = {}
+        self._look_for(wanted)
         for each in wanted:
-            if each not in self._holding:
-                pairs = zip(self._chunks, self._folded, strict=True)
-                self._holding[each] = [chunk.index for chunk, text in pairs if occurs(each, text)]
             grades |= dict.fromkeys(self._holding[each], 1)
         return grades
+
+    def _look_for(self, wanted: Sequence[str]) -> None:
+        if all(each in self._holding for each in wanted):
+            return
+        new = {each for each in (*self._strings, *wanted) if each not in self._holding}
+        self._holding |= {each: [] for each in new}
+        for chunk in self._chunks:
+            text = folded(chunk.text)
+            for each in new:
+                if occurs(each, text):
+                    self._holding[each].append(chunk.index)
 
 
 def judge_documents(grades: Mapping[str, int], hits: Sequence[Hit]) -> Judged:
@@ -127,12 +152,15 @@ def folded(text: str) -> str:
 
 def occurs(wanted: str, text: str) -> bool:
     """Return whether `wanted` stands in `text`, which is folded, at word boundaries."""
-    return bool(wanted.strip()) and _pattern(wanted).search(text) is not None
+    if not wanted.strip():
+        return False
+    word, pattern = _pattern(wanted)
+    return word in text and pattern.search(text) is not None  # the first alone is much faster
 
 
-@lru_cache(maxsize=4096)
-def _pattern(wanted: str) -> re.Pattern[str]:
+@lru_cache(maxsize=1 << 16)
+def _pattern(wanted: str) -> tuple[str, re.Pattern[str]]:
     word = folded(wanted)
     left = r"(?<!\w)" if word[:1].isalnum() else ""
     right = r"(?!\w)" if word[-1:].isalnum() else ""
-    return re.compile(left + re.escape(word) + right)
+    return word, re.compile(left + re.escape(word) + right)

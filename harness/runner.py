@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from harness import checks, corpus, provenance, report, store, summarise, testset
-from harness.chunking import cut
+from harness import cautions, checks, corpus, provenance, report, runtime, store, summarise, testset
+from harness.cache import Cache
+from harness.chunking import chunk_texts
 from harness.clusters import clusters
 from harness.config import RunConfig
 from harness.corpus import Corpus
 from harness.errors import HarnessError, RunError
 from harness.fingerprint import fingerprint
+from harness.kept import Measured
 from harness.models import token_counter
 from harness.pipeline import outcomes
 from harness.plan import Plan
 from harness.registry import label
-from harness.scoring import label_of
 from harness.stages import Progress, Stages
 from harness.store import RunWriter
-from harness.stored import CellLine, Provenance, RecordLine, RunFile
+from harness.stored import CellLine, IndexRecallLine, Provenance, RecordLine, RunFile
 from harness.sweep import Cell
 from harness.testset import Testset
 
 Status = Literal["finished", "interrupted", "failed"]
-_FEW = 50
-_FEW_CLUSTERS = 20
 
 
 @dataclass(frozen=True)
@@ -72,8 +71,8 @@ def prepare(config: RunConfig, limit: int | None = None) -> Prepared:
     checks.strings(questions, documents, plan, config.testset.path)
     if "answer" in plan.kinds:
         for chunker in dict.fromkeys(cell.chunker for cell in config.cells):
-            chunks = list(cut(documents, chunker))
-            checks.answers(questions, chunks, label(chunker), config.testset.path)
+            texts = chunk_texts(documents, chunker)
+            checks.answers(questions, texts, label(chunker), config.testset.path)
     if limit is not None:
         first = questions.questions[:limit]
         questions = replace(questions, questions=first, id=fingerprint(questions.id, len(first)))
@@ -98,8 +97,16 @@ def check_models(prepared: Prepared) -> None:
             named.metric.identity()
 
 
-def run(prepared: Prepared, progress: Progress) -> Finished:
+def run(
+    prepared: Prepared,
+    progress: Progress,
+    fresh: bool = False,
+    note: Callable[[str], None] = lambda text: None,
+) -> Finished:
     """Run every cell over every question, store it, and write the reports.
+
+    What the cache has is used, so that a run that was broken off goes on where it was, as `note`
+    is told; not so with `fresh`.
 
     Raises:
         HarnessError: a model or the output folder is not there; nothing has been written.
@@ -109,15 +116,19 @@ def run(prepared: Prepared, progress: Progress) -> Finished:
     config = prepared.config
     store.check_writable(config.output, "output")
     store.check_writable(config.cache, "cache")
+    runtime.keep_in(config.cache / "models")
     check_models(prepared)
-    plan = prepared.plan.fitted(prepared.testset.questions)
-    prepared = replace(prepared, plan=plan)
-    stages = Stages(
-        prepared.corpus, config.cache, config.settings.index, config.settings.min_overlap, progress
-    )
-    about = provenance.provenance(config, prepared.corpus, prepared.testset, prepared.plan)
-    with RunWriter(config.output, _new_id(about), prepared.plan.labels) as writer:
-        return _Run(prepared, stages, writer, about, progress).to_the_end()
+    with Cache(config.cache, fresh) as cache:
+        questions = prepared.testset.questions
+        prepared = replace(prepared, plan=prepared.plan.fitted(questions))
+        stages = Stages(prepared.corpus, cache, prepared.plan, questions, progress)
+        about = provenance.provenance(config, prepared.corpus, prepared.testset, prepared.plan)
+        continues = provenance.shaped_by(config, about)
+        labels = prepared.plan.labels
+        with RunWriter(config.output, _new_id(about), labels, continues, fresh) as writer:
+            if writer.resumed:
+                note(f"continuing {writer.folder}")
+            return _Run(prepared, stages, cache, writer, about, progress).to_the_end()
 
 
 class _Run:
@@ -127,18 +138,22 @@ class _Run:
         self,
         prepared: Prepared,
         stages: Stages,
+        cache: Cache,
         writer: RunWriter,
         about: Provenance,
         progress: Progress,
     ) -> None:
         self.prepared = prepared
         self.stages = stages
+        self.cache = cache
         self.writer = writer
         self.about = about
         self.progress = progress
         self.started = _now()
         self.clock = time.perf_counter()
-        self.records: dict[Cell, list[RecordLine]] = {cell: [] for cell in prepared.config.cells}
+        self.lines: list[CellLine] = []
+        self.truncated: dict[str, str] = {}
+        self.shallow = cautions.Shallow(prepared.plan)
 
     def to_the_end(self) -> Finished:
         """Go through the cells; whatever ends the run, what was done is stored."""
@@ -158,24 +173,45 @@ class _Run:
             raise RunError(f"the run cannot go on: {error}") from error
 
     def _cell(self, cell: Cell) -> None:
+        """Ask every question in one cell; of its records only what sums them up stays in memory."""
         questions = self.prepared.testset.questions
-        stages, plan = self.stages, self.prepared.plan
-        for done, outcome in enumerate(outcomes(cell, questions, stages, plan), start=1):
-            self.records[cell].append(self.writer.append(outcome))
-            self.progress(cell.name, done, len(questions))
-            self._stop_if_hopeless(self.records[cell], cell)
+        records: list[RecordLine] = []
+        try:
+            failed = 0
+            for outcome in outcomes(cell, questions, self.stages, self.prepared.plan):
+                records.append(self.writer.append(outcome))
+                self.progress(cell.name, len(records), len(questions))
+                failed += outcome.case.failure is not None
+                self._stop_if_hopeless(cell, records, failed)
+        finally:
+            if records:
+                self._sum_up(cell, records)
+        self.stages.done(cell)
 
-    def _stop_if_hopeless(self, records: Sequence[RecordLine], cell: Cell) -> None:
+    def _sum_up(self, cell: Cell, records: Sequence[RecordLine]) -> None:
+        whole = len(records) == len(self.prepared.testset.questions)
+        measured = self.stages.measured(cell) if whole else None
+        if measured is not None and measured.truncated:
+            labels = cell.labels()
+            work = f"embedding {labels['chunker']} with {labels['embedder']}"
+            self.truncated[work] = (
+                f"{work}: {measured.truncated} chunks are longer than the model reads; "
+                "their ends are not in the index"
+            )
+        self.shallow.add(records)
+        with self.stages.ledger.timed("summing up"):
+            self.lines.append(self._line(cell, records, measured))
+
+    def _stop_if_hopeless(self, cell: Cell, records: Sequence[RecordLine], failed: int) -> None:
         bound = self.prepared.config.settings.max_failures
         allowed = bound if bound >= 1 else bound * len(self.prepared.testset.questions)
-        failed = [record for record in records if record.error is not None]
-        if len(failed) > allowed:
-            last = failed[-1]
-            assert last.error is not None
+        last = records[-1]
+        if failed > allowed and last.error is not None:
             raise RunError(
                 f"cell {cell.name}, question {last.question!r}: {last.error.reason}\n"
-                f"  {len(failed)} of {len(records)} questions failed, more than "
-                f"`max_failures: {bound:g}` allows; what was done is in {self.writer.folder}"
+                f"  {failed} of {len(records)} questions failed, more than "
+                f"`max_failures: {bound:g}` allows; what was done is in {self.writer.folder}, "
+                "and the same command continues from there"
             )
 
     def _store(self, status: Status) -> Finished:
@@ -185,11 +221,12 @@ class _Run:
         file = self._file(status)
         self.writer.finish(file)
         report.write(self.writer.folder)
+        if status == "finished":
+            self.writer.close()
         return Finished(self.writer.folder, file)
 
     def _file(self, status: Status) -> RunFile:
-        config = self.prepared.config
-        ledger = self.stages.ledger
+        prepared, config = self.prepared, self.prepared.config
         return RunFile(
             schema=1,
             id=self.writer.id,
@@ -198,18 +235,24 @@ class _Run:
             ended=_now(),
             config=provenance.resolved(config),
             provenance=self.about,
-            cells=[self._line(cell, records) for cell, records in self.records.items() if records],
+            cells=self.lines,
             decide_by=config.decide_by,
             baseline=None if config.baseline is None else config.baseline.name,
             targets=dict(config.settings.targets),
-            seconds={**ledger.seconds, "all": time.perf_counter() - self.clock},
-            indexes={"built": ledger.built, "reused": ledger.reused},
-            warnings=_warnings(
-                self.prepared, self.stages, [r for each in self.records.values() for r in each]
-            ),
+            seconds={**self.stages.ledger.seconds, "all": time.perf_counter() - self.clock},
+            cache=self.cache.counted(),
+            warnings=[
+                *self.truncated.values(),
+                *cautions.of_indexes(self.lines),
+                *cautions.of_data(prepared.corpus, prepared.testset, prepared.clusters),
+                *self.shallow.said(),
+                *self.cache.warnings,
+            ],
         )
 
-    def _line(self, cell: Cell, records: Sequence[RecordLine]) -> CellLine:
+    def _line(
+        self, cell: Cell, records: Sequence[RecordLine], measured: Measured | None
+    ) -> CellLine:
         labels = cell.labels()
         settings = self.prepared.config.settings
         return CellLine(
@@ -219,10 +262,11 @@ class _Run:
             retriever=str(labels["retriever"]),
             reranker=str(labels["reranker"]),
             generator=str(labels["generator"]),
-            fingerprint=fingerprint(
-                self.stages.identity(cell), settings.retrieve, settings.context.model_dump()
-            ),
-            chunks=len(self.stages.chunks(cell.chunker).chunks),
+            fingerprint=self.stages.identity(cell),
+            chunks=len(self.stages.chunks(cell.chunker)),
+            index_recall=None
+            if measured is None or measured.recall is None
+            else IndexRecallLine(**asdict(measured.recall)),
             floor=cell.embedder is not None and cell.embedder.floor,
             copies=cell.generator.copies,
             asked=len(records),
@@ -234,46 +278,6 @@ class _Run:
                 records, self.prepared.plan.metrics, settings.seed, self.prepared.clusters
             ),
         )
-
-
-def _warnings(prepared: Prepared, stages: Stages, records: Sequence[RecordLine]) -> list[str]:
-    found = [
-        f"{work}: {n} chunks are longer than the model reads; their ends are not in the index"
-        for work, n in stages.ledger.truncated.items()
-    ]
-    found += [f"skipped: {each.where}: {each.what}" for each in prepared.corpus.skipped]
-    found += prepared.testset.notes
-    if prepared.clusters is not None and len(set(prepared.clusters.values())) < _FEW_CLUSTERS:
-        number = len(set(prepared.clusters.values()))
-        found.append(f"{number} clusters of questions are too few for an interval to rest on")
-    asked = len(prepared.testset.questions)
-    if asked < _FEW:
-        found.append(f"{asked} questions are few: only large differences can show")
-    found += _shallow(prepared.plan, records)
-    return found
-
-
-def _shallow(plan: Plan, records: Sequence[RecordLine]) -> list[str]:
-    """Report rankings that hold fewer distinct documents than the deepest metric reads.
-
-    Several chunks of one document count as one under `documents`; a ranking that was short to
-    begin with is the retriever's affair.
-    """
-    depths = [
-        getattr(named.metric, "k", None)
-        for named in plan.metrics
-        if label_of(named.metric) == "documents"
-    ]
-    deepest = max((k for k in depths if k is not None), default=0)
-    few = sum(
-        len({hit.doc for hit in record.hits}) < min(deepest, len(record.hits)) for record in records
-    )
-    if not few:
-        return []
-    return [
-        f"{few} of {len(records)} rankings hold fewer than {deepest} distinct documents, "
-        f"as several chunks of one count as one: raise `retrieve`"
-    ]
 
 
 def _new_id(about: Provenance) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, Protocol
 
 from harness.aggregate import Total
+from harness.fingerprint import fingerprint
 from harness.labels import has
 from harness.metrics import Batched, Combined, Fitted, Metric, Pooled, Single, metrics
 from harness.needs import Need
-from harness.records import Case, Label, Question, Score, Stage, not_scored
+from harness.records import Answer, Case, Label, Question, Score, Stage, not_scored
 
 _MADE_BY: Mapping[Stage, frozenset[Need]] = {
     "retrieval": frozenset({"ranking", "context", "answer"}),
@@ -110,17 +112,36 @@ def within_chunker(metric: Metric, labels: Label | None) -> bool:
     return any(leaf.name not in _COMPARABLE for leaf in counted)
 
 
+class Keeper(Protocol):
+    """Gives out scores that were made before, and keeps those that are made now."""
+
+    def scored(
+        self,
+        metric: Metric,
+        cases: Sequence[Case],
+        keys: Sequence[str],
+        score: Callable[[Sequence[Case]], Sequence[Score]],
+    ) -> list[Score]:
+        """Return the score of each case, by its key; `score` makes those that are not there."""
+        ...
+
+
 def score_all(
-    wanted: Sequence[Named], cases: Sequence[Case], labels: Label | None = None, level: int = 1
+    wanted: Sequence[Named],
+    cases: Sequence[Case],
+    labels: Label | None = None,
+    level: int = 1,
+    keeper: Keeper | None = None,
 ) -> list[dict[str, Score]]:
     """Score each case by each metric; the results keep the order of both.
 
     `labels` and `level` are the run's settings, for the parts of metrics that combine others.
     """
     table: dict[str, list[Score]] = {}
+    views = [_View(case) for case in cases]
     for named in _with_parts(wanted, labels, level):
         if not isinstance(named.metric, Combined):
-            table[named.name] = _scores(named.metric, cases)
+            table[named.name] = _scores(named.metric, views, keeper)
     for named in wanted:
         if isinstance(named.metric, Combined):
             parts = named.metric.parts
@@ -142,14 +163,52 @@ def _with_parts(wanted: Sequence[Named], labels: Label | None, level: int) -> li
     return list(known.values())
 
 
-def _scores(metric: Metric, cases: Sequence[Case]) -> list[Score]:
-    barred = [_barred(metric, case) for case in cases]
-    free = [case for case, bar in zip(cases, barred, strict=True) if bar is None]
-    if isinstance(metric, Batched):
-        scores = iter(metric.score_all(free))
-    else:
+class _View:
+    """A case as metrics are shown it, and the keys that its scores are kept under.
+
+    A metric that needs an answer and references alone is shown nothing else, so its score is good
+    for every cell that gave the same answer.
+    """
+
+    def __init__(self, case: Case) -> None:
+        self.whole = case
+
+    @cached_property
+    def answer(self) -> Case:
+        question, answer = self.whole.question, self.whole.answer
+        bare = Question("", "", answers=question.answers, answerable=question.answerable)
+        return Case(bare, answer=None if answer is None else Answer(answer.text, answer.declined))
+
+    @cached_property
+    def whole_key(self) -> str:
+        return fingerprint(repr(self.whole))
+
+    @cached_property
+    def answer_key(self) -> str:
+        return fingerprint(repr(self.answer))
+
+
+_ANSWER: frozenset[Need] = frozenset({"answer", "references"})
+
+
+def _scores(metric: Metric, views: Sequence[_View], keeper: Keeper | None) -> list[Score]:
+    barred = [_barred(metric, view.whole) for view in views]
+    free = [view for view, bar in zip(views, barred, strict=True) if bar is None]
+    narrow = bool(metric.needs) and metric.needs <= _ANSWER
+    cases = [view.answer if narrow else view.whole for view in free]
+
+    def score(some: Sequence[Case]) -> Sequence[Score]:
+        if isinstance(metric, Batched):
+            return metric.score_all(some)
         assert isinstance(metric, Single), f"{metric.name} has none of the forms"
-        scores = iter([metric.score(case) for case in free])
+        return [metric.score(case) for case in some]
+
+    if keeper is None:
+        found = score(cases)
+    else:
+        keys = [view.answer_key if narrow else view.whole_key for view in free]
+        found = keeper.scored(metric, cases, keys, score)
+    scores = iter(found)
     return [bar or next(scores) for bar in barred]
 
 

@@ -1,30 +1,38 @@
-"""The work that cells share: chunks, vectors, indexes and judgements, each made once."""
+"""The work that cells share: chunks, vectors, indexes, rankings and judgements, each made once."""
 
 from __future__ import annotations
 
+import random
 import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from dataclasses import dataclass, field
+from functools import partial
+from statistics import fmean
+from typing import Any, Protocol, TypeVar
 
-import numpy as np
-
+from harness import chunking, index
+from harness.cache import Cache
 from harness.chunkers import Chunker
-from harness.chunking import cut
+from harness.chunking import ChunkSet
 from harness.corpus import Corpus
 from harness.embedders import Embedder, Vectors
 from harness.errors import RunError
+from harness.exact import Near
 from harness.fingerprint import fingerprint, identity, identity_of
-from harness.index import IndexSettings, Near, VectorIndex, index_id, open_or_build
+from harness.index import VectorIndex
+from harness.kept import Answers, IndexRecall, Measured, Measures, Rankings, Scores
 from harness.models import weights_id
-from harness.records import Chunk
+from harness.plan import Plan
+from harness.records import Label, Question
 from harness.relevance import Relevance
 from harness.sweep import Cell
+from harness.vectors import Texts
 
 T = TypeVar("T")
+_MEASURED = 1_000
+"""Questions that an index's own loss is measured on, at most: a sample where there are more."""
 
 
 class Progress(Protocol):
@@ -35,55 +43,58 @@ class Progress(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class ChunkSet:
-    """All chunks that one chunker makes of one corpus."""
-
-    id: str
-    chunks: tuple[Chunk, ...]
-
-
 @dataclass
 class Ledger:
-    """Seconds by stage, and what was found in the cache, over a whole run."""
+    """Seconds by stage over a whole run. What is timed inside another stage counts there alone."""
 
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    built: int = 0
-    reused: int = 0
-    truncated: dict[str, int] = field(default_factory=dict)
+    _open: list[str] = field(default_factory=list)
+    _since: float = 0.0
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
         """Add the time spent inside to `stage`."""
-        start = time.perf_counter()
+        self._turn()
+        self._open.append(stage)
         try:
             yield
         finally:
-            self.seconds[stage] += time.perf_counter() - start
+            self._turn()
+            self._open.pop()
+
+    def _turn(self) -> None:
+        now = time.perf_counter()
+        if self._open:
+            self.seconds[self._open[-1]] += now - self._since
+        self._since = now
 
 
 class Stages:
-    """Makes each shared artefact the first time it is asked for."""
+    """Makes each shared artefact the first time it is asked for.
+
+    Cells come sorted by chunker and embedder, so only what the last one used is held open.
+    """
 
     def __init__(
         self,
         corpus: Corpus,
-        cache: Path,
-        index: IndexSettings,
-        min_overlap: float,
-        progress: Progress,
+        cache: Cache,
+        plan: Plan,
+        questions: Sequence[Question],
+        progress: Progress = lambda work, done, total: None,
     ) -> None:
         self.ledger = Ledger()
+        self.scores = Scores(cache)
         self._corpus = corpus
         self._cache = cache
-        self._index = index
-        self._min_overlap = min_overlap
+        self._plan = plan
+        self._questions = questions
         self._progress = progress
-        self._chunks: dict[Chunker, ChunkSet] = {}
-        self._relevance: dict[str, Relevance] = {}
-        self._searchable: dict[tuple[str, Embedder | None], _Searchable] = {}
-        self._questions: dict[Embedder, dict[str, Any]] = defaultdict(dict)
-        self._made: dict[str, dict[Hashable, Any]] = defaultdict(dict)
+        self._chunks: ChunkSet | None = None
+        self._relevance: Relevance | None = None
+        self._opened: tuple[Embedder, VectorIndex] | None = None
+        self._made: dict[Hashable, Any] = {}
+        self._texts: dict[Embedder, Texts] = {}
 
     def chunks(self, chunker: Chunker) -> ChunkSet:
         """Return the chunks of the whole corpus.
@@ -91,100 +102,170 @@ class Stages:
         Raises:
             RunError: the chunker made none at all.
         """
-        if chunker not in self._chunks:
+        about = self._chunks_about(chunker)
+        id_ = fingerprint(about)
+        if self._chunks is None or self._chunks.id != id_:
+            self._relevance, self._opened = None, None
+            self._made.clear()
             with self.ledger.timed("chunking"):
-                made = tuple(cut(self._corpus, chunker))
-            if not made:
-                raise RunError(f"chunker {chunker.name!r} made no chunk of this corpus")
-            self._chunks[chunker] = ChunkSet(self._chunks_id(chunker), made)
-        return self._chunks[chunker]
+                make = partial(chunking.save, corpus=self._corpus, chunker=chunker)
+                folder = self._cache.folder("chunks", about, make)
+                self._chunks = chunking.load(folder, id_, self._corpus, chunker)
+        if not len(self._chunks):
+            raise RunError(f"chunker {chunker.name!r} made no chunk of this corpus")
+        return self._chunks
 
     def relevance(self, chunker: Chunker) -> Relevance:
         """Return the judge of rankings of this chunker's chunks."""
-        chunk_set = self.chunks(chunker)
-        if chunk_set.id not in self._relevance:
-            self._relevance[chunk_set.id] = Relevance(chunk_set.chunks, self._min_overlap)
-        return self._relevance[chunk_set.id]
+        chunks = self.chunks(chunker)
+        if self._relevance is None:
+            strings = set(_strings(self._questions, self._plan.kinds))
+            self._relevance = Relevance(chunks, self._plan.settings.min_overlap, strings)
+        return self._relevance
 
-    def searchable(self, cell: Cell) -> _Searchable:
+    def searchable(self, cell: Cell) -> Searched:
         """Return the chunks of a cell, with their index where its retriever reads vectors."""
-        chunk_set = self.chunks(cell.chunker)
+        chunks = self.chunks(cell.chunker)
         embedder = cell.embedder if cell.retriever.uses_vectors else None
-        key = (chunk_set.id, embedder)
-        if key not in self._searchable:
-            index = None if embedder is None else self._open(chunk_set, embedder, cell)
-            made = self._made[chunk_set.id]
-            self._searchable[key] = _Searchable(chunk_set, self, embedder, index, made)
-        return self._searchable[key]
+        return Searched(chunks, self, cell, embedder)
+
+    def rankings(self, cell: Cell) -> Rankings:
+        """Return the rankings that are known of the cell's retriever."""
+        chunks = self.chunks(cell.chunker)
+        return Rankings(self._cache, "rankings", self._ranking_about(cell), chunks.__getitem__)
+
+    def reranked(self, cell: Cell) -> Rankings:
+        """Return the rankings that are known of the cell's reranker."""
+        chunks = self.chunks(cell.chunker)
+        return Rankings(self._cache, "reranked", self._reranked_about(cell), chunks.__getitem__)
+
+    def answers(self, cell: Cell) -> Answers:
+        """Return the answers that are known of the cell's generator."""
+        return Answers(self._cache, cell.generator)
 
     def identity(self, cell: Cell) -> str:
         """Return the fingerprint of a cell's components and of the index they search."""
-        embedder = None if cell.embedder is None else cell.embedder.identity()
-        rest = [identity_of(part) for part in (cell.retriever, cell.reranker, cell.generator)]
-        return fingerprint(self._chunks_id(cell.chunker), embedder, asdict(self._index), rest)
+        rest = [identity_of(part) for part in (cell.reranker, cell.generator)]
+        context = self._plan.settings.context.model_dump()
+        return fingerprint(self._ranking_about(cell), rest, context)
 
     def embed_questions(self, questions: Sequence[str], embedder: Embedder) -> Vectors:
-        """Return the questions' vectors; each question is embedded once a run."""
-        known = self._questions[embedder]
-        new = [text for text in dict.fromkeys(questions) if text not in known]
-        if new:
-            with self.ledger.timed("embedding questions"):
-                known.update(zip(new, embedder.embed(new, "query"), strict=True))
-        return cast(Vectors, np.stack([known[text] for text in questions]))
+        """Return the questions' vectors."""
+        with self.ledger.timed("embedding questions"):
+            return self._text(embedder).embed(questions, "query")[0]
 
-    def _open(self, chunk_set: ChunkSet, embedder: Embedder, cell: Cell) -> VectorIndex:
-        total = len(chunk_set.chunks)
-        work = f"embedding {cell.labels()['chunker']} with {cell.labels()['embedder']}"
-        name = index_id(chunk_set.id, embedder, self._index)
-        with self.ledger.timed("indexing"):
-            index, built = open_or_build(
-                self._cache,
-                name,
-                chunk_set.chunks,
-                embedder,
-                self._index,
-                lambda done: self._progress(work, done, total),
-            )
-        self.ledger.built += built
-        self.ledger.reused += not built
-        if index.built.truncated:
-            self.ledger.truncated[work] = index.built.truncated
-        return index
+    def opened(self, cell: Cell, embedder: Embedder) -> VectorIndex:
+        """Return the index of a cell's chunks, built if need be."""
+        chunks = self.chunks(cell.chunker)
+        if self._opened is None or self._opened[0] != embedder:
+            self._opened = None  # let go of the one before first: each is large
+            labels = cell.labels()
+            work = f"embedding {labels['chunker']} with {labels['embedder']}"
+            with self.ledger.timed("opening"):
+                found = index.open_or_build(
+                    self._cache,
+                    chunks,
+                    embedder,
+                    self._plan.settings.index,
+                    lambda done: self._progress(work, done, len(chunks)),
+                    self.ledger.timed,
+                )
+            self._opened = embedder, found
+        return self._opened[1]
 
-    def _chunks_id(self, chunker: Chunker) -> str:
-        tokenizer = getattr(chunker, "tokenizer", None)
-        weights = None if tokenizer is None else weights_id(tokenizer)
-        return fingerprint(self._corpus.id, identity(chunker), weights)
+    def measured(self, cell: Cell) -> Measured | None:
+        """Return what the cell's index was found to be; None where it has none."""
+        embedder = cell.embedder if cell.retriever.uses_vectors else None
+        if embedder is None:
+            return None
+        settings = self._plan.settings
+        texts = [question.text for question in self._questions]
+        if len(texts) > _MEASURED:
+            texts = random.Random(settings.seed).sample(texts, _MEASURED)
+        what = index.about(self.chunks(cell.chunker).id, embedder, settings.index)
+        key, kept = fingerprint(what, settings.retrieve, texts), Measures(self._cache)
+        found = kept.get(key)
+        if found is None:
+            opened = self.opened(cell, embedder)
+            recall = None
+            if not settings.index.exact:
+                vectors = self.embed_questions(texts, embedder)
+                with self.ledger.timed("index recall"):
+                    mean = fmean(opened.recall(vectors, settings.retrieve))
+                recall = IndexRecall(settings.retrieve, mean, len(texts))
+            found = Measured(opened.built.truncated, recall)
+            kept.put(key, found)
+        return found
 
-
-class _Searchable:
-    """The chunks and vectors of one cell, as its retriever sees them."""
-
-    def __init__(
-        self,
-        chunk_set: ChunkSet,
-        stages: Stages,
-        embedder: Embedder | None,
-        index: VectorIndex | None,
-        made: dict[Hashable, Any],
-    ) -> None:
-        self.chunks: Sequence[Chunk] = chunk_set.chunks
-        self.chunks_id = chunk_set.id
-        self._stages = stages
-        self._embedder = embedder
-        self._index = index
-        self._made = made
-
-    def embed_questions(self, questions: Sequence[str]) -> Vectors:
-        assert self._embedder is not None, "the retriever says that it uses no vectors"
-        return self._stages.embed_questions(questions, self._embedder)
-
-    def nearest(self, vectors: Vectors, k: int) -> list[list[Near]]:
-        assert self._index is not None, "the retriever says that it uses no vectors"
-        return self._index.nearest(vectors, k)
+    def done(self, cell: Cell) -> None:
+        """Let go of what only this cell needed."""
+        self.rankings(cell).close()
+        if cell.reranker.name != "none":
+            self.reranked(cell).close()
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` gave the first time that `key` was asked for on these chunks."""
         if key not in self._made:
             self._made[key] = make()
         made: T = self._made[key]
         return made
+
+    def _text(self, embedder: Embedder) -> Texts:
+        if embedder not in self._texts:
+            self._texts[embedder] = Texts(embedder, self._cache)
+        return self._texts[embedder]
+
+    def _ranking_about(self, cell: Cell) -> dict[str, Any]:
+        """Return all that shapes a ranking but the question."""
+        chunks_id = fingerprint(self._chunks_about(cell.chunker))
+        embedder = cell.embedder if cell.retriever.uses_vectors else None
+        settings = self._plan.settings
+        return {
+            "chunks": chunks_id,
+            "index": None if embedder is None else index.about(chunks_id, embedder, settings.index),
+            "retriever": identity_of(cell.retriever),
+            "retrieve": settings.retrieve,
+        }
+
+    def _reranked_about(self, cell: Cell) -> dict[str, Any]:
+        return {**self._ranking_about(cell), "reranker": identity_of(cell.reranker)}
+
+    def _chunks_about(self, chunker: Chunker) -> dict[str, Any]:
+        tokenizer = getattr(chunker, "tokenizer", None)
+        weights = None if tokenizer is None else weights_id(tokenizer)
+        return {"corpus": self._corpus.id, "chunker": identity(chunker), "tokenizer": weights}
+
+
+class Searched:
+    """The chunks and vectors of one cell, as its retriever sees them."""
+
+    def __init__(
+        self, chunks: ChunkSet, stages: Stages, cell: Cell, embedder: Embedder | None
+    ) -> None:
+        self.chunks = chunks
+        self._stages = stages
+        self._cell = cell
+        self._embedder = embedder
+
+    def embed_questions(self, questions: Sequence[str]) -> Vectors:
+        """Return the questions' vectors; each question is embedded once."""
+        assert self._embedder is not None, "the retriever says that it uses no vectors"
+        return self._stages.embed_questions(questions, self._embedder)
+
+    def nearest(self, vectors: Vectors, k: int) -> list[list[Near]]:
+        """Return the `k` nearest chunks of each vector, best first."""
+        assert self._embedder is not None, "the retriever says that it uses no vectors"
+        return self._stages.opened(self._cell, self._embedder).nearest(vectors, k)
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` gave the first time that `key` was asked for on these chunks."""
+        return self._stages.once(key, make)
+
+
+def _strings(questions: Sequence[Question], kinds: Sequence[Label]) -> Iterator[str]:
+    """Yield the texts that chunks are searched for, under these kinds of label."""
+    for question in questions:
+        if "keywords" in kinds:
+            yield from question.keywords
+        if "answer" in kinds:
+            yield from question.answers

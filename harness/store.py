@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,6 +14,7 @@ from typing import IO, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from harness import locks
 from harness.errors import DataError, HarnessError, Problem
 from harness.lines import SpanKey, question_line, record_line
 from harness.records import Label, Outcome, Question
@@ -23,6 +25,9 @@ RUN = "run.json"
 RECORDS = "records.jsonl"
 QUESTIONS = "questions.jsonl"
 TEXTS = "texts.jsonl"
+UNFINISHED = "unfinished.json"
+"""Is there until a run has finished, and says what would continue it."""
+_MADE_AT_THE_END = (RUN, "report.html", "report.md")
 
 
 @dataclass(frozen=True)
@@ -43,11 +48,23 @@ class StoredRun:
 
 
 class RunWriter:
-    """Appends to a run's directory; the directory appears with the first outcome."""
+    """Appends to a run's directory; the directory appears with the first outcome.
 
-    def __init__(self, reports: Path, id_: str, labels: Label) -> None:
+    `continues` is the fingerprint of all that shapes the run: where a run with the same one was
+    broken off, its directory is used again, and what it holds is written anew.
+    """
+
+    def __init__(
+        self, reports: Path, id_: str, labels: Label, continues: str, fresh: bool = False
+    ) -> None:
         self._names = (reports / name for name in _names(id_))
-        self.folder = next(self._names)
+        self._continues = continues
+        self._lock: locks.Lock | None = None
+        found = None if fresh else _unfinished(reports, continues)
+        if found is None:
+            self.folder = next(self._names)
+        else:
+            self.folder, self._lock = found
         self._labels = labels
         self._records: IO[str] | None = None
         self._texts: IO[str] | None = None
@@ -63,6 +80,11 @@ class RunWriter:
         """Whether anything has been written."""
         return self._records is not None
 
+    @property
+    def resumed(self) -> bool:
+        """Whether the directory is that of a run that was broken off."""
+        return (self.folder / UNFINISHED).exists() and not self.started
+
     def __enter__(self) -> RunWriter:
         return self
 
@@ -75,6 +97,8 @@ class RunWriter:
         for file in (self._records, self._texts):
             if file is not None:
                 file.close()
+        if self._lock is not None:
+            self._lock.release()
 
     def append(self, outcome: Outcome) -> RecordLine:
         """Write one outcome, so that it is on disk when this returns.
@@ -101,11 +125,15 @@ class RunWriter:
 
     def _make_folder(self) -> None:
         """Make a folder of our own; another run may have started in the same second."""
-        while True:
+        while self._lock is None:
             try:
-                return self.folder.mkdir(parents=True)
+                self.folder.mkdir(parents=True)
+                self._lock = locks.shared(self.folder)
             except FileExistsError:
                 self.folder = next(self._names)
+        for name in _MADE_AT_THE_END:
+            (self.folder / name).unlink(missing_ok=True)
+        atomically(self.folder / UNFINISHED, json.dumps({"run": self._continues}) + "\n")
 
     def questions(
         self, questions: Iterable[Question], clusters: Mapping[str, str] | None = None
@@ -119,6 +147,10 @@ class RunWriter:
         """Write `run.json`, all at once."""
         text = run.model_dump_json(indent=1, by_alias=True)
         atomically(self.folder / RUN, text + "\n")
+
+    def close(self) -> None:
+        """Note that all is written, so that the same command begins another run."""
+        (self.folder / UNFINISHED).unlink(missing_ok=True)
 
 
 def atomically(path: Path, text: str) -> None:
@@ -162,6 +194,9 @@ def load(folder: Path) -> StoredRun:
         DataError: the folder holds no run, or a file of it is damaged or of another version.
     """
     path = folder / RUN
+    if not path.is_file() and (folder / UNFINISHED).is_file():
+        hint = "the command that began it continues it"
+        raise DataError(str(folder), [Problem(RUN, "is not there: the run was killed", hint)])
     if not path.is_file():
         hint = "name the folder of one run, such as reports/20260101-010203-abcdef"
         raise DataError(str(folder), [Problem(RUN, "is not there", hint)])
@@ -220,6 +255,19 @@ def _first(error: Exception) -> str:
         each = error.errors()[0]
         return f"{'.'.join(map(str, each['loc'])) or 'the line'}: {each['msg']}"
     return str(error)
+
+
+def _unfinished(reports: Path, continues: str) -> tuple[Path, locks.Lock] | None:
+    """Return the directory of the last run that `continues`, if no other process is at it."""
+    for marker in sorted(reports.glob(f"*/{UNFINISHED}"), reverse=True):
+        try:
+            same = json.loads(marker.read_text(encoding="utf-8"))["run"] == continues
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        lock = locks.alone(marker.parent) if same else None
+        if lock is not None:
+            return marker.parent, lock
+    return None
 
 
 def _names(id_: str) -> Iterator[str]:

@@ -135,6 +135,14 @@ class AggregateLine(_Stored):
     note: str = ""
 
 
+class IndexRecallLine(_Stored):
+    """`index_recall@k`: the mean share of the exact `k` nearest that the index finds."""
+
+    k: int
+    mean: float
+    questions: int = Field(description="how many it was measured on")
+
+
 class CellLine(_Stored):
     """One cell of the grid and its scores."""
 
@@ -146,6 +154,9 @@ class CellLine(_Stored):
     generator: str
     fingerprint: str
     chunks: int
+    index_recall: IndexRecallLine | None = Field(
+        None, description="null: no vectors, or all of them are compared"
+    )
     floor: bool = Field(description="it is only there to be beaten")
     copies: bool = Field(description="its answers are text of the context, word for word")
     asked: int
@@ -204,5 +215,5 @@ class RunFile(_Stored):
     baseline: str | None
     targets: dict[str, float]
     seconds: dict[str, float]
-    indexes: dict[str, int]
+    cache: dict[str, dict[str, int]] = Field(description="by kind, how many made and reused")
     warnings: list[str]

@@ -33,6 +33,10 @@ class Reporter(Protocol):
         """Show how far `work` has come."""
         ...
 
+    def note(self, text: str) -> None:
+        """Show one line."""
+        ...
+
     def stop(self) -> None:
         """Show nothing more."""
         ...
@@ -70,6 +74,9 @@ class _Bars:
             self._tasks[work] = self._bars.add_task(work, total=total)
         self._bars.update(self._tasks[work], completed=done)
 
+    def note(self, text: str) -> None:
+        self._bars.console.print(text, markup=False, highlight=False)
+
     def stop(self) -> None:
         self._bars.stop()
 
@@ -83,6 +90,9 @@ class _Lines:
         if done == total or now - self._last.setdefault(work, now) >= _EVERY:
             self._last[work] = now
             print(f"{work}: {done} of {total}", file=sys.stderr, flush=True)
+
+    def note(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
 
     def stop(self) -> None:
         pass

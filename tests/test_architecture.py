@@ -6,15 +6,17 @@ from pathlib import Path
 import pytest
 
 LAYERS = """
-errors records runtime bands
+errors records bands locks checksums described
 clusters needs fingerprint tokens numbers batches stopwords sentences squad declines locate
-statistics dcg
+statistics dcg documents exact quantities removal rows
 labels spans aggregate models registry jsonl trec yamlfile paths context ranked references stored
+cache runtime
 chunkers embedders rerankers generators corpus project coverage relevance lines
-index metrics testset store chunking foreign answer_labels
-retrievers scoring settings sources
-sweep evaluation imported_metrics overrides places catalogue plan report summarise
-config stages rescore library imported_answers imported_runs
+housekeeping testset store chunking vectors answering foreign answer_labels token_match
+metrics terminal_cache index retrievers sources
+scoring kept settings sweep
+evaluation imported_metrics report summarise overrides places catalogue plan
+config stages cautions rescore library imported_answers imported_runs
 checks pipeline
 provenance
 runner
@@ -25,13 +27,15 @@ __main__
 NEVER = {("pipeline", "store"), ("pipeline", "report"), ("store", "pipeline"), ("report", "stages")}
 ONLY_IN = {
     "chromadb": {"index"},
-    "torch": {"embedders", "runtime"},
+    "sqlite3": {"rows"},
+    "fcntl": {"locks"},
+    "torch": {"runtime"},
     "openvino": {"runtime"},
-    "sentence_transformers": {"embedders"},
+    "sentence_transformers": {"runtime"},
     "transformers": {"models"},
-    "tokenizers": {"models"},
+    "tokenizers": {"models", "runtime"},
     "huggingface_hub": {"models"},
-    "bert_score": {"metrics"},
+    "bert_score": {"token_match"},
     "nltk": {"metrics"},
     "sacrebleu": {"metrics"},
     "rouge_score": {"metrics"},

@@ -106,6 +106,8 @@ def test_a_corpus_of_json_lines_is_refused_with_every_bad_line(project, refused)
     [
         ('{"question": "x"', "is not JSON: Expecting ',' delimiter at column 17"),
         ('{"question": NaN}', "is not usable JSON: NaN is not a number"),
+        ('{"a": "\\ud800 b"}', "is not usable JSON: half of a surrogate pair is no character"),
+        ('{"\\uDE00\\uD83D": 1}', "is not usable JSON: half of a surrogate pair is no character"),
         ("5", "holds int, not an object"),
         ("[" * 100_000, "is not usable JSON: maximum recursion depth exceeded"),
     ],

@@ -90,7 +90,7 @@ def test_a_key_that_is_there_twice_is_refused_at_every_depth(project, refused):
         (
             {"index": {"spce": "l2"}},
             "line 20, index.spce: unknown key 'spce'",
-            "did you mean 'space'? choose from: ef_construction, ef_search, max_neighbors, space",
+            "did you mean 'space'? choose from: ef_construction, ef_search, exact, max_neighbors",
         ),
         (
             {"chunkers": ["sentnce"]},

@@ -1,5 +1,6 @@
 """BERTScore: rescaling by what unrelated texts score, and the faster runtime beneath it."""
 
+import random
 import subprocess
 import sys
 
@@ -8,8 +9,10 @@ import pytest
 from harness import runtime
 from harness.errors import ModelError, SpecError
 from harness.metrics import metrics
+from harness.models import DEFAULT_MODEL, hush, locate
 from harness.records import Answer, Case, Question
 from harness.scoring import build, fitted, score_all
+from harness.token_match import Matcher, Recent
 
 pytestmark = pytest.mark.slow
 
@@ -110,12 +113,103 @@ def test_the_identity_has_the_hash_that_bert_score_prints_and_the_weights():
     assert identity["runtime"] == runtime.available()
 
 
+TEXTS = [
+    " ".join(WORDS[(start + step) % 10] for step in range(words))
+    for words in (1, 2, 5, 13, 34, 130)
+    for start in range(4)
+]
+PAIRS = [(TEXTS[at], (TEXTS[(7 * at + 3) % 24], TEXTS[(at + 11) % 24])) for at in range(24)]
+
+
+@pytest.fixture(scope="module", params=["torch", "openvino"])
+def fresh(request):
+    """Makes matchers that know no text yet."""
+    pytest.importorskip(request.param)
+    from bert_score.utils import get_model, get_tokenizer
+
+    hush()
+    folder = str(locate(DEFAULT_MODEL))
+    plain = get_model(folder, 6)
+    model = plain if request.param == "torch" else runtime.encoder(plain)
+    tokenizer = get_tokenizer(folder, True)
+    return lambda: Matcher(model, tokenizer)
+
+
+def test_a_pair_has_the_same_bits_in_any_order_and_company(fresh):
+    together = dict(zip(PAIRS, fresh().compare(PAIRS), strict=True))
+    draw = random.Random(7)
+
+    for size in (1, 1, 4, 23):
+        some = draw.sample(PAIRS, size)
+        assert fresh().compare(some) == [together[pair] for pair in some]
+
+
+def test_a_pair_has_the_same_bits_after_others_that_share_its_texts(fresh):
+    together = fresh().compare(PAIRS)
+    matcher = fresh()
+    matcher.compare([(refs[1], (answer,)) for answer, refs in reversed(PAIRS[::2])])
+
+    assert matcher.compare(PAIRS) == together
+    assert matcher.compare(PAIRS) == together
+
+
+def test_the_values_are_those_of_bert_score_given_one_pair(fresh):
+    from bert_score import BERTScorer
+
+    theirs = BERTScorer(model_type=str(locate(DEFAULT_MODEL)), num_layers=6, device="cpu")
+    for (answer, refs), found in zip(PAIRS[::3], fresh().compare(PAIRS[::3]), strict=True):
+        alone = [theirs.score([answer], [reference]) for reference in refs]
+        expected = [max(float(each[part]) for each in alone) for part in range(3)]
+        assert found == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_text_is_embedded_once_however_many_pairs_share_it(fresh):
+    matcher, given = fresh(), []
+    matcher._model.register_forward_pre_hook(lambda _, args: given.append(args[0].shape[0]))
+    refs = ("A harbour is cheap.",)
+
+    matcher.compare([("The harbour is cheap.", refs), ("Every harbour is cheap.", refs)])
+    once = len(given)
+    matcher.compare([("A harbour is cheap.", refs), ("Every harbour is cheap.", refs)])
+
+    assert once == len(given) > 0
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_what_was_unused_longest_goes_first_but_one_call_has_all_it_asked_for(size):
+    made = []
+
+    def make(keys):
+        made.append(keys)
+        return [key.upper() for key in keys]
+
+    recent = Recent(2 * size, lambda _: size)
+    assert recent.all(["a", "b", "a"], make) == {"a": "A", "b": "B"}
+    recent.all(["a", "c"], make)
+    assert recent.all(["a", "b", "c", "d"], make) == {"a": "A", "b": "B", "c": "C", "d": "D"}
+    recent.all(["c", "d"], make)
+
+    assert made == [["a", "b"], ["c"], ["b", "d"]]
+
+
+def test_nothing_is_imported_for_an_identity_or_an_empty_answer():
+    code = (
+        "import sys; from harness.scoring import build; from harness.records import *;"
+        "metric = build('bertscore_f1').metric; metric.identity();"
+        "case = Case(Question('q', '?', answers=('far',)), answer=Answer(' '));"
+        "print(metric.score_all([case])[0].value, sorted({'bert_score', 'torch'} & {*sys.modules}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.strip() == "0.0 []"
+
+
 def test_openvino_gives_what_torch_gives_whatever_the_shape():
     pytest.importorskip("openvino", reason="the extra [fast] is not installed")
     import torch
     from bert_score.utils import get_model
-
-    from harness.models import DEFAULT_MODEL, hush, locate
 
     hush()
     plain = get_model(str(locate(DEFAULT_MODEL)), 6).eval()
@@ -135,8 +229,8 @@ def test_openvino_gives_what_torch_gives_whatever_the_shape():
 def test_openvino_is_kept_from_reporting_that_it_was_imported():
     pytest.importorskip("openvino", reason="the extra [fast] is not installed")
     code = (
-        "from harness.metrics.bertscore import _scorer; from harness.models import DEFAULT_MODEL;"
-        "_scorer(DEFAULT_MODEL, 6); import sys; "
+        "from harness.token_match import matcher; from harness.models import DEFAULT_MODEL;"
+        "matcher(DEFAULT_MODEL, 6); import sys; "
         "print('openvino' in sys.modules, sys.modules['openvino_telemetry'])"
     )
     done = subprocess.run(

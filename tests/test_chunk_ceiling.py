@@ -11,6 +11,7 @@ import pytest
 from harness.metrics import metrics
 from harness.records import Case, Chunk, Hit, Passage, Question, Span, not_scored
 from harness.relevance import Relevance
+from tests.listed import Listed
 
 TEXT = "x" * 60
 INDEX = [(0, 15), (10, 24), (24, 40), (40, 60)]
@@ -28,7 +29,7 @@ def case(gold=GOLD, index=INDEX, shown=0):
     )
     question = Question("q", "?", passages=passages)
     hits = tuple(Hit(chunk, 1.0) for chunk in chunks[:shown])
-    return Case(question, hits, touching=Relevance([*chunks, other]).touching(question))
+    return Case(question, hits, touching=Relevance(Listed([*chunks, other])).touching(question))
 
 
 @pytest.mark.parametrize(

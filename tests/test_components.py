@@ -10,6 +10,7 @@ from harness.needs import Kind
 from harness.records import Answer, Case, Chunk, Hit, Passage, Question, Span
 from harness.registry import label, parameters
 from harness.relevance import Relevance
+from tests.listed import Listed
 
 KINDS = ("evidence", "documents", "answer", "keywords")
 GOLD = {"evidence", "documents", "keywords", "references"}
@@ -28,7 +29,7 @@ def chunked():
             at += len(piece)
 
 
-CHUNKS = tuple(Chunk(number, span, text) for number, (span, text) in enumerate(chunked()))
+CHUNKS = Listed(Chunk(number, span, text) for number, (span, text) in enumerate(chunked()))
 
 
 def case(gold, shown, answers, said, keywords=("air",), declined=False):

@@ -6,6 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from harness.answering import answered
 from harness.errors import StageError
 from harness.generators import generators
 
@@ -70,6 +71,13 @@ class TestEveryGenerator:
         first = made.answer("How far is the moon?", TEXT)
         made.answer("Has it air?", TEXT * 3)
         assert made.answer("How far is the moon?", TEXT) == first
+
+    def test_says_the_same_asked_several_at_once_as_asked_one_by_one(self, name, generator):
+        made = generator(name)
+        made.check()
+        asked = [(n, f"How far is moon {n}?", TEXT * n) for n in range(9)]
+        found = {done.key: done.answer for done in answered(made, asked)}
+        assert found == {n: made.answer(question, context) for n, question, context in asked}
 
     def test_says_only_what_the_context_does_where_it_says_that_it_copies(self, name, generator):
         made = generator(name)

@@ -3,16 +3,18 @@
 import numpy as np
 import pytest
 
+from harness.cache import Cache
 from harness.chunkers import chunkers
 from harness.corpus import Corpus
 from harness.embedders import embedders
 from harness.errors import SpecError
 from harness.generators import generators
-from harness.index import IndexSettings
+from harness.plan import Plan
 from harness.records import Document
 from harness.registry import label
 from harness.rerankers import rerankers
 from harness.retrievers import retrievers
+from harness.settings import Settings
 from harness.stages import Stages
 from harness.sweep import Cell
 
@@ -75,11 +77,11 @@ class TestEveryEmbedder:
             embedder.embed(EMBEDDED[::-1], kind)[::-1], alone, rtol=0, atol=1e-6
         )
 
-    def test_counts_the_texts_it_cannot_read_to_the_end(self, name, kind):
+    def test_says_of_each_text_whether_it_cannot_read_it_to_the_end(self, name, kind):
         embedder = embedders.build(name)
         read, longer = embedder.embed([LONG, LONG + "moon moon moon"], kind)
         reads_all = not np.allclose(read, longer, rtol=0, atol=1e-6)
-        assert embedder.truncated([TEXT, LONG, LONG]) == (0 if reads_all else 2)
+        assert embedder.truncated([TEXT, LONG, LONG]) == [False, not reads_all, not reads_all]
 
 
 DOCUMENTS = {
@@ -88,14 +90,15 @@ DOCUMENTS = {
     "venus": "Venus has no moon; its air is hot and thick.",
     **{f"copy{number}": "A lonely comet passes by." for number in range(12)},
 }
+PLAN = Plan(Settings(corpus="", testset=""), [], "evidence")
 QUESTIONS = ["How far is the moon?", "Which moon has air?", "comet", "zzz", ""]
 
 
 @pytest.fixture(scope="module")
 def stages(tmp_path_factory):
     documents = {name: Document(name, text) for name, text in DOCUMENTS.items()}
-    cache = tmp_path_factory.mktemp("cache")
-    return Stages(Corpus(documents, "planets"), cache, IndexSettings(), 0.5, lambda *about: None)
+    with Cache(tmp_path_factory.mktemp("cache")) as cache:
+        yield Stages(Corpus(documents, "planets"), cache, PLAN, [])
 
 
 @pytest.fixture

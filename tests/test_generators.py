@@ -2,73 +2,23 @@
 
 import json
 import threading
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from harness.answering import answered
 from harness.errors import HarnessError, SpecError, StageError
+from harness.fingerprint import identity_of
 from harness.generators import generators
 from harness.records import Answer
-
-
-@dataclass
-class Server:
-    """What the server was asked, and what it will say; the last reply stays."""
-
-    url: str = ""
-    asked: list = field(default_factory=list)
-    replies: list = field(default_factory=lambda: [(200, "It is 384,400 km away.")])
-    slow: threading.Event | None = None
-
-    def chat(self, **parameters):
-        spec = {"model": "openai:gpt-test", "base_url": self.url, "retries": 2, **parameters}
-        return generators.build({"chat": spec})
-
-
-def completion(text):
-    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant"}}
-    choice["message"]["content"] = text
-    usage = {"prompt_tokens": 57, "completion_tokens": 9, "total_tokens": 66}
-    head = {"id": "1", "object": "chat.completion", "created": 1, "model": "gpt-test-0613"}
-    return {**head, "choices": [choice], "usage": usage}
+from tests.chat_server import DROPPED, serving
 
 
 @pytest.fixture
 def server(monkeypatch):
     """Start a server for one test."""
-    state = Server()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self):
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            key = self.headers["Authorization"]
-            state.asked.append({"path": self.path, "key": key, **json.loads(body)})
-            if state.slow:
-                state.slow.wait(5)
-            status, said = state.replies[0]
-            if len(state.replies) > 1:
-                state.replies.pop(0)
-            reply = completion(said) if status == 200 else {"error": {"message": said}}
-            content = json.dumps(reply).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.send_header("retry-after-ms", "1")
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_):
-            """Keep quiet."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
-        thread = threading.Thread(target=listening.serve_forever, args=(0.01,))
-        thread.start()
-        state.url = f"http://127.0.0.1:{listening.server_port}/v1"
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-for-this-test")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-for-this-test")
+    with serving() as state:
         yield state
-        listening.shutdown()
-        thread.join()
 
 
 def test_the_prompt_as_sent_holds_context_and_question_and_asks_at_temperature_zero(server):
@@ -140,25 +90,37 @@ def test_patterns_of_ones_own_take_the_place_of_the_usual_ones(server):
     assert not chat.answer("How far?", "").declined
 
 
-def test_a_server_that_is_busy_once_is_asked_again_and_answers(server):
-    server.replies = [(429, "slow down"), (200, "Far.")]
+def test_a_busy_server_is_given_the_time_that_it_asks_for_and_then_answers(server):
+    server.replies = [(429, "slow down", {"Retry-After": "1"}), (200, "Far.")]
+    assert server.chat().answer("How far?", "context").text == "Far."
+    (waited,) = server.waits()
+    assert waited >= 1
+
+
+@pytest.mark.parametrize(
+    "trouble", [(429, "slow down", {}), (500, "oh", {}), DROPPED], ids=["429", "500", "dropped"]
+)
+def test_a_server_in_trouble_once_is_asked_again_and_answers(server, trouble):
+    server.replies = [trouble, (200, "Far.")]
     assert server.chat().answer("How far?", "context").text == "Far."
     assert len(server.asked) == 2
 
 
-def test_an_error_that_stays_gives_up_on_the_question_after_the_retries(server):
-    server.replies = [(500, "the disk is full")]
+@pytest.mark.parametrize("status", [429, 500])
+def test_an_error_that_stays_gives_up_on_the_question_after_the_retries(server, status):
+    server.replies = [(status, "the disk is full")]
     with pytest.raises(StageError) as raised:
         server.chat(retries=1).answer("How far?", "context")
     assert str(raised.value).startswith("generator 'chat' failed: ")
-    assert "500" in str(raised.value)
+    assert str(status) in str(raised.value)
     assert "the disk is full" in str(raised.value)
     assert len(server.asked) == 2
 
 
-def test_a_refused_request_is_not_repeated(server):
-    server.replies = [(401, "wrong key")]
-    with pytest.raises(StageError, match="401"):
+@pytest.mark.parametrize("status", [400, 401])
+def test_a_refused_request_is_not_repeated(server, status):
+    server.replies = [(status, "wrong key")]
+    with pytest.raises(StageError, match=rf"{status}.*wrong key"):
         server.chat(retries=3).answer("How far?", "context")
     assert len(server.asked) == 1
 
@@ -175,11 +137,35 @@ def test_a_server_that_is_not_there_gives_up_on_the_question(server):
         server.chat(base_url="http://127.0.0.1:1/v1", retries=0).answer("How far?", "context")
 
 
+def test_as_many_requests_as_allowed_are_in_flight_at_once_and_never_more(server):
+    server.together = threading.Barrier(3)
+    chat = server.chat(concurrent=3, prompt="{question}{context}", retries=0)
+    chat.check()
+    done = list(answered(chat, [(n, f"How far is {n}?", "") for n in range(12)]))
+    assert server.most == 3
+    assert sorted(each.key for each in done) == list(range(12))
+    assert {(each.answer.text, each.failure) for each in done} == {("It is 384,400 km away.", None)}
+    sent = sorted(asked["messages"][0]["content"] for asked in server.asked)
+    assert sent == sorted(f"How far is {n}?" for n in range(12))
+
+
+def test_one_question_that_the_server_refuses_fails_alone_among_those_asked_with_it(server):
+    server.replies = [(400, "too long"), (200, "Far.")]
+    chat = server.chat(concurrent=2)
+    chat.check()
+    done = list(answered(chat, [(n, "How far?", "") for n in range(4)]))
+    (failed,) = [each for each in done if each.failure]
+    assert failed.answer is None
+    assert failed.failure.startswith("generator 'chat' failed: ")
+    assert "too long" in failed.failure
+    assert [each.answer.text for each in done if not each.failure] == ["Far."] * 3
+
+
 def test_in_a_run_a_question_that_failed_is_recorded_and_the_others_are_answered(
     server, project, cli
 ):
     server.replies = [(500, "the disk is full"), (200, "It is 384,400 km away.")]
-    spec = {"model": "openai:gpt-test", "base_url": server.url, "retries": 0}
+    spec = {"model": "openai:gpt-test", "base_url": server.url, "retries": 0, "concurrent": 1}
     project.config(generators=[{"chat": spec}], max_failures=1)
     said = cli("run", "config.yaml")
     assert said.status == 0, said.err
@@ -231,6 +217,7 @@ def test_a_model_of_no_known_provider_is_found_by_the_check(monkeypatch, model):
         ({"prompt": "{context} {question} {"}, "write {{ and }} for braces"),
         ({"decline_patterns": ["("]}, "decline_patterns: '(': "),
         ({"decline_patterns": []}, "decline_patterns: "),
+        ({"concurrent": 0}, "concurrent: Input should be greater than or equal to 1, not 0"),
         ({"temperature": -1}, "temperature: Input should be greater than or equal to 0, not -1"),
     ],
 )
@@ -238,3 +225,25 @@ def test_a_parameter_that_could_not_work_is_refused_before_anything_is_asked(par
     with pytest.raises(SpecError) as raised:
         generators.build({"chat": {"model": "openai:gpt-test", **parameters}})
     assert told in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "same"),
+    [
+        ({"concurrent": 1}, True),
+        ({"timeout": 5}, True),
+        ({"retries": 0}, True),
+        ({"base_url": "http://me:SECRET@host/v1"}, True),
+        ({"base_url": "http://other/v1"}, False),
+        ({"model": "openai:other"}, False),
+        ({"prompt": "{question}{context}"}, False),
+        ({"temperature": 1}, False),
+        ({"max_tokens": 8}, False),
+        ({"decline_patterns": ["^no$"]}, False),
+    ],
+)
+def test_its_identity_is_all_that_shapes_an_answer_and_not_the_pace_of_asking(change, same):
+    spec = {"model": "openai:gpt-test", "base_url": "http://host/v1"}
+    first, other = (identity_of(generators.build({"chat": s})) for s in (spec, {**spec, **change}))
+    assert (first == other) == same
+    assert "SECRET" not in str(other)

@@ -4,16 +4,17 @@ import gc
 import shutil
 from pathlib import Path
 
+from harness.cache import Cache
 from harness.embedders.hashing import Hashing
 from harness.index import IndexSettings, open_or_build
-from harness.records import Chunk, Span
+from tests.listed import listed
 
 
 def nearest_to_moon(*words):
-    """Build or open the index `same` below the working directory; returns it and the best chunk."""
-    chunks = [Chunk(at, Span("d", at, at + 1), word) for at, word in enumerate(words)]
-    index, built = open_or_build(Path("cache"), "same", chunks, Hashing(), IndexSettings())
-    assert built
+    """Build the index `same` below the working directory; returns it and the best chunk."""
+    with Cache(Path("cache")) as cache:
+        index = open_or_build(cache, listed(words, "same"), Hashing(), IndexSettings())
+        assert cache.counted()["index"] == {"made": 1, "reused": 0}
     ((best,),) = index.nearest(Hashing().embed(["moon"], "query"), 1)
     return index, best.chunk
 

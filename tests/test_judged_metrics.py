@@ -5,6 +5,7 @@ import pytest
 from harness.metrics import metrics
 from harness.records import Case, Chunk, Hit, Judged, Question, Score, Span, not_scored
 from harness.relevance import Relevance, judge_documents
+from tests.listed import listed
 
 
 def retrieved(documents, grades):
@@ -91,7 +92,7 @@ def test_the_share_judged_of_nothing_is_not_scored():
 
 def keyworded(texts, keywords, shown=None):
     """Return a case over chunks of these texts, of which the first `shown` were retrieved."""
-    chunks = [Chunk(at, Span("doc", at, at + 1), text) for at, text in enumerate(texts)]
+    chunks = listed(texts)
     hits = tuple(Hit(chunk, score=-chunk.index) for chunk in chunks[:shown])
     question = Question("q", "?", keywords=keywords)
     return Case(question, hits, keywords=Relevance(chunks).keywords(question, hits))

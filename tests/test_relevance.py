@@ -4,6 +4,7 @@ import pytest
 
 from harness.records import Chunk, Hit, Judged, Passage, Question, Span
 from harness.relevance import Relevance, folded, judge_documents, occurs
+from tests.listed import Listed, listed
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
@@ -24,7 +25,7 @@ def judge(chunks, ranking, kind="evidence", min_overlap=0.5, **labels):
     """Return the grades of a ranking of `chunks`, and the inventory."""
     question = Question("q", "?", **labels)
     hits = [Hit(chunks[at], 1.0 - rank / 100) for rank, at in enumerate(ranking)]
-    found = Relevance(chunks, min_overlap).judge(question, hits, [kind]).get(kind)
+    found = Relevance(Listed(chunks), min_overlap).judge(question, hits, [kind]).get(kind)
     return found and (found.grades, found.inventory)
 
 
@@ -96,7 +97,7 @@ class TestEvidence:
     def test_chunks_that_share_a_character_or_abut_touch_the_passage(self):
         question = Question("q", "?", passages=(passage(ALPHABET, 10, 20),))
         chunks = cut(ALPHABET, (0, 9), (0, 10), (19, 30), (20, 30), (21, 30))
-        touching = Relevance(chunks).touching(question)
+        touching = Relevance(Listed(chunks)).touching(question)
         assert [(span.start, span.end) for span in touching] == [(0, 10), (19, 30), (20, 30)]
 
 
@@ -122,7 +123,7 @@ class TestStrings:
     TEXTS = ("The Moon is far.", "A moonlit night", "MOON and\n  mars", "Mars alone")
 
     def chunks(self, *texts):
-        return [Chunk(at, Span("doc", at, at + 1), t) for at, t in enumerate(texts or self.TEXTS)]
+        return listed(texts or self.TEXTS)
 
     def test_a_chunk_with_any_of_the_keywords_is_relevant_and_all_such_are_the_inventory(self):
         found = judge(self.chunks(), [1, 0], "keywords", keywords=("moon",))

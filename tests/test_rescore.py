@@ -32,6 +32,7 @@ class Faulty:
     version = 1
     answers = True
     copies = False
+    concurrent = 1
 
     def check(self):
         pass
@@ -99,7 +100,7 @@ def test_all_but_the_scores_stays_as_it_was(first, originals):
     assert [each.model_copy(update={"scores": {}}) for each in found.records] == [
         each.model_copy(update={"scores": {}}) for each in was.records
     ]
-    for name in ("id", "status", "started", "ended", "config", "seconds", "indexes", "warnings"):
+    for name in ("id", "status", "started", "ended", "config", "seconds", "cache", "warnings"):
         assert getattr(found.run, name) == getattr(was.run, name), name
     assert (found.questions, found.texts) == (was.questions, was.texts)
 

@@ -7,16 +7,20 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from harness.cache import Cache
 from harness.chunkers import chunkers
 from harness.corpus import Corpus
 from harness.embedders.hashing import Hashing
+from harness.exact import Near
 from harness.generators import generators
-from harness.index import IndexSettings, Near
-from harness.records import Chunk, Document, Span
+from harness.plan import Plan
+from harness.records import Document
 from harness.rerankers import rerankers
 from harness.retrievers import retrievers
+from harness.settings import Settings
 from harness.stages import Stages
 from harness.sweep import cells
+from tests.listed import listed
 
 TEXTS = [
     "The moon is far away and the moon has no air",
@@ -29,15 +33,11 @@ TEXTS = [
 ]
 
 
-def chunks(texts):
-    return tuple(Chunk(at, Span("doc", at, at + 1), text) for at, text in enumerate(texts))
-
-
 class Exact:
     """Chunks, and their vectors searched exactly in numpy."""
 
     def __init__(self, texts, embedder=None):
-        self.chunks, self.chunks_id = chunks(texts), "id"
+        self.chunks = listed(texts)
         self.embedder = embedder or Hashing(64)
         self.vectors = self.embedder.embed(
             [chunk.indexed_text for chunk in self.chunks], "document"
@@ -193,6 +193,7 @@ class Counting(Hashing):
     embedded: list = field(default_factory=list, compare=False)
 
     name: ClassVar[str] = "counting"
+    kept: ClassVar[bool] = True
 
     def embed(self, texts, kind):
         self.embedded.extend((kind, text) for text in texts)
@@ -203,10 +204,8 @@ class Counting(Hashing):
 
 
 def test_cells_that_share_work_embed_each_text_once_and_index_its_words_once(tmp_path):
-    documents = {"a": Document("a", "Moon. " * 3), "b": Document("b", "Phobos.\n\nDeimos.")}
-    stages = Stages(
-        Corpus(documents, "corpus"), tmp_path, IndexSettings(), 0.5, lambda work, done, total: None
-    )
+    corpus = {"a": Document("a", "Moon. " * 3), "b": Document("b", "Phobos.\n\nDeimos.")}
+    plan = Plan(Settings(corpus="", testset=""), [], "evidence")
     embedder = Counting(32)
     grid = list(
         cells(
@@ -219,17 +218,20 @@ def test_cells_that_share_work_embed_each_text_once_and_index_its_words_once(tmp
     )
     assert len(grid) == 8
     questions = ["Where is Phobos?", "Moon?", "Moon?"]
-    for cell in grid:
-        hits = cell.retriever.retrieve(questions, stages.searchable(cell), 3)
-        assert [len(each) > 0 for each in hits] == [True, True, True]
-    texts = [chunk.text for chunk in stages.chunks(grid[0].chunker).chunks]
-    assert embedder.embedded == [
-        *(("document", text) for text in texts),
-        ("query", "Where is Phobos?"),
-        ("query", "Moon?"),
-    ]
-    assert (stages.ledger.built, stages.ledger.reused) == (1, 0)
     made = []
-    for cell in grid:
-        stages.searchable(cell).once("a key", lambda: made.append("once"))
+    with Cache(tmp_path) as cache:
+        stages = Stages(Corpus(corpus, "corpus"), cache, plan, [])
+        for cell in grid:
+            hits = cell.retriever.retrieve(questions, stages.searchable(cell), 3)
+            assert [len(each) > 0 for each in hits] == [True, True, True]
+            stages.searchable(cell).once("a key", lambda: made.append("once"))
+        texts = [chunk.text for chunk in stages.chunks(grid[0].chunker)]
+        counted = cache.counted()
+    documents = [("document", text) for text in texts]
+    queries = [("query", "Where is Phobos?"), ("query", "Moon?")]
+    assert sorted(embedder.embedded) == sorted(documents + queries)
+    assert len(texts) == len(set(texts)) == 4
     assert made == ["once"]
+    assert counted["chunks"] == counted["index"] == {"made": 1, "reused": 0}
+    # Six cells read vectors, and each asked for those of the two different questions.
+    assert counted["vectors"] == {"made": 4 + 2, "reused": 5 * 2}

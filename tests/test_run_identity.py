@@ -3,9 +3,9 @@
 import pytest
 
 from harness import runner, store
+from harness.cache import Cache
 from harness.config import load
 from harness.errors import DataError, RunError
-from harness.index import IndexSettings
 from harness.pipeline import outcomes
 from harness.stages import Stages
 from tests.small import project
@@ -15,16 +15,13 @@ from tests.test_run import quiet, run, runs
 def test_two_runs_that_start_in_one_second_get_folders_of_their_own(tmp_path):
     config = project(tmp_path, chunkers=["markdown"], retrievers=["bm25"])
     prepared = runner.prepare(load(config, [], {}))
-    writers = [store.RunWriter(tmp_path / "reports", "same", "evidence") for _ in range(2)]
+    reports, questions = tmp_path / "reports", prepared.testset.questions
+    writers = [store.RunWriter(reports, "same", "evidence", what) for what in ("one", "other")]
     first = runner.run(prepared, quiet)
-    outcome = next(
-        outcomes(
-            prepared.config.cells[0],
-            prepared.testset.questions,
-            Stages(prepared.corpus, tmp_path / "cache", IndexSettings(), 0.5, quiet),
-            prepared.plan,
-        )
-    )
+    with Cache(tmp_path / "cache") as cache:
+        stages = Stages(prepared.corpus, cache, prepared.plan, questions)
+        (cell,) = prepared.config.cells
+        outcome = next(outcomes(cell, questions, stages, prepared.plan))
     for writer in writers:
         with writer:
             writer.append(outcome)

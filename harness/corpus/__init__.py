@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal, Protocol
 
+from harness.documents import Documents
 from harness.errors import DataError, Problem
 from harness.fingerprint import fingerprint
 from harness.jsonl import Row, rows
@@ -53,16 +55,19 @@ class Corpus:
     documents: Mapping[str, Document]
     id: str
     skipped: tuple[Problem, ...] = ()
+    characters: int = 0
 
 
 def load(reader: CorpusReader) -> Corpus:
-    """Read a whole corpus.
+    """Read a whole corpus, one document at a time, into a temporary file.
 
     Raises:
         DataError: a document cannot be read, two have one id, or there is none.
     """
-    documents: dict[str, Document] = {}
+    documents = Documents()
     problems: list[Problem] = []
+    content = hashlib.sha256()
+    characters, blank = 0, True
     for found in reader.read():
         if isinstance(found, Problem):
             problems.append(found)
@@ -70,8 +75,10 @@ def load(reader: CorpusReader) -> Corpus:
             hint = "ids name documents in labels and reports: make each one unique"
             problems.append(Problem(repr(found.id), "two documents have this id", hint))
         else:
-            documents[found.id] = found
-    blank = not any(document.text.strip() for document in documents.values())
+            documents.add(found)
+            content.update(fingerprint(found.id, found.title, found.text).encode())
+            characters += len(found.text)
+            blank = blank and not found.text.strip()
     if blank and (documents or not problems):
         what = "no document with any text was found"
         problems.append(
@@ -79,8 +86,7 @@ def load(reader: CorpusReader) -> Corpus:
         )
     if problems and (reader.on_error == "fail" or blank):
         raise DataError(reader.path, problems)
-    content = fingerprint([[d.id, d.title, d.text] for d in documents.values()])
-    return Corpus(documents, content, tuple(problems))
+    return Corpus(documents, content.hexdigest()[:16], tuple(problems), characters)
 
 
 def normalised(text: str) -> str:

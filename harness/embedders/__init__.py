@@ -24,6 +24,8 @@ class Embedder(Protocol):
     version: ClassVar[int]
     floor: ClassVar[bool]
     """True for one that is only there to be beaten; it is never recommended."""
+    kept: ClassVar[bool]
+    """Whether a vector costs more to make than to look up, so that the cache keeps it."""
 
     @property
     def tokenizer(self) -> str | None:
@@ -34,8 +36,8 @@ class Embedder(Protocol):
         """Return one unit vector a text; each is the same whatever else is in `texts`."""
         ...
 
-    def truncated(self, texts: Sequence[str]) -> int:
-        """Return how many of `texts` are longer than the model reads."""
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return of each text whether it is longer than the model reads."""
         ...
 
     def identity(self) -> dict[str, Any]:
@@ -44,6 +46,10 @@ class Embedder(Protocol):
         Raises:
             ModelError: the model cannot be found.
         """
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """Return what runs the model, for the record: JSON values; empty without a model."""
         ...
 
 

@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,9 @@ from annotated_types import Ge
 from harness import fingerprint
 from harness.embedders import Kind, Vectors, embedders
 from harness.tokens import tokenise
+
+_WORDS = 1 << 18
+"""How many words are remembered: some 40 MB of them."""
 
 
 @embedders.register
@@ -29,6 +33,7 @@ class Hashing:
     name: ClassVar[str] = "hashing"
     version: ClassVar[int] = 1
     floor: ClassVar[bool] = True
+    kept: ClassVar[bool] = False
 
     @property
     def tokenizer(self) -> None:
@@ -37,19 +42,38 @@ class Hashing:
     def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
         """Return one unit vector a text; a text without words gets the first axis."""
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        for row, text in zip(vectors, texts, strict=True):
-            for word, times in sorted(Counter(tokenise(text)).items()):
-                code = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest())
-                row[(code >> 1) % self.dimensions] += np.sqrt(times) * (1 if code & 1 else -1)
-            if not row.any():
-                row[0] = 1.0
+        codes: list[int] = []
+        times: list[int] = []
+        lengths: list[int] = []
+        for text in texts:
+            counts = Counter(tokenise(text))
+            # Sorted, as sums of words at one place are rounded one after another.
+            words = sorted(counts)
+            codes += map(_code, words)
+            times += map(counts.__getitem__, words)
+            lengths.append(len(words))
+        hashes = np.array(codes, dtype=np.uint64)
+        rows = np.repeat(np.arange(len(texts)), lengths)
+        places = ((hashes >> np.uint64(1)) % np.uint64(self.dimensions)).astype(np.intp)
+        signs = np.where(hashes & np.uint64(1), 1.0, -1.0)
+        np.add.at(vectors, (rows, places), np.sqrt(np.array(times, dtype=np.float64)) * signs)
+        vectors[~vectors.any(axis=1), 0] = 1.0
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         return vectors
 
-    def truncated(self, texts: Sequence[str]) -> int:
-        """Return 0: every word is read."""
-        return 0
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return False for each text: every word is read."""
+        return [False] * len(texts)
 
     def identity(self) -> dict[str, Any]:
         """Return name, version and dimensions."""
         return fingerprint.identity(self)
+
+    def describe(self) -> dict[str, Any]:
+        """Return nothing: there is no model to run."""
+        return {}
+
+
+@lru_cache(maxsize=_WORDS)
+def _code(word: str) -> int:
+    return int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "big")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Gt
 
-from harness import fingerprint
 from harness.embedders import Kind, Vectors, embedders
-from harness.errors import MissingExtra, ModelError
-from harness.models import DEFAULT_MODEL, hush, locate, token_counter, weights_id
-
-if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer as Model
+from harness.errors import ModelError
+from harness.models import DEFAULT_MODEL, weights_id
+from harness.runtime.choice import Choice, choose
+from harness.runtime.encoders import Encoder, open_encoder
 
 
 @embedders.register
@@ -24,17 +21,21 @@ if TYPE_CHECKING:
 class SentenceTransformer:
     """A sentence-transformers model, by folder or hub name; vectors are brought to length 1.
 
-    `precision: auto` is float32; bfloat16 is faster where the processor has it, and changes the
-    vectors a little. A model's own prompts for questions and documents are used where it has any.
+    A model's own prompts for questions and documents are used where it has any. What runs it is
+    chosen by measurement, once a machine: `runtime` and `precision` leave less to choose from.
+    bfloat16 changes vectors a little, and is only chosen where the processor has it. `batch` is
+    how many texts are given to the model at once, at most.
     """
 
     model: str = DEFAULT_MODEL
+    runtime: Literal["auto", "torch", "openvino"] = "auto"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     batch: Annotated[int, Gt(0)] = 32
 
     name: ClassVar[str] = "sentence_transformer"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     floor: ClassVar[bool] = False
+    kept: ClassVar[bool] = True
 
     @property
     def tokenizer(self) -> str:
@@ -42,54 +43,47 @@ class SentenceTransformer:
         return self.model
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
-        """Return one unit vector a text."""
+        """Return one unit vector a text.
+
+        Raises:
+            ModelError: the model cannot be loaded, or gives a vector that is not finite.
+        """
         if not texts:
             return self.embed([""], kind)[:0]
-        model = _load(self.model, self.precision)
-        encode = model.encode_query if kind == "query" else model.encode_document
-        vectors = encode(
-            list(texts),
-            batch_size=self.batch,
-            convert_to_numpy=True,
-            show_progress_bar=False,
-        )
-        vectors = np.asarray(vectors, dtype=np.float32).reshape(len(texts), -1)
+        vectors = self._encoder().vectors(texts, kind, self.batch)
         if not np.isfinite(vectors).all():
             raise ModelError(f"model {self.model!r} gave a vector that is not finite")
         # Here and not in the library, which would do it in the model's own, coarser numbers.
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         return vectors
 
-    def truncated(self, texts: Sequence[str]) -> int:
-        """Return how many texts have more tokens than the model reads, special ones included."""
-        model = _load(self.model, self.precision)
-        limit = model.max_seq_length
-        if limit is None:
-            return 0
-        count = token_counter(self.model)
-        special = model.tokenizer.num_special_tokens_to_add()
-        return sum(1 for text in texts if count(text) + special > limit)
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return of each text whether it has more tokens than the model reads, marks included."""
+        return self._encoder().truncated(texts) if texts else []
 
     def identity(self) -> dict[str, Any]:
-        """Return model name, the hash of its weights, and precision; not the batch size."""
+        """Return model name, the hash of its files, and what runs it; not the batch size.
+
+        Vectors of another runtime, precision or device are other vectors, in their last digits.
+        """
+        chosen = self._chosen()
         return {
-            **{k: v for k, v in fingerprint.identity(self).items() if k != "batch"},
+            "name": self.name,
+            "version": self.version,
             "model": self.model,
             "weights": weights_id(self.model),
+            "runtime": chosen.runtime,
+            "precision": chosen.precision,
+            "device": chosen.device,
         }
 
+    def describe(self) -> dict[str, Any]:
+        """Return runtime, precision and device, and each candidate's speed where measured."""
+        return asdict(self._chosen())
 
-@lru_cache(maxsize=4)
-def _load(name: str, precision: str) -> Model:
-    try:
-        import torch
-        from sentence_transformers import SentenceTransformer as Model
-    except ModuleNotFoundError as error:
-        raise MissingExtra("embedder 'sentence_transformer'", str(error.name), "offline") from None
-    hush()
-    try:
-        model = Model(str(locate(name)), local_files_only=True)
-    except (OSError, ValueError) as error:
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ModelError(f"model {name!r} cannot be loaded: {said}") from None
-    return model.to(torch.bfloat16) if precision == "bfloat16" else model
+    def _chosen(self) -> Choice:
+        return choose(self.model, self.runtime, self.precision)
+
+    def _encoder(self) -> Encoder:
+        chosen = self._chosen()
+        return open_encoder(self.model, chosen.runtime, chosen.precision, chosen.device)

@@ -18,6 +18,11 @@ class Generator(Protocol):
     copies: ClassVar[bool]
     """True where every answer is text of the context, word for word."""
 
+    @property
+    def concurrent(self) -> int:
+        """How many questions it may be asked at once, each in a thread of its own; from 1."""
+        ...
+
     def check(self) -> None:
         """Raise what would stop every question: a library, a model or a key that is missing."""
         ...

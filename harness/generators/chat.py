@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from annotated_types import Ge, Gt, Len
 
+from harness import fingerprint
 from harness.declines import DECLINES, is_decline
 from harness.errors import HarnessError, MissingExtra, StageError
 from harness.generators import generators
+from harness.paths import portable
 from harness.records import Answer
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ Context:
 Question: {question}
 Answer:"""
 
+_PACE = ("timeout", "retries", "concurrent")
+
 
 @generators.register
 @dataclass(frozen=True)
@@ -36,7 +40,8 @@ class Chat:
 
     The template has the places {context} and {question}. An answer that is empty or matches one
     of `decline_patterns` (regular expressions, letter case ignored) is a decline. Keys come from
-    the environment, by the provider's own variable.
+    the environment, by the provider's own variable. At most `concurrent` questions are asked at
+    once; `timeout`, in seconds, is for each of the 1 + `retries` requests of a question.
     """
 
     model: str
@@ -46,6 +51,7 @@ class Chat:
     base_url: str | None = None
     timeout: Annotated[float, Gt(0)] = 60.0
     retries: Annotated[int, Ge(0)] = 3
+    concurrent: Annotated[int, Ge(1)] = 4
     decline_patterns: Annotated[tuple[str, ...], Len(1)] = DECLINES
 
     name: ClassVar[str] = "chat"
@@ -73,7 +79,10 @@ class Chat:
         _start(self)
 
     def answer(self, question: str, context: str) -> Answer:
-        """Ask the model once; the library retries what is worth retrying."""
+        """Ask the model once; the library retries what is worth retrying.
+
+        A server's `Retry-After` is left to the library, which knows its provider's dialect of it.
+        """
         prompt = self.prompt.format(context=context, question=question)
         try:
             reply = _start(self).invoke(prompt)
@@ -92,6 +101,11 @@ class Chat:
             model=about.get("model_name") or self.model,
             finish=about.get("finish_reason"),
         )
+
+    def identity(self) -> dict[str, Any]:
+        """Return all that shapes an answer: not the pace of asking, nor a URL's credentials."""
+        shaping = {k: v for k, v in fingerprint.identity(self).items() if k not in _PACE}
+        return {**shaping, "base_url": portable(self.base_url)}
 
 
 @lru_cache

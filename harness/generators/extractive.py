@@ -38,6 +38,7 @@ class Extractive:
     version: ClassVar[int] = 1
     answers: ClassVar[bool] = True
     copies: ClassVar[bool] = True
+    concurrent: ClassVar[int] = 1
 
     def check(self) -> None:
         """There is nothing to check."""

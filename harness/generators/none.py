@@ -17,6 +17,7 @@ class NoGenerator:
     version: ClassVar[int] = 1
     answers: ClassVar[bool] = False
     copies: ClassVar[bool] = False
+    concurrent: ClassVar[int] = 1
 
     def check(self) -> None:
         """There is nothing to check."""

@@ -5,24 +5,22 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from importlib.metadata import version
 from typing import Annotated, Any, ClassVar, Self
 
 from annotated_types import Gt
 
 from harness import runtime
-from harness.errors import MissingExtra, ModelError
+from harness.errors import ModelError
 from harness.fingerprint import fingerprint
 from harness.metrics import metrics
-from harness.models import DEFAULT_MODEL, hush, locate, weights_id
+from harness.models import DEFAULT_MODEL, weights_id
 from harness.needs import Kind, Need
 from harness.records import Case, Question, Score
 from harness.references import EMPTY, inapplicable, references
+from harness.token_match import Pair, Recent, Triple, matcher
 
-_Triple = tuple[float, float, float]
-_BATCH = 64
-_DIGITS = 6
+_PAIRS_KEPT = 100_000
 _PAIRS = 500
 _FEWEST = 10
 
@@ -44,7 +42,7 @@ class _BertScore:
     baseline: tuple[float, float, float] | None = None
 
     name: ClassVar[str]
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     kind: ClassVar[Kind] = "quality"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "references"})
     perfect: ClassVar[bool] = True
@@ -98,14 +96,15 @@ class _BertScore:
             "_fast-tokenizer",
         }
 
-    def _score(self, triple: _Triple) -> Score:
+    def _score(self, triple: Triple) -> Score:
         raw = value = triple[self.part]
         if self.rescale:
             assert self.baseline is not None, "a run fits its metrics before it scores"
             low = self.baseline[self.part]
             value = (raw - low) / (1 - low)
         kept = min(max(value, 0.0), 1.0)
-        return Score(kept, "" if kept == raw else f"raw value {raw:.6f}")
+        said = f"{raw:.6f}"
+        return Score(kept, "" if said == f"{kept:.6f}" else f"raw value {said}")
 
 
 @metrics.register
@@ -150,7 +149,7 @@ class BertScoreF1(_BertScore):
     part: ClassVar[int] = 2
 
 
-def _unrelated(questions: Sequence[Question], seed: int) -> list[tuple[str, tuple[str, ...]]]:
+def _unrelated(questions: Sequence[Question], seed: int) -> list[Pair]:
     """Return pairs of references of two questions each, drawn at random."""
     texts = sorted({each.answers[0] for each in questions if each.answers})
     if len(texts) < _FEWEST:
@@ -168,39 +167,17 @@ def _empty(case: Case) -> Score | None:
     return None if case.answer.text.strip() else EMPTY
 
 
-@lru_cache(maxsize=2)
-def _scorer(model: str, layer: int) -> Any:
-    try:
-        from bert_score import BERTScorer
-    except ModuleNotFoundError as error:
-        raise MissingExtra("metric 'bertscore'", str(error.name), "offline") from None
-    hush()
-    try:
-        scorer = BERTScorer(
-            model_type=str(locate(model)), num_layers=layer, device="cpu", use_fast_tokenizer=True
-        )
-    except (OSError, ValueError, AssertionError) as error:
-        raise ModelError(f"model {model!r} cannot be used for BERTScore: {error}") from None
-    scorer._model = runtime.encoder(scorer._model)
-    return scorer
-
-
-_known: dict[str, _Triple] = {}
+_known: Recent[Triple] = Recent(_PAIRS_KEPT, lambda _: 1)
 """Values of this process, by model, layer and texts: the three metrics share them, and so do
 cells that gave the same answer."""
 
 
-def _compared(
-    model: str, layer: int, pairs: Sequence[tuple[str, tuple[str, ...]]]
-) -> list[_Triple]:
+def _compared(model: str, layer: int, pairs: Sequence[Pair]) -> list[Triple]:
     keys = [fingerprint(weights_id(model), layer, answer, list(refs)) for answer, refs in pairs]
-    new = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in _known}
-    if new:
-        answers = [answer for answer, _ in new.values()]
-        wanted = [list(refs) for _, refs in new.values()]
-        found = _scorer(model, layer).score(answers, wanted, batch_size=_BATCH)
-        for key, *triple in zip(new, *(values.tolist() for values in found), strict=True):
-            # The last bits of a float32 sum depend on how threads share the work.
-            precision, recall, f1 = (round(value, _DIGITS) for value in triple)
-            _known[key] = (precision, recall, f1)
-    return [_known[key] for key in keys]
+    by_key = dict(zip(keys, pairs, strict=True))
+
+    def make(new: list[str]) -> list[Triple]:
+        return matcher(model, layer).compare([by_key[key] for key in new])
+
+    found = _known.all(keys, make)
+    return [found[key] for key in keys]

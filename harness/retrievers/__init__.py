@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import ClassVar, Protocol, TypeVar
 
+from harness.chunking import ChunkSet
 from harness.embedders import Vectors
-from harness.index import Near
-from harness.records import Chunk, Hit
+from harness.exact import Near
+from harness.records import Hit
 from harness.registry import Registry
 
 T = TypeVar("T")
@@ -17,13 +18,8 @@ class Searchable(Protocol):
     """What a retriever searches: the chunks of one corpus and, where asked for, their vectors."""
 
     @property
-    def chunks(self) -> Sequence[Chunk]:
+    def chunks(self) -> ChunkSet:
         """All chunks, by number."""
-        ...
-
-    @property
-    def chunks_id(self) -> str:
-        """The fingerprint of `chunks`."""
         ...
 
     def embed_questions(self, questions: Sequence[str]) -> Vectors:

@@ -11,7 +11,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from annotated_types import Ge, Le
 
-from harness.records import Chunk, Hit
+from harness.chunking import ChunkSet
+from harness.records import Hit
 from harness.retrievers import Searchable, retrievers
 from harness.stopwords import ENGLISH
 
@@ -40,7 +41,7 @@ class Bm25:
         scorer = index.once((self.name, self), lambda: self._index(index.chunks))
         return [self._rank(question, scorer, index.chunks, k) for question in questions]
 
-    def _rank(self, question: str, scorer: Any, chunks: Sequence[Chunk], k: int) -> list[Hit]:
+    def _rank(self, question: str, scorer: Any, chunks: ChunkSet, k: int) -> list[Hit]:
         words = self._words(question)
         known = [] if scorer is None else [word for word in words if word in scorer.vocab_dict]
         if not known:
@@ -49,16 +50,22 @@ class Bm25:
         best = np.lexsort((np.arange(len(scores)), -scores))[:k]
         return [Hit(chunks[i], float(scores[i])) for i in best.tolist() if scores[i] > 0]
 
-    def _index(self, chunks: Sequence[Chunk]) -> Any:
+    def _index(self, chunks: ChunkSet) -> Any:
         import bm25s
+        from bm25s.tokenization import Tokenized
 
         # bm25s sets its own logger to DEBUG, and would tell of every index it makes.
         logging.getLogger("bm25s").setLevel(logging.WARNING)
         scorer = bm25s.BM25(k1=self.k1, b=self.b, method="lucene")
-        texts = [self._words(chunk.indexed_text) for chunk in chunks]
-        if not any(texts):
+        # Numbers in the place of words: a word that occurs often is held in memory once.
+        known: dict[str, int] = {}
+        texts = [
+            [known.setdefault(word, len(known)) for word in self._words(chunk.indexed_text)]
+            for chunk in chunks
+        ]
+        if not known:
             return None
-        scorer.index(texts, show_progress=False)
+        scorer.index(Tokenized(texts, known), show_progress=False)
         return scorer
 
     def _words(self, text: str) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from harness import numbers
-from harness.report.blocks import Block, Table, Text
+from harness.report.blocks import Block, Table
 from harness.report.sections import sections
 from harness.report.view import View
 
@@ -39,10 +39,21 @@ class Timings:
             ]
             spent = [numbers.seconds(cell.seconds.get(s)) for s in ("retrieval", "generation")]
             means = [f"{sum(each) / len(each):.0f}" if each else numbers.MISSING for each in tokens]
-            rows.append([view.name(cell), f"{cell.chunks:,}", *spent, *means])
-        head = ["Cell", "Chunks", "Retrieval", "Generation", "Tokens in", "Tokens out"]
+            found = cell.index_recall
+            recall = numbers.MISSING if found is None else f"{numbers.score(found.mean)} @{found.k}"
+            rows.append([view.name(cell), f"{cell.chunks:,}", recall, *spent, *means])
+        head = [
+            "Cell",
+            "Chunks",
+            "Index recall",
+            "Retrieval",
+            "Generation",
+            "Tokens in",
+            "Tokens out",
+        ]
         if rows:
             said.append(Table(head, rows, "Mean of a question"))
-        built, reused = run.indexes["built"], run.indexes["reused"]
-        said.append(Text(f"Indexes built: {built}; found in the cache: {reused}.", "note"))
+        kinds = [[k, f"{n['made']:,}", f"{n['reused']:,}"] for k, n in run.cache.items()]
+        if kinds:
+            said.append(Table(["In the cache", "Made", "Reused"], kinds, "Shared work"))
         return said

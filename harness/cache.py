@@ -1,0 +1,248 @@
+"""The cache: what runs share, each artefact in a folder named by a hash of all that shaped it.
+
+An artefact made in one go (a set of chunks, an index) is made under another name and renamed, so
+that it is there whole or not at all; one that grows (vectors, answers) is a file of rows. Each is
+locked while a run uses it. All of it only saves time: what is damaged is made anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from harness import checksums, locks, removal
+from harness.checksums import Sum
+from harness.errors import HarnessError
+from harness.fingerprint import fingerprint
+from harness.rows import Rows
+
+VERSION = 1
+MARK = "cache.json"
+ABOUT = "about.json"
+ROWS = "rows.db"
+_OWN = {
+    ".gitignore": "*\n",
+    "CACHEDIR.TAG": "Signature: 8a477f597d28d172789f06886806bc55\n",  # bford.info/cachedir
+}
+
+
+class Cache:
+    """The cache of one run. Close it to let go of what it uses.
+
+    With `fresh` nothing is used that was there before.
+
+    Raises:
+        HarnessError: the folder cannot be written, or was written by a newer version.
+    """
+
+    def __init__(self, root: Path, fresh: bool = False) -> None:
+        self.root = root
+        self.warnings: list[str] = []
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._fresh = fresh
+        self._run = secrets.token_bytes(8)
+        self._locks: dict[Path, locks.Lock] = {}
+        self._rows: dict[Path, Rows] = {}
+        self._checked: set[Path] = set()
+        _prepare(root)
+
+    def __enter__(self) -> Cache:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def rows(self, kind: str, about: Mapping[str, Any]) -> Rows:
+        """Return the rows that belong to what `about` says, begun now if there are none."""
+        folder = self._place(kind, about)
+        if folder not in self._rows:
+            try:
+                if folder.is_file():
+                    removal.discard(folder)
+                folder.mkdir(parents=True, exist_ok=True)
+                while not self._hold(folder):  # somebody made room at just this moment
+                    folder.mkdir(parents=True, exist_ok=True)
+                if not (folder / ABOUT).exists():
+                    _say(folder, about)
+            except OSError as error:
+                why = checksums.reason(error)
+                self.warn(f"{self._name(folder)} cannot be written ({why}); going on without it")
+            name = self._name(folder)
+            self._rows[folder] = Rows(folder / ROWS, name, self.warn, self._run, self._fresh)
+        return self._rows[folder]
+
+    def folder(
+        self,
+        kind: str,
+        about: Mapping[str, Any],
+        make: Callable[[Path], None],
+        by_content: Mapping[str, Sum] | None = None,
+    ) -> Path:
+        """Return the folder of an artefact; if it is not there `make` is given an empty one.
+
+        `by_content` names the files in it whose bytes change by being read.
+
+        Raises:
+            OSError: it cannot be written; and whatever `make` raises.
+        """
+        folder = self._place(kind, about)
+        sums = by_content or {}
+        if folder not in self._checked:
+            usable = self._usable(folder, sums)
+            if not usable:
+                unusable, hidden = self._locks.pop(folder, None), None
+                try:
+                    hidden = self._make(folder, about, make, sums, unusable)
+                finally:
+                    if unusable is not None:
+                        unusable.release()
+                if hidden is not None:
+                    removal.delete(hidden)
+            self.count(kind, made=not usable, reused=usable)
+            self._checked.add(folder)
+        return folder
+
+    def has(self, kind: str, about: Mapping[str, Any]) -> bool:
+        """Return whether an artefact seems to be there; nothing of it is read."""
+        folder = self._place(kind, about)
+        return folder in self._checked or (not self._fresh and (folder / checksums.NAME).is_file())
+
+    def release(self, kind: str, about: Mapping[str, Any]) -> None:
+        """Let go of an artefact's rows, which will not be needed again."""
+        rows = self._rows.pop(self._place(kind, about), None)
+        if rows is not None:
+            rows.close()
+
+    def count(self, kind: str, made: int = 0, reused: int = 0) -> None:
+        """Count what was made, and what was there already."""
+        self._counts[kind, "made"] += made
+        self._counts[kind, "reused"] += reused
+
+    def counted(self) -> dict[str, dict[str, int]]:
+        """Return how much was made and how much was reused, by kind."""
+        kinds = sorted({kind for kind, _ in self._counts})
+        return {
+            kind: {how: self._counts[kind, how] for how in ("made", "reused")} for kind in kinds
+        }
+
+    def warn(self, text: str) -> None:
+        """Note something that a reader of the run should know; once."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+    def close(self) -> None:
+        """Let go of everything."""
+        for rows in self._rows.values():
+            rows.close()
+        for lock in self._locks.values():
+            lock.release()
+        self._rows.clear()
+        self._locks.clear()
+
+    def _place(self, kind: str, about: Mapping[str, Any]) -> Path:
+        return self.root / kind / fingerprint(kind, dict(about))
+
+    def _name(self, folder: Path) -> str:
+        return f"cache: {folder.relative_to(self.root).as_posix()}"
+
+    def _hold(self, folder: Path) -> bool:
+        """Keep others from deleting an artefact; False where it is not there."""
+        if folder not in self._locks:
+            lock = locks.shared(folder)
+            if lock is None:
+                return False
+            self._locks[folder] = lock
+            with suppress(OSError):
+                os.utime(folder)  # the time it was last used, for whoever makes room
+        return True
+
+    def _usable(self, folder: Path, by_content: Mapping[str, Sum]) -> bool:
+        if not self._hold(folder):
+            return False
+        if not self._fresh:
+            why = checksums.problem(folder, by_content)
+            if why is None:
+                return True
+            self.warn(f"{self._name(folder)} is damaged ({why}); it is made anew")
+        return False
+
+    def _make(
+        self,
+        folder: Path,
+        about: Mapping[str, Any],
+        make: Callable[[Path], None],
+        by_content: Mapping[str, Sum],
+        unusable: locks.Lock | None,
+    ) -> Path | None:
+        """Make an artefact, and return where the one is now that it replaces."""
+        making, lock = removal.begun(folder.parent)
+        try:
+            make(making)
+            _say(making, about)
+            checksums.write(making, by_content)
+            # Only now, because another run may be reading what is damaged to us, or too old.
+            replaced = unusable is not None and unusable.is_on(folder)
+            hidden = removal.hide(folder) if replaced else None
+            try:
+                os.rename(making, folder)
+                self._locks[folder] = lock
+            except OSError:
+                # Another process was first with the same; it is as good.
+                if not self._hold(folder):
+                    raise
+            return hidden
+        finally:
+            if self._locks.get(folder) is not lock:
+                lock.release()
+            shutil.rmtree(making, ignore_errors=True)
+
+
+def check_version(root: Path) -> None:
+    """Raise `HarnessError` where a cache was written by a newer version."""
+    try:
+        version = json.loads((root / MARK).read_text(encoding="utf-8"))["version"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return  # it is damaged, or not there: what is inside is checked one by one
+    if isinstance(version, int) and version > VERSION:
+        raise HarnessError(
+            f"cache {str(root)!r} was written by a newer version of the harness: "
+            f"its layout is {version}, and this version knows {VERSION}\n"
+            "  name another: --set cache=FOLDER, or upgrade"
+        )
+
+
+def _prepare(root: Path) -> None:
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        check_version(root)
+        own = {**_OWN, MARK: json.dumps({"version": VERSION}) + "\n"}
+        for name, text in own.items():
+            if not (root / name).exists():
+                (root / name).write_text(text, encoding="utf-8")
+        with tempfile.TemporaryFile(dir=root):
+            pass
+    except OSError as error:
+        raise HarnessError(
+            f"cache {str(root)!r} cannot be written: {error.strerror or error}\n"
+            "  name another: --set cache=FOLDER"
+        ) from None
+    removal.sweep(root)
+
+
+def _say(folder: Path, about: Mapping[str, Any]) -> None:
+    text = json.dumps(about, indent=1, ensure_ascii=False, default=str)
+    (folder / ABOUT).write_text(text + "\n", encoding="utf-8")

@@ -1,0 +1,72 @@
+"""What a reader of a run's scores should know: the warnings it is stored with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from harness.corpus import Corpus
+from harness.plan import Plan
+from harness.scoring import label_of
+from harness.stored import CellLine, RecordLine
+from harness.testset import Testset
+
+_FEW = 50
+_FEW_CLUSTERS = 20
+_LOSSY = 0.99
+"""Index recall under which a run warns."""
+
+
+def of_data(corpus: Corpus, testset: Testset, clusters: Mapping[str, str] | None) -> Iterator[str]:
+    """Yield what is known before the run."""
+    yield from (f"skipped: {each.where}: {each.what}" for each in corpus.skipped)
+    yield from testset.notes
+    if clusters is not None and len(set(clusters.values())) < _FEW_CLUSTERS:
+        number = len(set(clusters.values()))
+        yield f"{number} clusters of questions are too few for an interval to rest on"
+    asked = len(testset.questions)
+    if asked < _FEW:
+        yield f"{asked} questions are few: only large differences can show"
+
+
+def of_indexes(cells: Iterable[CellLine]) -> Iterator[str]:
+    """Yield where an index loses so much that it may change the order of cells."""
+    for cell in cells:
+        found = cell.index_recall
+        if found is not None and found.mean < _LOSSY:
+            yield (
+                f"{cell.name}: the index finds {100 * found.mean:.1f} % of the {found.k} nearest "
+                f"chunks (over {found.questions} questions): raise index.ef_search and "
+                "index.ef_construction, or set index.exact: true"
+            )
+
+
+class Shallow:
+    """Counts rankings that hold fewer distinct documents than the deepest metric reads.
+
+    Several chunks of one document count as one under `documents`; a ranking that was short to
+    begin with is the retriever's affair.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        depths = [
+            getattr(named.metric, "k", None)
+            for named in plan.metrics
+            if label_of(named.metric) == "documents"
+        ]
+        self._deepest = max((k for k in depths if k is not None), default=0)
+        self._rankings = self._few = 0
+
+    def add(self, records: Sequence[RecordLine]) -> None:
+        """Look at more rankings."""
+        self._rankings += len(records)
+        for each in records:
+            documents = {hit.doc for hit in each.hits}
+            self._few += len(documents) < min(self._deepest, len(each.hits))
+
+    def said(self) -> Iterator[str]:
+        """Yield the warning, if there is cause for one."""
+        if self._few:
+            yield (
+                f"{self._few} of {self._rankings} rankings hold fewer than {self._deepest} "
+                "distinct documents, as several chunks of one count as one: raise `retrieve`"
+            )

@@ -1,0 +1,54 @@
+"""Durations and sizes as people write them: `12h`, `30d`, `5GB`."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+from harness.errors import HarnessError
+
+_DURATIONS = {"h": "hours", "d": "days", "w": "weeks"}
+_SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([A-Za-z]+)")
+
+
+def duration(text: str) -> timedelta:
+    """Return the duration that `text` says in hours, days or weeks: `12h`, `30d`, `4w`.
+
+    Raises:
+        HarnessError: it says none.
+    """
+    found = _AMOUNT.fullmatch(text.strip())
+    unit = found and _DURATIONS.get(found[2].lower())
+    if not found or not unit:
+        raise HarnessError(f"{text!r} is not a duration\n  write it like 12h, 30d or 4w")
+    try:
+        return timedelta(**{unit: float(found[1])})
+    except OverflowError:
+        raise HarnessError(f"{text!r} is too long a duration") from None
+
+
+def size(text: str) -> int:
+    """Return the bytes that `text` says in B, KB, MB, GB or TB, which are powers of 1,000.
+
+    Raises:
+        HarnessError: it says none.
+    """
+    found = _AMOUNT.fullmatch(text.strip())
+    unit = found and _SIZES.get(found[2].upper())
+    if not found or not unit:
+        raise HarnessError(f"{text!r} is not a size\n  write it like 500MB or 5GB")
+    try:
+        return int(float(found[1]) * unit)
+    except OverflowError:
+        raise HarnessError(f"{text!r} is too large a size") from None
+
+
+def shown_size(value: int) -> str:
+    """Return bytes in the unit that suits them: `512 B`, `1.5 MB`, `200 MB`."""
+    amount, units = float(value), list(_SIZES)
+    while round(amount) >= 1000 and len(units) > 1:
+        amount /= 1000
+        del units[0]
+    digits = 1 if amount < 99.95 and units[0] != "B" else 0
+    return f"{amount:,.{digits}f} {units[0]}"

@@ -1,0 +1,148 @@
+"""Which runtime and which numbers embed fastest on this machine: measured once, and kept."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+from typing import Literal
+
+from harness.errors import ModelError
+from harness.fingerprint import fingerprint
+from harness.models import locate, weights_id
+from harness.runtime import Runtime, available, folder, library, processor
+from harness.runtime.encoders import open_encoder
+from harness.runtime.processor import Device
+from harness.runtime.vino import Precision, require
+
+AnyRuntime = Literal["auto", "torch", "openvino"]
+AnyPrecision = Literal["auto", "float32", "bfloat16"]
+
+_MARGIN = 1.1
+_SECONDS = 0.6
+_LIBRARIES = ("openvino", "torch", "transformers", "sentence-transformers")
+_SENTENCE = (
+    "The policy covers damage by storm, hail and frost to the building and what is fixed to it; "
+    "a claim must reach the insurer within thirty days, with photographs and an estimate of cost. "
+)
+SAMPLE = tuple(f"Section {n}. " + _SENTENCE * 3 for n in range(8 * max(2, processor.cores())))
+"""What is embedded to measure: passages of some 120 tokens, a full batch or more for each core."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What embeds; `texts_per_second` is empty where there was nothing to choose from."""
+
+    runtime: Runtime
+    precision: Precision
+    device: Device
+    texts_per_second: Mapping[str, float] = field(default_factory=dict)
+
+
+def choose(model: str, runtime: AnyRuntime, precision: AnyPrecision) -> Choice:
+    """Return what embeds with `model` where `runtime` and `precision` are asked for.
+
+    With a folder to keep the choice in, the fastest is measured once; a faster one with coarser
+    numbers must be so by a tenth. bfloat16 is only looked at where the processor has it. Without
+    a folder nothing is measured, as the next process might choose otherwise: OpenVINO where it is
+    installed and the model is of the usual kind, in float32.
+
+    Raises:
+        ModelError: the model cannot be found, or where it must be loaded, cannot be.
+        MissingExtra: OpenVINO is asked for and not installed.
+    """
+    return _chosen(model, runtime, precision, folder.place())
+
+
+@lru_cache
+def _chosen(model: str, runtime: AnyRuntime, precision: AnyPrecision, place: Path | None) -> Choice:
+    if runtime == "openvino":
+        require()
+    candidates = _candidates(model, runtime, precision)
+    if len(candidates) == 1 or place is None:
+        return candidates[0]
+    about = {
+        "model": weights_id(model),
+        "processor": processor.name(),
+        "cores": processor.cores(),
+        "versions": {name: _version(name) for name in _LIBRARIES},
+        "candidates": [_label(each) for each in candidates],
+    }
+    name = f"{weights_id(model)}-choice-{fingerprint(about)}"
+    kept = folder.find(name)
+    if kept is None:
+        speeds = _measured(model, candidates)
+        best = _best(candidates, speeds)
+        facts = {**about, "choice": asdict(Choice(**{**asdict(best), "texts_per_second": speeds}))}
+        kept = folder.keep(name, facts, lambda path: None)
+        assert kept is not None, "there is a folder"
+    return Choice(**kept.facts["choice"])
+
+
+def _candidates(model: str, runtime: AnyRuntime, precision: AnyPrecision) -> list[Choice]:
+    """Return what may be chosen, the one that needs no measurement first."""
+    usual = library.looks_usual(locate(model))
+    runtimes: list[Runtime] = ["torch"] if runtime == "torch" else ["openvino"]
+    if runtime == "auto":
+        runtimes = ["openvino", "torch"] if usual and available() == "openvino" else ["torch"]
+    precisions: list[Precision] = ["float32", "bfloat16"] if precision == "auto" else [precision]
+    found: list[Choice] = []
+    for numbers, runs in itertools.product(precisions, runtimes):
+        device = processor.device() if runs == "torch" else "cpu"
+        quick = numbers == "float32" or device == "cuda" or processor.has_bfloat16()
+        if quick or precision == "bfloat16":
+            found.append(Choice(runs, numbers, device))
+    return found
+
+
+def _measured(model: str, candidates: list[Choice]) -> dict[str, float]:
+    speeds: dict[str, float] = {}
+    refused: list[ModelError] = []
+    for each in candidates:
+        try:
+            speeds[_label(each)] = _speed(model, each)
+        except ModelError as error:
+            refused.append(error)
+    open_encoder.cache_clear()
+    library.load.cache_clear()
+    if not speeds:
+        raise refused[0]
+    return speeds
+
+
+def _speed(model: str, each: Choice) -> float:
+    encoder = open_encoder(model, each.runtime, each.precision, each.device)
+    # One text first: what is made for a shape is made once.
+    encoder.vectors(SAMPLE[:1], "document", 32)
+    best = float("inf")
+    began = time.perf_counter()
+    while time.perf_counter() - began < _SECONDS:
+        start = time.perf_counter()
+        encoder.vectors(SAMPLE, "document", 32)
+        best = min(best, time.perf_counter() - start)
+    return round(len(SAMPLE) / best, 1)
+
+
+def _best(candidates: list[Choice], speeds: Mapping[str, float]) -> Choice:
+    there = [each for each in candidates if _label(each) in speeds]
+    exact = [each for each in there if each.precision == "float32"]
+    best = max(there, key=lambda each: speeds[_label(each)])
+    if best.precision == "float32" or not exact:
+        return best
+    plain = max(exact, key=lambda each: speeds[_label(each)])
+    return best if speeds[_label(best)] > _MARGIN * speeds[_label(plain)] else plain
+
+
+def _label(each: Choice) -> str:
+    return f"{each.runtime} {each.precision} {each.device}"
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None

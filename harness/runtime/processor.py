@@ -1,0 +1,57 @@
+"""What the processor of this machine is, and which numbers it calculates with."""
+
+from __future__ import annotations
+
+import os
+import platform
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+from typing import Literal
+
+Device = Literal["cpu", "cuda"]
+
+_CPUINFO = Path("/proc/cpuinfo")
+_BFLOAT16 = frozenset({"avx512_bf16", "amx_bf16"})
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed else os.cpu_count() or 1
+
+
+def name() -> str:
+    """Return the processor's model name, or its architecture where that is not to be had."""
+    return _field("model name") or platform.processor() or platform.machine()
+
+
+def has_bfloat16() -> bool:
+    """Return whether the processor is known to have instructions for bfloat16."""
+    return not _BFLOAT16.isdisjoint(_field("flags").split())
+
+
+@lru_cache
+def device() -> Device:
+    """Return `cuda` where torch can use such a card, else `cpu`."""
+    try:
+        # torch takes a second to import, and a build without CUDA says so in its version.
+        if metadata.version("torch").endswith("+cpu"):
+            return "cpu"
+        import torch
+    except (metadata.PackageNotFoundError, ImportError):
+        return "cpu"
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+@lru_cache
+def _field(wanted: str) -> str:
+    try:
+        lines = _CPUINFO.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return ""
+    for line in lines:
+        key, _, value = line.partition(":")
+        if key.strip() == wanted:
+            return value.strip()
+    return ""

@@ -1,0 +1,66 @@
+"""Texts to token ids, by the `tokenizers` library alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Kind = Literal["document", "query"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a model reads texts.
+
+    `limit` is how many tokens it reads, special ones included; None: all. `prompts` holds what is
+    put before a text of each kind.
+    """
+
+    tokenizer: str
+    limit: int | None
+    pad: int
+    prompts: Mapping[Kind, str]
+
+    def settings(self) -> dict[str, Any]:
+        """Return everything but the tokenizer."""
+        return {"limit": self.limit, "pad": self.pad, "prompts": dict(self.prompts)}
+
+
+class Reader:
+    """Tokenises many texts at once, on all cores."""
+
+    def __init__(self, reading: Reading) -> None:
+        from tokenizers import Tokenizer
+
+        self.reading = reading
+        self._tokenizer = Tokenizer.from_str(reading.tokenizer)
+        self._tokenizer.no_padding()
+        if reading.limit is None:
+            self._tokenizer.no_truncation()
+        else:
+            self._tokenizer.enable_truncation(reading.limit)
+
+    def ids(self, texts: Sequence[str], kind: Kind) -> list[list[int]]:
+        """Return the ids of each text's tokens, cut at the model's limit."""
+        return [found.ids for found in self._read(texts, kind)]
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return of each text whether, as a document, it has more tokens than the model reads."""
+        return [bool(found.overflowing) for found in self._read(texts, "document")]
+
+    def _read(self, texts: Sequence[str], kind: Kind) -> list[Any]:
+        prompt = self.reading.prompts[kind]
+        found: list[Any] = self._tokenizer.encode_batch_fast([prompt + text for text in texts])
+        return found
+
+
+def reading_of(tokenizer: str, settings: Mapping[str, Any]) -> Reading:
+    """Return the reading that `Reading.settings` and the tokenizer's JSON describe.
+
+    Raises:
+        ValueError: the tokenizer is not JSON.
+    """
+    json.loads(tokenizer)
+    return Reading(tokenizer, **settings)

@@ -1,0 +1,228 @@
+"""Answering: several questions at once, by generators whose calls end when the test says so."""
+
+import threading
+import time
+from dataclasses import dataclass, field
+from itertools import count
+
+import pytest
+
+from harness.answering import Done, answered
+from harness.errors import RunError, StageError
+from harness.records import Answer
+
+PATIENCE = 5
+
+
+class Stop(Exception):
+    """An error that no component declares."""
+
+
+@dataclass
+class Scripted:
+    """Answers in capitals; "held ..." waits for `release`, "bad" and "stop" are errors."""
+
+    concurrent: int = 1
+    error: type[BaseException] = Stop
+    begun: list = field(default_factory=list)
+    ended: list = field(default_factory=list)
+    threads: set = field(default_factory=set)
+    started: threading.Event = field(default_factory=threading.Event)
+    release: threading.Event = field(default_factory=threading.Event)
+
+    name = "scripted"
+    version = 1
+    answers = True
+    copies = False
+
+    def check(self):
+        pass
+
+    def answer(self, question, context):
+        self.begun.append(question)
+        self.threads.add(threading.get_ident())
+        if question.startswith("held"):
+            self.started.set()
+            assert self.release.wait(PATIENCE)
+        if question == "bad":
+            raise StageError("429 Too Many Requests")
+        if question == "stop":
+            raise self.error("told to")
+        self.ended.append(question)
+        return Answer(f"{question} {context}".upper().strip())
+
+
+def asking(*questions):
+    return [(question, question, "") for question in questions]
+
+
+def held_first(generator, *questions):
+    """Ask what will be held; once that call has begun, the rest."""
+    yield from asking("held")
+    assert generator.started.wait(PATIENCE)
+    yield from asking(*questions)
+
+
+def drain(found, into):
+    for done in found:
+        into.append(done.key)
+
+
+def test_one_at_a_time_is_asked_in_order_in_no_other_thread_and_no_sooner_than_wanted():
+    generator = Scripted()
+    found = answered(generator, asking("a", "b", "c"))
+    assert generator.begun == []
+    assert [next(found).key, next(found).key] == ["a", "b"]
+    assert generator.begun == ["a", "b"]
+    assert next(found).answer == Answer("C")
+    assert generator.threads == {threading.get_ident()}
+
+
+@pytest.mark.parametrize("concurrent", [1, 3])
+def test_each_key_gets_what_its_own_question_and_context_gave(concurrent):
+    asked = [(n, f"what is {n}?", "here") for n in range(20)]
+    found = {done.key: done.answer.text for done in answered(Scripted(concurrent), asked)}
+    assert found == {n: f"WHAT IS {n}? HERE" for n in range(20)}
+
+
+@pytest.mark.parametrize("concurrent", [1, 3])
+def test_nothing_asked_gives_nothing(concurrent):
+    assert list(answered(Scripted(concurrent), [])) == []
+
+
+@pytest.mark.parametrize("concurrent", [1, 3])
+def test_a_question_given_up_on_is_a_failure_and_the_others_are_answered(concurrent):
+    found = {d.key: d for d in answered(Scripted(concurrent), asking("a", "bad", "b"))}
+    failed = found["bad"]
+    assert failed == Done("bad", None, "429 Too Many Requests", failed.seconds)
+    assert failed.seconds > 0
+    assert [found[key].answer.text for key in "ab"] == ["A", "B"]
+    assert [found[key].failure for key in "ab"] == [None, None]
+
+
+def test_a_result_is_there_while_one_asked_before_it_is_still_awaited():
+    generator = Scripted(2)
+    found = answered(generator, held_first(generator, "quick"))
+    quick = next(found)
+    assert (quick.key, generator.ended) == ("quick", ["quick"])
+    generator.release.set()
+    (held,) = found
+    assert held.key == "held"
+    assert held.seconds > quick.seconds  # it began before and ended after
+
+
+def test_seconds_are_those_of_the_call_from_its_own_start_to_its_end():
+    @dataclass
+    class Slow(Scripted):
+        def answer(self, question, context):
+            time.sleep(0.05)
+            return super().answer(question, context)
+
+    start = time.perf_counter()
+    found = list(answered(Slow(2), asking("a", "bad", "c", "d")))
+    most = time.perf_counter() - start
+    assert all(0.05 <= done.seconds <= most for done in found)
+    assert sum(done.seconds for done in found) <= 2 * most
+
+
+def test_as_many_calls_as_allowed_run_at_once_and_never_more():
+    together = threading.Barrier(4)
+    lock = threading.Lock()
+    running = most = 0
+
+    class Counting(Scripted):
+        def answer(self, question, context):
+            nonlocal running, most
+            with lock:
+                running += 1
+                most = max(most, running)
+            together.wait(PATIENCE)  # breaks where fewer than four ever run at once
+            time.sleep(0.01)
+            with lock:
+                running -= 1
+            return super().answer(question, context)
+
+    assert len(list(answered(Counting(4), asking(*"abcdefghijkl")))) == 12
+    assert most == 4
+
+
+def test_questions_are_read_a_few_ahead_of_the_results_however_many_there_are():
+    taken = 0
+    ahead = []
+
+    def asked():
+        for number in count():
+            ahead.append(number + 1 - taken)
+            yield number, "question", ""
+
+    found = answered(Scripted(3), asked())
+    for _ in range(60):
+        next(found)
+        taken += 1
+    found.close()
+    assert max(ahead) <= 6
+
+
+@pytest.mark.parametrize("error", [Stop, KeyboardInterrupt])
+@pytest.mark.parametrize("concurrent", [1, 3])
+def test_any_other_error_ends_it_and_of_endless_questions_no_more_are_asked(concurrent, error):
+    generator = Scripted(concurrent, error)
+
+    def asked():
+        for number in count():
+            yield number, "stop" if number == 5 else "question", ""
+
+    done = []
+    with pytest.raises(error, match="told to"):
+        drain(answered(generator, asked()), done)
+    assert 5 not in done
+    assert set(range(5)) <= set(done) or error is KeyboardInterrupt
+
+
+def test_what_was_running_when_an_error_came_is_waited_for_and_yielded_before_it_is_raised():
+    generator = Scripted(2)
+
+    def asked():
+        yield from held_first(generator, "quick")
+        generator.release.set()
+        raise RunError("the disk is full")
+
+    found = answered(generator, asked())
+    assert [next(found).key, next(found).key] == ["quick", "held"]
+    with pytest.raises(RunError, match="the disk is full"):
+        next(found)
+    assert generator.begun == ["held", "quick"]
+
+
+def test_an_answer_paid_for_is_never_lost_to_the_error_of_another_call():
+    generator = Scripted(8)
+    done = []
+    with pytest.raises(Stop):
+        drain(answered(generator, asking(*"abcde", "stop", *"fghijklmnop")), done)
+    assert sorted(done) == sorted(generator.ended)
+
+
+def test_an_interrupt_waits_for_no_call_and_begins_none():
+    generator = Scripted(2)
+
+    def asked():
+        yield from held_first(generator, "quick")
+        raise KeyboardInterrupt
+
+    found = answered(generator, asked())
+    assert next(found).key == "quick"
+    with pytest.raises(KeyboardInterrupt):
+        next(found)
+    assert generator.ended == ["quick"]  # the other is still held
+    generator.release.set()
+
+
+def test_closing_it_early_begins_nothing_and_waits_for_nothing():
+    generator = Scripted(2)
+    found = answered(generator, held_first(generator, "b", "c", "d", "e"))
+    assert next(found).key == "b"
+    found.close()
+    assert generator.ended == ["b"]
+    generator.release.set()
+    time.sleep(0.02)  # a call that had been waiting its turn would begin now
+    assert generator.begun == ["held", "b"]

@@ -1,0 +1,370 @@
+"""What runs a model: kept between processes, chosen once, and the same vectors in any company."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from harness import runtime
+from harness.errors import MissingExtra, ModelError
+from harness.models import DEFAULT_MODEL, weights_id
+from harness.runtime import choice, encoders, folder, library, packing, processor
+from harness.runtime.choice import Choice, choose
+
+USUAL = [{"type": f"sentence_transformers.models.{each}"} for each in ("Transformer", "Pooling")]
+
+
+@pytest.fixture
+def keep(tmp_path):
+    """Keep in a folder of the test's own, and in none afterwards."""
+    runtime.keep_in(tmp_path / "models")
+    yield tmp_path / "models"
+    runtime.keep_in(None)
+
+
+@pytest.fixture
+def model(tmp_path):
+    """Return a folder that looks like a model of the usual kind, and cannot be loaded."""
+    made = tmp_path / "model"
+    made.mkdir()
+    (made / "modules.json").write_text(json.dumps([{**each, "path": ""} for each in USUAL]))
+    (made / "model.safetensors").write_bytes(b"weights")
+    return str(made)
+
+
+def write(content):
+    return lambda path: (path / "file").write_bytes(content)
+
+
+class TestFolder:
+    def test_what_is_kept_is_found_with_its_facts(self, keep):
+        made = folder.keep("one", {"pad": 3}, write(b"content"))
+        assert made == folder.find("one")
+        assert made.facts == {"pad": 3}
+        assert (made.path / "file").read_bytes() == b"content"
+        assert [path.name for path in keep.iterdir()] == ["one"]
+
+    def test_without_a_folder_nothing_is_kept(self):
+        assert folder.keep("one", {}, write(b"content")) is None
+        assert folder.find("one") is None
+
+    def test_what_is_there_first_stays(self, keep):
+        folder.keep("one", {"by": "first"}, write(b"first"))
+        assert folder.keep("one", {"by": "second"}, write(b"second")).facts == {"by": "first"}
+        assert (keep / "one" / "file").read_bytes() == b"first"
+
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            lambda path: (path / "file").write_bytes(b"c0ntent"),
+            lambda path: (path / "file").unlink(),
+            lambda path: (path / "kept.json").unlink(),
+            lambda path: (path / "kept.json").write_text("[]"),
+            lambda path: (path / "kept.json").write_bytes(b"\xff"),
+            lambda path: (path / "kept.json").write_text(
+                (path / "kept.json").read_text().replace('"pad": 3', '"pad": 4')
+            ),
+        ],
+    )
+    def test_what_is_damaged_is_not_found_and_is_replaced(self, keep, damage):
+        damage(folder.keep("one", {"pad": 3}, write(b"content")).path)
+        assert folder.find("one") is None
+        assert folder.keep("one", {"pad": 5}, write(b"anew")).facts == {"pad": 5}
+        assert folder.find("one").facts == {"pad": 5}
+        assert [path.name for path in keep.iterdir()] == ["one"]
+
+    def test_what_fails_half_way_leaves_nothing(self, keep):
+        def fail(path):
+            (path / "file").write_bytes(b"half")
+            raise OSError("disk full")
+
+        with pytest.raises(OSError, match="disk full"):
+            folder.keep("one", {}, fail)
+        assert list(keep.iterdir()) == []
+
+
+class TestPacking:
+    def test_the_shape_around_a_text_depends_on_its_own_length_alone(self):
+        lengths = [1, 16, 17, 256, 300, 40, 40, 40, 17]
+        for most in (1, 2, 32):
+            alone = [packing.pack([each], most)[0] for each in lengths]
+            for batch in packing.pack(lengths, most):
+                for number in batch.texts:
+                    assert (batch.rows, batch.columns) == (
+                        alone[number].rows,
+                        alone[number].columns,
+                    )
+
+    def test_each_text_is_in_one_batch_and_batches_go_from_long_to_short(self):
+        batches = packing.pack([5, 300, 20, 20, 0, 16], 2)
+        assert [(each.texts, each.rows, each.columns) for each in batches] == [
+            ((1,), 2, 304),
+            ((2, 3), 2, 32),
+            ((0, 4), 2, 16),
+            ((5,), 2, 16),
+        ]
+
+    def test_a_batch_holds_no_more_than_its_budget_of_tokens_or_one_text(self):
+        for batch in packing.pack(list(range(1, 3000, 7)), 64):
+            assert batch.rows == 1 or batch.rows * batch.columns <= 1024
+
+    def test_ids_are_padded_on_the_right_and_rows_left_over_repeat_the_first(self):
+        (batch,) = packing.pack([2], 2)
+        ((ids, mask),) = packing.filled([batch], [[7, 8]], 9)
+        assert ids.tolist() == [[7, 8] + [9] * 14] * 2
+        assert mask.tolist() == [[1, 1] + [0] * 14] * 2
+
+
+class TestChoice:
+    def test_without_a_folder_nothing_is_loaded_and_nothing_coarser_chosen(self, model):
+        expected = "openvino" if runtime.available() == "openvino" else "torch"
+        chosen = choose(model, "auto", "auto")
+        assert (chosen.runtime, chosen.precision) == (expected, "float32")
+        assert chosen.texts_per_second == {}
+
+    @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+    def test_where_there_is_nothing_to_choose_nothing_is_loaded(self, keep, model, precision):
+        chosen = choose(model, "torch", precision)
+        assert chosen == Choice("torch", precision, processor.device())
+        assert not keep.exists()
+
+    def test_a_model_of_another_kind_is_run_by_torch(self, tmp_path):
+        (tmp_path / "config.json").write_text("{}")
+        assert choose(str(tmp_path), "auto", "float32").runtime == "torch"
+
+    def test_coarser_numbers_must_be_faster_by_a_tenth(self):
+        exact, rough = (Choice("torch", each, "cpu") for each in ("float32", "bfloat16"))
+        slow, fast = choice._label(exact), choice._label(rough)
+        assert choice._best([exact, rough], {slow: 100.0, fast: 109.0}) == exact
+        assert choice._best([exact, rough], {slow: 100.0, fast: 111.0}) == rough
+        assert choice._best([exact, rough], {fast: 1.0}) == rough
+
+    def test_bfloat16_is_no_candidate_where_the_processor_has_no_instructions_for_it(
+        self, monkeypatch, model
+    ):
+        monkeypatch.setattr(processor, "device", lambda: "cpu")
+        monkeypatch.setattr(processor, "has_bfloat16", lambda: False)
+        found = choice._candidates(model, "torch", "auto")
+        assert [each.precision for each in found] == ["float32"]
+        monkeypatch.setattr(processor, "has_bfloat16", lambda: True)
+        found = choice._candidates(model, "torch", "auto")
+        assert [each.precision for each in found] == ["float32", "bfloat16"]
+
+    def test_a_choice_once_kept_is_the_choice_even_where_it_is_slower(
+        self, keep, model, monkeypatch
+    ):
+        monkeypatch.setattr(processor, "has_bfloat16", lambda: True)
+        speeds = iter([10.0, 20.0, 99.0, 1.0])
+        monkeypatch.setattr(choice, "_speed", lambda model, each: next(speeds))
+        first = choose(model, "torch", "auto")
+        choice._chosen.cache_clear()
+        assert choose(model, "torch", "auto") == first
+        assert first.precision == "bfloat16"
+        assert sorted(first.texts_per_second.values()) == [10.0, 20.0]
+        (kept,) = keep.iterdir()
+        facts = json.loads((kept / "kept.json").read_text())["facts"]
+        assert facts["processor"] == processor.name()
+        assert facts["versions"]["torch"]
+
+    def test_openvino_asked_for_and_not_installed_is_refused_with_the_command(
+        self, monkeypatch, model
+    ):
+        def absent():
+            raise MissingExtra("runtime 'openvino'", "openvino", "fast")
+
+        monkeypatch.setattr(choice, "require", absent)
+        with pytest.raises(MissingExtra, match=r"pip install 'rag-eval-harness\[fast\]'"):
+            choose(model, "openvino", "float32")
+
+
+SENTENCES = (
+    "The moon is far away and has no air.",
+    "Is it?",
+    "",
+    "a",
+    "保険 🙂 ÉTÉ",
+    "A claim is paid within thirty days of the day on which all documents are there.",
+    "Pets need a form, signed by a vet, before the cover begins: none is given after that.",
+)
+TEXTS = [" ".join(SENTENCES[: 1 + n % 7] * (1 + n % 4)) for n in range(0, 24, 5)] + list(SENTENCES)
+LONG = "Every word of this one is read, up to the limit. " * 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("numbers", ["float32", "bfloat16"])
+@pytest.mark.parametrize("runs", ["torch", "openvino"])
+def test_a_vector_has_the_same_bytes_in_any_company_slot_and_size_of_batch(runs, numbers):
+    if runs == "openvino":
+        pytest.importorskip("openvino")
+    encoder = encoders.open_encoder(DEFAULT_MODEL, runs, numbers, "cpu")
+    texts = [*TEXTS, LONG]
+    alone = [encoder.vectors([text], "document", 32)[0].tobytes() for text in texts]
+    draw = np.random.default_rng(3)
+    for most, size in ((32, 31), (1, 2), (5, 17), (64, 40), (32, 7)):
+        picked = draw.integers(len(texts), size=size)
+        together = encoder.vectors([texts[n] for n in picked], "document", most)
+        assert [row.tobytes() for row in together] == [alone[n] for n in picked]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("runs", "numbers", "least"),
+    [
+        ("torch", "float32", 0.999999),
+        ("torch", "bfloat16", 0.999),
+        ("openvino", "float32", 0.999999),
+        ("openvino", "bfloat16", 0.999),
+    ],
+)
+@pytest.mark.parametrize("kind", ["query", "document"])
+def test_vectors_are_those_of_the_library(runs, numbers, least, kind):
+    if runs == "openvino":
+        pytest.importorskip("openvino")
+    texts = [*TEXTS[1:4], LONG]
+    found = encoders.open_encoder(DEFAULT_MODEL, runs, numbers, "cpu").vectors(texts, kind, 8)
+    expected = library.encoded(library.load(DEFAULT_MODEL), texts, kind)
+    assert (library._cosines(found, expected) > least).all()
+
+
+IN_A_PROCESS = """
+import hashlib, sys
+from pathlib import Path
+from harness import runtime
+from harness.embedders import embedders
+runtime.keep_in(Path(sys.argv[1]))
+part = embedders.build({"sentence_transformer": {"runtime": "openvino", "precision": "float32"}})
+found = hashlib.sha256(part.embed(["The moon.", "Mars"], "query").tobytes()).hexdigest()
+print(found, sum(part.truncated(["a", "b " * 300])), "torch" in sys.modules)
+"""
+
+
+def in_a_process(keep):
+    done = subprocess.run(
+        [sys.executable, "-c", IN_A_PROCESS, str(keep)],
+        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    return done.stdout.split()
+
+
+@pytest.mark.slow
+def test_a_kept_model_runs_without_torch_to_the_same_bytes_and_a_damaged_one_is_made_anew(tmp_path):
+    pytest.importorskip("openvino")
+    digest, truncated, converted = in_a_process(tmp_path)
+    assert (truncated, converted) == ("1", "True")
+    assert in_a_process(tmp_path) == [digest, "1", "False"]
+    (weights,) = tmp_path.glob("*/model.bin")
+    with weights.open("r+b") as file:
+        file.seek(1000)
+        file.write(b"damaged")
+    assert in_a_process(tmp_path) == [digest, "1", "True"]
+
+
+class TestOtherModels:
+    """Models made here: a tiny encoder, with prompts, other poolings and other modules."""
+
+    @pytest.fixture
+    def make(self, tmp_path_factory):
+        """Return a function that saves a tiny model, and gives its folder."""
+        torch = pytest.importorskip("torch")
+        from sentence_transformers import SentenceTransformer
+        from sentence_transformers.base.modules import Dense, Transformer
+        from sentence_transformers.sentence_transformer.modules import Pooling
+        from tokenizers import Tokenizer, normalizers, pre_tokenizers, processors
+        from tokenizers.models import WordLevel
+        from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+        def call(pooling="mean", prompts=None, dense=False, limit=24, side="right", **pooled):
+            torch.manual_seed(1)
+            words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "moon", "mars", "query", ":", "is"]
+            tokenizer = Tokenizer(
+                WordLevel({word: at for at, word in enumerate(words)}, unk_token="[UNK]")
+            )
+            tokenizer.normalizer = normalizers.Lowercase()
+            tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+            tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+            base = tmp_path_factory.mktemp("encoder")
+            names = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]"}
+            PreTrainedTokenizerFast(
+                tokenizer_object=tokenizer, padding_side=side, sep_token="[SEP]", **names
+            ).save_pretrained(base)
+            sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+            config = BertConfig(vocab_size=10, intermediate_size=64, **sizes)
+            BertModel(config).save_pretrained(base)
+            encoder = Transformer(str(base), max_seq_length=limit)
+            parts = [encoder, Pooling(32, pooling_mode=pooling, **pooled)]
+            parts += [Dense(32, 16)] if dense else []
+            where = tmp_path_factory.mktemp("model")
+            SentenceTransformer(modules=parts, prompts=prompts, device="cpu").save(str(where))
+            return str(where)
+
+        return call
+
+    PROMPTS: ClassVar = {"query": "query: ", "document": "the moon : "}
+    ASKED = ("The Moon is", "mars", "the mars is the moon " * 9)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("pooling", ["mean", "cls", "max", "mean_sqrt_len_tokens"])
+    def test_prompts_limit_and_pooling_are_the_models_own_on_every_runtime(self, make, pooling):
+        pytest.importorskip("openvino")
+        model = make(pooling, prompts=self.PROMPTS)
+        for runs in ("torch", "openvino"):
+            encoder = encoders.open_encoder(model, runs, "float32", "cpu")
+            for kind in ("query", "document"):
+                expected = library.encoded(library.load(model), self.ASKED, kind)
+                found = encoder.vectors(self.ASKED, kind, 8)
+                assert (library._cosines(found, expected) > 0.999999).all()
+            # 24 tokens: two marks, three of the prompt, and nineteen words.
+            assert encoder.truncated(["moon " * 19, "moon " * 20]) == [False, True]
+
+    @pytest.mark.slow
+    def test_a_further_module_is_left_to_torch(self, make):
+        model = make(dense=True)
+        assert not library.looks_usual(encoders.locate(model))
+        assert choose(model, "auto", "float32").runtime == "torch"
+        encoder = encoders.open_encoder(model, "torch", "float32", "cpu")
+        assert isinstance(encoder, encoders.Torch)
+        expected = library.encoded(library.load(model), self.ASKED, "query")
+        assert encoder.vectors(self.ASKED, "query", 8) == pytest.approx(expected, abs=1e-6)
+        if runtime.available() == "openvino":
+            with pytest.raises(ModelError, match="set runtime: torch, or leave it out"):
+                encoders.open_encoder(model, "openvino", "float32", "cpu")
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize(
+        "unusual", [{"side": "left"}, {"include_prompt": False, "prompts": PROMPTS}]
+    )
+    def test_what_reads_in_an_unusual_way_is_left_to_its_library_text_by_text(self, make, unusual):
+        model = make(**unusual)
+        encoder = encoders.open_encoder(model, "torch", "float32", "cpu")
+        assert isinstance(encoder, encoders.Whole)
+        alone = np.vstack([encoder.vectors([text], "query", 8) for text in self.ASKED])
+        assert encoder.vectors(self.ASKED, "query", 8).tobytes() == alone.tobytes()
+        assert encoder.truncated(["moon " * 5, "moon " * 40]) == [False, True]
+
+    @pytest.mark.slow
+    def test_auto_measures_once_and_what_cannot_be_converted_is_no_candidate(
+        self, make, keep, monkeypatch
+    ):
+        monkeypatch.setattr(choice, "_SECONDS", 0.0)
+        monkeypatch.setattr(choice, "SAMPLE", ("the moon", "mars is"))
+        monkeypatch.setattr(processor, "device", lambda: "cpu")
+        model = make()
+        chosen = choose(model, "auto", "float32")
+        both = {"openvino float32 cpu", "torch float32 cpu"}
+        assert chosen.texts_per_second.keys() == (
+            both if runtime.available() == "openvino" else set()
+        )
+        plain = replace(chosen, texts_per_second={})
+        assert choice._best([plain], {choice._label(plain): 1.0}) == plain
+        odd = choose(make(include_prompt=False, prompts=self.PROMPTS), "auto", "float32")
+        assert odd.runtime == "torch"
+        assert weights_id(model)

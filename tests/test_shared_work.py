@@ -1,0 +1,209 @@
+"""What runs and cells share: exactly what is new is made, and what is not is not asked for."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from harness import runner, store
+from harness.chunkers import chunkers
+from harness.config import load
+from tests.counting import counting_embedder, counting_generator, counting_retriever
+from tests.small import DOCUMENTS, QUESTIONS, project
+
+ONE = {"chunkers": [{"fixed": {"size": 40}}], "retrievers": ["dense"]}
+TEXTS = [question["question"] for question in QUESTIONS]
+MANY = ["hit_rate@2", "recall(labels=documents, rel=3)@3", "evidence_recall@40t", "map", "judged@5"]
+MANY += ["keyword_ndcg@3", "passage_mrr@5", "chunk_ceiling", "bleu", "rougeL", "corpus_bleu"]
+MANY += ["context_overlap", "composite", "decline_recall", "abstention"]
+
+
+def run(config, fresh=False, **parts):
+    """Run a configuration, with `parts` (embedder, generator, ...) in every cell."""
+    loaded = load(config, [], {})
+    cells = [
+        replace(each, **{k: v for k, v in parts.items() if k != "embedder" or each.embedder})
+        for each in loaded.cells
+    ]
+    loaded = replace(loaded, cells=tuple(dict.fromkeys(cells)))
+    return runner.run(runner.prepare(loaded), lambda *_: None, fresh)
+
+
+def made(finished):
+    """Return how much was made of each kind that anything was made of."""
+    found = {kind: counts["made"] for kind, counts in finished.run.cache.items()}
+    return {kind: number for kind, number in found.items() if number}
+
+
+def cut(spec):
+    """Return the different texts of all chunks of the small project."""
+    chunker = chunkers.build(spec)
+    return {text[a:b] for text in DOCUMENTS.values() for a, b in chunker.split(text)}
+
+
+class TestVectors:
+    def test_of_an_edited_document_only_the_chunks_that_changed_are_embedded(self, tmp_path):
+        embedder = counting_embedder()
+        config = project(tmp_path, **ONE)
+        first = run(config, embedder=embedder)
+        before = cut("fixed(size=40)")
+        assert first.run.cache["vectors"]["made"] == len(before) + len(TEXTS)
+        embedder.asked.clear()
+        fares = tmp_path / "corpus" / "fares.md"
+        fares.write_text(fares.read_text().replace("40 dollars", "45 dollars"))
+
+        again = run(config, embedder=embedder)
+
+        ((kind, text),) = embedder.asked
+        assert kind == "document"
+        assert "45 dollars" in text
+        assert again.run.cache["vectors"] == {"made": 1, "reused": len(before) - 1 + len(TEXTS) * 2}
+        assert again.run.cache["index"]["made"] == 1
+        assert again.run.cache["chunks"]["made"] == 1
+
+    def test_a_chunk_that_two_chunkers_cut_is_embedded_once(self, tmp_path):
+        embedder = counting_embedder()
+        specs = ["fixed(size=40)", "fixed(size=1000)", "sentence(size=40)", "whole"]
+
+        finished = run(project(tmp_path, **{**ONE, "chunkers": specs}), embedder=embedder)
+
+        texts = set().union(*map(cut, specs))
+        assert len(texts) < sum(len(cut(spec)) for spec in specs)
+        assert sorted(embedder.asked) == sorted(
+            [("document", text) for text in texts] + [("query", text) for text in TEXTS]
+        )
+        assert made(finished)["vectors"] == len(texts) + len(TEXTS)
+        assert made(finished)["index"] == 4
+
+    def test_cells_without_vectors_embed_nothing(self, tmp_path):
+        embedder = counting_embedder()
+        finished = run(project(tmp_path, **{**ONE, "retrievers": ["bm25"]}), embedder=embedder)
+
+        assert embedder.asked == []
+        assert not {"vectors", "index"} & set(finished.run.cache)
+
+
+class TestRankings:
+    def test_cells_that_differ_in_their_generator_alone_retrieve_once(self, tmp_path):
+        retriever = counting_retriever()
+        generators = ["extractive", "extractive(sentences=2)", "none"]
+        finished = run(project(tmp_path, **ONE, generators=generators), retriever=retriever)
+
+        assert retriever.asked == TEXTS
+        assert finished.run.cache["rankings"] == {"made": 5, "reused": 10}
+        hits = [r.hits for r in store.load(finished.folder).records]
+        assert hits[:5] == hits[5:10] == hits[10:]
+
+    def test_a_question_that_retrieval_failed_on_is_asked_again_and_no_other(self, tmp_path):
+        config = project(tmp_path, **ONE, max_failures=0.5)
+        broken, sound = counting_retriever(failing=["dock"]), counting_retriever()
+        first = run(config, retriever=broken)
+        second = run(config, retriever=sound)
+
+        assert [cell.failed for cell in (*first.run.cells, *second.run.cells)] == [1, 0]
+        assert sound.asked == ["How many docks has the harbour station?"]
+        assert made(second)["rankings"] == 1
+
+    def test_another_depth_is_another_ranking(self, tmp_path):
+        retriever = counting_retriever()
+        for depth in (5, 4, 5):
+            run(project(tmp_path, **ONE, retrieve=depth), retriever=retriever)
+
+        assert retriever.asked == TEXTS * 2
+
+
+class TestAnswers:
+    def test_another_list_of_metrics_asks_neither_retriever_nor_generator(self, tmp_path):
+        retriever, generator = counting_retriever(), counting_generator()
+        run(project(tmp_path, **ONE), retriever=retriever, generator=generator)
+        asked = len(retriever.asked), len(generator.asked)
+        more = project(tmp_path, **ONE, metrics=["token_f1", "exact_match", "abstention"])
+        finished = run(more, retriever=retriever, generator=generator)
+
+        assert (len(retriever.asked), len(generator.asked)) == asked == (5, 5)
+        # Only exact_match is new, for each of the four questions that have an answer.
+        assert made(finished) == {"scores": 4}
+        assert finished.run.cache["answers"] == {"made": 0, "reused": 5}
+
+    def test_another_parameter_of_the_generator_asks_it_again_and_retrieves_nothing(self, tmp_path):
+        first, second = counting_generator(), counting_generator(prompt="explain")
+        config = project(tmp_path, **ONE)
+        run(config, generator=first)
+        finished = run(config, generator=second)
+
+        assert len(first.asked) == len(second.asked) == 5
+        # It says the same, so that what it says has its scores already.
+        assert made(finished) == {"answers": 5}
+        assert finished.run.cache["rankings"] == {"made": 0, "reused": 5}
+
+    def test_other_bounds_of_the_context_ask_where_it_differs(self, tmp_path):
+        generator = counting_generator()
+        run(project(tmp_path, **ONE, context={"chunks": 2}), generator=generator)
+        run(project(tmp_path, **ONE, context={"chunks": 1}), generator=generator)
+        run(project(tmp_path, **ONE, context={"chunks": 1, "tokens": 400}), generator=generator)
+
+        assert generator.asked == TEXTS * 2
+
+    def test_a_question_that_failed_is_asked_by_the_next_run_and_an_answered_one_is_not(
+        self, tmp_path
+    ):
+        generator = counting_generator()
+        config = project(tmp_path, **ONE, max_failures=0.5)
+        generator.failing.add("dock")
+        first = run(config, generator=generator)
+        assert (first.run.cells[0].failed, first.run.cells[0].answered) == (1, 4)
+        assert first.run.cells[0].scores["token_f1"].failed == 1
+        generator.asked.clear()
+        generator.failing.clear()
+
+        second = run(config, generator=generator)
+
+        assert generator.asked == ["How many docks has the harbour station?"]
+        assert (second.run.cells[0].failed, second.run.cells[0].answered) == (0, 5)
+        assert second.run.cells[0].scores["token_f1"].failed == 0
+        assert second.run.cache["answers"] == {"made": 1, "reused": 4}
+
+
+@pytest.fixture
+def twice(tmp_path):
+    """Run a grid twice; returns the configuration and both."""
+    retrievers = ["dense", "bm25", "hybrid"]
+    config = project(tmp_path, retrievers=retrievers, metrics=MANY, decide_by="hit_rate@2")
+    embedder, generator = counting_embedder(), counting_generator()
+    parts = {"embedder": embedder, "generator": generator}
+    return config, parts, run(config, **parts), run(config, **parts)
+
+
+class TestTheSameRunAgain:
+    def test_makes_nothing(self, twice):
+        _, parts, first, second = twice
+
+        assert made(second) == {}
+        assert set(made(first)) == set(second.run.cache) | {"vectors", "index"}
+        assert len(parts["generator"].asked) == made(first)["answers"]
+
+    def test_writes_the_same_records_byte_for_byte(self, twice):
+        _, _, first, second = twice
+
+        for name in ("records.jsonl", "questions.jsonl", "texts.jsonl"):
+            written = [(each.folder / name).read_bytes() for each in (first, second)]
+            assert written[0] == written[1] != b"", name
+
+    def test_says_the_same_of_everything_but_its_own_time(self, twice):
+        told = [json.loads((each.folder / "run.json").read_text("utf-8")) for each in twice[2:]]
+        own = {"id", "started", "ended", "seconds", "cache"}
+
+        first, second = ({k: v for k, v in each.items() if k not in own} for each in told)
+        assert first == second
+        assert set(told[0]) - set(first) == own
+
+    def test_makes_all_of_it_anew_where_that_is_asked_for(self, twice):
+        config, parts, first, _ = twice
+        asked = {name: list(part.asked) for name, part in parts.items()}
+        for part in parts.values():
+            part.asked.clear()
+
+        fresh = run(config, fresh=True, **parts)
+
+        assert fresh.run.cache == first.run.cache
+        assert {name: part.asked for name, part in parts.items()} == asked
