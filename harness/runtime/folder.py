@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from harness import locks, removal
 from harness.fingerprint import fingerprint, sha256_of
 
 _SIDECAR = "kept.json"
@@ -19,6 +20,7 @@ _SIDECAR = "kept.json"
 @dataclass
 class _Place:
     folder: Path | None = None
+    held: dict[Path, locks.Lock] = field(default_factory=dict)
 
 
 _place = _Place()
@@ -34,6 +36,9 @@ class Kept:
 
 def keep_in(folder: Path | None) -> None:
     """Keep converted models and measured choices in `folder` from now on; None keeps nothing."""
+    for lock in _place.held.values():
+        lock.release()
+    _place.held.clear()
     _place.folder = folder
 
 
@@ -56,9 +61,8 @@ def keep(name: str, facts: Mapping[str, Any], write: Callable[[Path], None]) -> 
     """
     if _place.folder is None:
         return None
-    _place.folder.mkdir(parents=True, exist_ok=True)
     target = _place.folder / name
-    made = Path(tempfile.mkdtemp(prefix=".making-", dir=_place.folder))
+    made, lock = removal.begun(_place.folder)
     try:
         write(made)
         files = {path.name: sha256_of(path) for path in sorted(made.iterdir())}
@@ -67,14 +71,15 @@ def keep(name: str, facts: Mapping[str, Any], write: Callable[[Path], None]) -> 
         (made / _SIDECAR).write_text(text, encoding="utf-8")
         return _move(made, target)
     finally:
+        lock.release()
         shutil.rmtree(made, ignore_errors=True)
 
 
 def _move(made: Path, target: Path) -> Kept | None:
     if target.exists() and _sound(target) is None:
-        damaged = Path(tempfile.mkdtemp(prefix=".damaged-", dir=target.parent))
-        os.replace(target, damaged / "it")
-        shutil.rmtree(damaged, ignore_errors=True)
+        if target in _place.held:
+            _place.held.pop(target).release()
+        removal.discard(target)
     try:
         os.rename(made, target)
     except OSError:
@@ -86,6 +91,20 @@ def _move(made: Path, target: Path) -> Kept | None:
 
 
 def _sound(path: Path) -> Kept | None:
+    lock = locks.shared(path)
+    if lock is None:
+        return None
+    kept = _whole(path)
+    if kept is None or path in _place.held:
+        lock.release()
+    else:
+        _place.held[path] = lock  # to the end of the process: nobody may delete it meanwhile
+        with suppress(OSError):
+            os.utime(path)  # the time it was last used
+    return kept
+
+
+def _whole(path: Path) -> Kept | None:
     try:
         noted = json.loads((path / _SIDECAR).read_text(encoding="utf-8"))
         seal = noted.pop("seal")

@@ -47,9 +47,8 @@ def openvino() -> Any:
 class Compiled:
     """A model compiled for the processor: one thread a stream, a stream a core.
 
-    Several threads a stream are slower, may add up in another order, and now and then wait for
-    one another for ever, as does a model that several threads of Python call. So one thread of
-    Python starts requests, and waits for them in turn.
+    One thread adds up in one order, however many cores there are. And one thread of Python starts
+    requests and waits for them in turn, as calls from several were seen never to return.
     """
 
     def __init__(self, model: Any, precision: Precision) -> None:
