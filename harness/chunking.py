@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,8 @@ Places = NDArray[np.int64]
 """A row a chunk: the number of its document, its start and its end."""
 
 _FILE = "places.npy"
+_RECENT = 8_192
+"""Chunks kept at hand: the same ones are found for many questions."""
 
 
 class ChunkSet:
@@ -30,18 +33,22 @@ class ChunkSet:
         self._places = places
         self._titled = titled
         self._number = {doc: number for number, doc in enumerate(self._ids)}
+        self._recent = lru_cache(_RECENT)(self._read)
 
     def __len__(self) -> int:
         return len(self._places)
 
     def __getitem__(self, index: int) -> Chunk:
+        return self._recent(index)
+
+    def _read(self, index: int) -> Chunk:
         number, start, end = self._places[index].tolist()
         document = self._documents[self._ids[number]]
         header = document.title if self._titled else ""
         return Chunk(index, Span(document.id, start, end), document.text[start:end], header)
 
     def __iter__(self) -> Iterator[Chunk]:
-        return map(self.__getitem__, range(len(self)))
+        return map(self._read, range(len(self)))
 
     def of(self, doc: str) -> list[Chunk]:
         """Return the chunks of one document; none where the corpus has no such document."""
@@ -50,7 +57,7 @@ class ChunkSet:
             return []
         column = self._places[:, 0]
         first, last = np.searchsorted(column, [number, number + 1]).tolist()
-        return [self[index] for index in range(first, last)]
+        return [self._read(index) for index in range(first, last)]
 
 
 def is_titled(chunker: Chunker) -> bool:

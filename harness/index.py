@@ -87,7 +87,9 @@ class VectorIndex(Protocol):
 class _Exact:
     def __init__(self, folder: Path, settings: IndexSettings) -> None:
         self.built = Built(**json.loads((folder / _BUILT).read_text(encoding="utf-8")))
-        self._vectors = np.load(folder / _VECTORS, mmap_mode="r", allow_pickle=False)
+        # As a plain array, of which rows are taken several times as fast.
+        mapped = np.load(folder / _VECTORS, mmap_mode="r", allow_pickle=False)
+        self._vectors = mapped.view(np.ndarray)
         self._space = settings.space
 
     def nearest(self, vectors: Vectors, k: int) -> list[list[Near]]:

@@ -24,16 +24,22 @@ from harness.stages import Stages
 from harness.sweep import Cell
 
 T = TypeVar("T")
-_BATCH = 64
+_BATCH = 256
 """How many questions are retrieved and scored together; each answer is kept at once."""
 
 
 def outcomes(
-    cell: Cell, questions: Iterable[Question], stages: Stages, plan: Plan
+    cell: Cell,
+    questions: Iterable[Question],
+    stages: Stages,
+    plan: Plan,
+    told: Callable[[str, Failure | None], None] = lambda question, failure: None,
 ) -> Iterator[Outcome]:
     """Yield the outcome of each question in one cell, in order.
 
-    A `StageError` becomes the failure of its question; any other error ends the run.
+    A `StageError` becomes the failure of its question; any other error ends the run, once what had
+    been answered by then has been yielded. `told` is given each question that is answered, at once,
+    or failed; what it raises ends the run too.
     """
     relevance, timed = stages.relevance(cell.chunker), stages.ledger.timed
     for batch in batched(questions, _BATCH):
@@ -49,7 +55,8 @@ def outcomes(
         stopped: BaseException | None = None
         with timed("generation"):
             try:
-                _answer(cell, runs, stages.answers(cell), plan.settings)
+                for run in _answered(cell, runs, stages.answers(cell), plan.settings):
+                    told(run.question.id, run.failure)
             except (KeyboardInterrupt, Exception) as error:  # noqa: BLE001  it is raised below
                 stopped, runs = error, [run for run in runs if run.ended]
         with timed("scoring"):
@@ -172,31 +179,36 @@ def _checked(component: str, question: Question, ranking: Sequence[Hit]) -> tupl
     return tuple(kept.values())
 
 
-def _answer(cell: Cell, runs: Sequence[_Run], kept: Answers, settings: Settings) -> None:
-    """Fill in the context and the answer of a batch."""
+def _answered(
+    cell: Cell, runs: Sequence[_Run], kept: Answers, settings: Settings
+) -> Iterator[_Run]:
+    """Fill in the context and the answer of a batch, and yield each question as it is done."""
     asked: dict[tuple[str, str], list[_Run]] = {}
+    bounds = settings.context
     for run in runs:
-        if run.failure is not None:
+        if run.failure is None:
+            run.context = context.assemble(run.hits, bounds.chunks, bounds.tokens)
+        if run.failure is None and cell.generator.answers:
+            assert run.context is not None
+            asked.setdefault((run.question.text, run.context), []).append(run)
+        else:
             run.ended = True
-            continue
-        bounds = settings.context
-        run.context = context.assemble(run.hits, bounds.chunks, bounds.tokens)
-        asked.setdefault((run.question.text, run.context), []).append(run)
-        run.ended = not cell.generator.answers
-    if not cell.generator.answers:
-        return
+            yield run
     known = kept.get(list(asked))
     for key, found in known.items():
-        _end(asked[key], found.answer, None, found.seconds)
+        yield from _ended(asked[key], found.answer, None, found.seconds)
     for done in answered(cell.generator, [(key, *key) for key in asked if key not in known]):
         if done.failure is None:
             kept.put(*done.key, Answered(done.answer, done.seconds))
-        _end(asked[done.key], done.answer, done.failure, done.seconds)
+        yield from _ended(asked[done.key], done.answer, done.failure, done.seconds)
 
 
-def _end(runs: Sequence[_Run], answer: Answer | None, failure: str | None, spent: float) -> None:
+def _ended(
+    runs: Sequence[_Run], answer: Answer | None, failure: str | None, spent: float
+) -> Iterator[_Run]:
     for run in runs:
         run.answer = answer
         run.failure = None if failure is None else Failure("generation", failure)
         run.spend("generation", spent)
         run.ended = True
+        yield run

@@ -23,6 +23,7 @@ from harness.kept import Measured
 from harness.models import token_counter
 from harness.pipeline import outcomes
 from harness.plan import Plan
+from harness.records import Failure
 from harness.registry import label
 from harness.stages import Progress, Stages
 from harness.store import RunWriter
@@ -176,13 +177,20 @@ class _Run:
         """Ask every question in one cell; of its records only what sums them up stays in memory."""
         questions = self.prepared.testset.questions
         records: list[RecordLine] = []
+        done = failed = 0
+
+        def answered(question: str, failure: Failure | None) -> None:
+            nonlocal done, failed
+            done, failed = done + 1, failed + (failure is not None)
+            self.progress(cell.name, done, len(questions))
+            if failure is not None:
+                self._stop_if_hopeless(
+                    cell, f"question {question!r}: {failure.reason}", failed, done
+                )
+
         try:
-            failed = 0
-            for outcome in outcomes(cell, questions, self.stages, self.prepared.plan):
+            for outcome in outcomes(cell, questions, self.stages, self.prepared.plan, answered):
                 records.append(self.writer.append(outcome))
-                self.progress(cell.name, len(records), len(questions))
-                failed += outcome.case.failure is not None
-                self._stop_if_hopeless(cell, records, failed)
         finally:
             if records:
                 self._sum_up(cell, records)
@@ -202,14 +210,13 @@ class _Run:
         with self.stages.ledger.timed("summing up"):
             self.lines.append(self._line(cell, records, measured))
 
-    def _stop_if_hopeless(self, cell: Cell, records: Sequence[RecordLine], failed: int) -> None:
+    def _stop_if_hopeless(self, cell: Cell, last: str, failed: int, done: int) -> None:
         bound = self.prepared.config.settings.max_failures
         allowed = bound if bound >= 1 else bound * len(self.prepared.testset.questions)
-        last = records[-1]
-        if failed > allowed and last.error is not None:
+        if failed > allowed:
             raise RunError(
-                f"cell {cell.name}, question {last.question!r}: {last.error.reason}\n"
-                f"  {failed} of {len(records)} questions failed, more than "
+                f"cell {cell.name}, {last}\n"
+                f"  {failed} of {done} questions failed, more than "
                 f"`max_failures: {bound:g}` allows; what was done is in {self.writer.folder}, "
                 "and the same command continues from there"
             )

@@ -18,7 +18,7 @@ Pair = tuple[str, tuple[str, ...]]
 _Embedding = tuple[Any, Any, Any]
 """Of one text: its vectors (tokens × width), mask and weights (one a token), all tensors."""
 
-_SHAPE = 128
+_SHAPE = 64
 """Tokens that the model is given at once: as many texts of one length as fit, or one longer."""
 
 _BATCH = 256

@@ -13,7 +13,7 @@ from harness.embedders import Embedder, Kind, Vectors
 from harness.rows import Rows, key_of
 
 KIND = "vectors"
-_BATCH = 512
+_BATCH = 1_024
 """How many texts are embedded together, and lost together if the run is killed."""
 
 Flags = NDArray[np.bool_]

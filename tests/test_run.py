@@ -222,7 +222,7 @@ def test_ctrl_c_keeps_the_cells_done_and_their_report(tmp_path):
 
     stored = only_run(tmp_path)
     assert stored.run.status == "interrupted"
-    assert [cell.asked for cell in stored.run.cells] == [5]
+    assert [cell.asked for cell in stored.run.cells] == [5, 1]
     assert "interrupted" in (stored.folder / "report.md").read_text(encoding="utf-8")
 
 
