@@ -37,7 +37,7 @@ clean:
 	touch $@
 
 .venv/.for-use: .venv/.base pyproject.toml
-	$(PIP) --no-build-isolation --editable '.[offline]'
+	$(PIP) --no-build-isolation --editable '.[offline,fast]'
 	touch $@
 
 .venv/.for-development: .venv/.base pyproject.toml

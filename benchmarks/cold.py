@@ -18,7 +18,7 @@ from benchmarks.figures import Figure
 
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 BOUNDS = {"auto": 0.4, "float32": 0.6}
-RUNS = 3
+RUNS = 5
 DOCUMENTS, CHARACTERS = 180, 7_700
 _LAYER = 6
 _RETRIEVED, _READ = 20, 5

@@ -12,7 +12,7 @@ from benchmarks import cold, commands
 from benchmarks.figures import Figure, ratio
 
 BOUND = 0.15
-RUNS = 3
+RUNS = 5
 _WORD = " Edited "
 
 

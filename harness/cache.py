@@ -53,6 +53,7 @@ class Cache:
         self._locks: dict[Path, locks.Lock] = {}
         self._rows: dict[Path, Rows] = {}
         self._checked: set[Path] = set()
+        self._made: set[Path] = set()
         _prepare(root)
 
     def __enter__(self) -> Cache:
@@ -114,7 +115,13 @@ class Cache:
                     removal.delete(hidden)
             self.count(kind, made=not usable, reused=usable)
             self._checked.add(folder)
+            if not usable:
+                self._made.add(folder)
         return folder
+
+    def made(self, kind: str, about: Mapping[str, Any]) -> bool:
+        """Return whether this run made an artefact, and did not find it."""
+        return self._place(kind, about) in self._made
 
     def release(self, kind: str, about: Mapping[str, Any]) -> None:
         """Let go of an artefact's rows, which will not be needed again."""

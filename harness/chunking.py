@@ -17,8 +17,8 @@ Places = NDArray[np.int64]
 """A row a chunk: the number of its document, its start and its end."""
 
 _FILE = "places.npy"
-_RECENT = 8_192
-"""Chunks kept at hand: the same ones are found for many questions."""
+_RECENT, _SHORT = 8_192, 2_048
+"""So many chunks, of up to so many characters, are kept at hand: many questions find the same."""
 
 
 class ChunkSet:
@@ -39,7 +39,8 @@ class ChunkSet:
         return len(self._places)
 
     def __getitem__(self, index: int) -> Chunk:
-        return self._recent(index)
+        _, start, end = self._places[index].tolist()
+        return self._recent(index) if end - start <= _SHORT else self._read(index)
 
     def _read(self, index: int) -> Chunk:
         number, start, end = self._places[index].tolist()

@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import fields
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,19 @@ def identity_of(component: Any) -> dict[str, Any]:
     own = getattr(component, "identity", None)
     found: dict[str, Any] = identity(component) if own is None else own()
     return found
+
+
+@cache
+def versions(*libraries: str) -> dict[str, str | None]:
+    """Return the installed version of each library; None where it is not installed."""
+    return {name: _version(name) for name in libraries}
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 @cache

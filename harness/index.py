@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import json
 import weakref
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ClassVar, Literal, Protocol
 
 import numpy as np
 from annotated_types import Ge, Gt
@@ -25,6 +25,7 @@ from harness.batches import batched
 from harness.cache import Cache
 from harness.chunking import ChunkSet
 from harness.embedders import Embedder, Vectors
+from harness.errors import RunError
 from harness.exact import TIE, Near
 from harness.rows import content_sum
 from harness.vectors import Texts
@@ -193,7 +194,8 @@ def _build(
     whole = _compares_all(settings, chunks)
     adding = None if whole else _Adding(folder / "chroma", settings, last)
     done = truncated = 0
-    rows: Any = None
+    dimensions = 0
+    file = (folder / _VECTORS).open("wb")
     try:
         for batch in batched(chunks, size):
             before = done
@@ -204,20 +206,21 @@ def _build(
                     lambda part, before=before: progress(before + part),  # type: ignore[misc]
                 )
             with timed("indexing"):
-                if rows is None:
-                    shape = (len(chunks), vectors.shape[1])
-                    rows = np.lib.format.open_memmap(folder / _VECTORS, "w+", np.float32, shape)
-                rows[done : done + len(batch)] = vectors
+                if not dimensions:
+                    dimensions = vectors.shape[1]
+                    _head(file, len(chunks), dimensions)
+                # Written, not mapped: on a full disk a map ends the process without a word.
+                file.write(np.ascontiguousarray(vectors, dtype="<f4").data)
                 if adding is not None:
                     adding.add([str(chunk.index) for chunk in batch], vectors)
             truncated += int(longer.sum())
             done += len(batch)
             progress(done)
-        rows.flush()
     finally:
+        file.close()
         if adding is not None:
             adding.close()
-    built = Built(done, rows.shape[1], truncated)
+    built = Built(done, dimensions, truncated)
     (folder / _BUILT).write_text(json.dumps(asdict(built)), encoding="utf-8")
 
 
@@ -228,6 +231,11 @@ def _sizes(rows: int) -> tuple[int, int]:
     return size, rows - size * (batches - 1)
 
 
+def _head(file: BinaryIO, rows: int, dimensions: int) -> None:
+    head = {"descr": "<f4", "fortran_order": False, "shape": (rows, dimensions)}
+    np.lib.format.write_array_header_1_0(file, head)
+
+
 class _Adding:
     """A collection that is being filled, in batches of at least `smallest`.
 
@@ -236,17 +244,30 @@ class _Adding:
     """
 
     def __init__(self, path: Path, settings: IndexSettings, smallest: int) -> None:
-        self._client = _open(path)
-        configuration = _configuration(settings, smallest)
-        self._collection = self._client.create_collection(
-            _COLLECTION, configuration=configuration, embedding_function=None
-        )
+        with _said_plainly():
+            self._client = _open(path)
+            configuration = _configuration(settings, smallest)
+            self._collection = self._client.create_collection(
+                _COLLECTION, configuration=configuration, embedding_function=None
+            )
 
     def add(self, ids: list[str], vectors: Vectors) -> None:
-        self._collection.add(ids=ids, embeddings=np.ascontiguousarray(vectors))
+        with _said_plainly():
+            self._collection.add(ids=ids, embeddings=np.ascontiguousarray(vectors))
 
     def close(self) -> None:
         _close(self._client)
+
+
+@contextmanager
+def _said_plainly() -> Iterator[None]:
+    """Turn Chroma's errors, a full disk among them, into one that ends a run in order."""
+    from chromadb.errors import ChromaError
+
+    try:
+        yield
+    except ChromaError as error:
+        raise RunError(f"Chroma cannot write the index: {error}") from error
 
 
 def _configuration(settings: IndexSettings, threshold: int) -> CreateCollectionConfiguration:

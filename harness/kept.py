@@ -11,13 +11,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from harness.cache import Cache
-from harness.fingerprint import identity_of, source_id
+from harness.fingerprint import identity_of, source_id, versions
 from harness.metrics import Metric
 from harness.records import Answer, Case, Chunk, Hit, Question, Score
 from harness.registry import label
 from harness.rows import Rows, key_of
 
 _VERSION = 1
+_SCORING = ("bert-score", "nltk", "rouge-score", "sacrebleu")
 _KEPT_STATES = ("scored", "not_scored")
 
 
@@ -164,7 +165,8 @@ class Scores:
         if metric not in self._rows:
             what = {"name": label(metric), "version": metric.version, "of": identity_of(metric)}
             # Metrics share code whose changes their versions may not show, and cost little.
-            about = {"version": _VERSION, "metric": what, "code": source_id()}
+            code = {"harness": source_id(), **versions(*_SCORING)}
+            about = {"version": _VERSION, "metric": what, "code": code}
             self._rows[metric] = self._cache.rows("scores", about)
         rows = self._rows[metric]
         named = [key_of(key) for key in keys]

@@ -15,7 +15,7 @@ from harness import context, scoring
 from harness.answering import answered
 from harness.batches import batched
 from harness.errors import RunError, StageError
-from harness.kept import Answered, Answers, Ranked, Rankings
+from harness.kept import Answered, Ranked, Rankings
 from harness.plan import Plan
 from harness.records import Answer, Case, Failure, Hit, Label, Outcome, Question, Stage
 from harness.relevance import Relevance
@@ -55,7 +55,7 @@ def outcomes(
         stopped: BaseException | None = None
         with timed("generation"):
             try:
-                for run in _answered(cell, runs, stages.answers(cell), plan.settings):
+                for run in _answered(cell, runs, stages, plan.settings):
                     told(run.question.id, run.failure)
             except (KeyboardInterrupt, Exception) as error:  # noqa: BLE001  it is raised below
                 stopped, runs = error, [run for run in runs if run.ended]
@@ -114,9 +114,13 @@ def _retrieve(cell: Cell, runs: Sequence[_Run], stages: Stages, k: int) -> None:
 
 
 def _asked(cell: Cell, runs: Sequence[_Run], stages: Stages, k: int) -> dict[str, Ranked]:
-    """Ask the retriever: all together, or one by one where the batch as a whole failed."""
+    """Ask the retriever: all together, or one by one where the batch as a whole failed.
+
+    A question's seconds are the retriever's own: what is made once, its index and the vectors of
+    questions, is timed apart.
+    """
     index = stages.searchable(cell)
-    start = time.perf_counter()
+    start = stages.ledger.spent("retrieval")
     try:
         rankings = cell.retriever.retrieve([run.question.text for run in runs], index, k)
     except StageError:
@@ -127,7 +131,7 @@ def _asked(cell: Cell, runs: Sequence[_Run], stages: Stages, k: int) -> dict[str
                 hits = _checked(cell.retriever.name, run.question, alone[0][0])
                 found[run.question.id] = Ranked(hits, alone[1])
         return found
-    each = (time.perf_counter() - start) / len(runs)
+    each = (stages.ledger.spent("retrieval") - start) / len(runs)
     name = cell.retriever.name
     return {
         run.question.id: Ranked(_checked(name, run.question, ranking), each)
@@ -180,7 +184,7 @@ def _checked(component: str, question: Question, ranking: Sequence[Hit]) -> tupl
 
 
 def _answered(
-    cell: Cell, runs: Sequence[_Run], kept: Answers, settings: Settings
+    cell: Cell, runs: Sequence[_Run], stages: Stages, settings: Settings
 ) -> Iterator[_Run]:
     """Fill in the context and the answer of a batch, and yield each question as it is done."""
     asked: dict[tuple[str, str], list[_Run]] = {}
@@ -194,6 +198,9 @@ def _answered(
         else:
             run.ended = True
             yield run
+    if not asked:
+        return
+    kept = stages.answers(cell)
     known = kept.get(list(asked))
     for key, found in known.items():
         yield from _ended(asked[key], found.answer, None, found.seconds)

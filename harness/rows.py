@@ -143,6 +143,8 @@ class Rows:
             if _is_damage(error, self._path):
                 self._warn(f"{self._name} is damaged; it is begun anew")
                 self._begin_anew()
+            elif _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                self._warn(f"{self._name} was held too long by another process; rows are missing")
             else:
                 self._give_up(str(error))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from harness import cautions, checks, corpus, provenance, report, runtime, store, summarise, testset
-from harness.cache import Cache
+from harness.cache import Cache, check_version
 from harness.chunking import chunk_texts
 from harness.clusters import clusters
 from harness.config import RunConfig
@@ -117,6 +117,7 @@ def run(
     config = prepared.config
     store.check_writable(config.output, "output")
     store.check_writable(config.cache, "cache")
+    check_version(config.cache)
     runtime.keep_in(config.cache / "models")
     check_models(prepared)
     with Cache(config.cache, fresh) as cache:
@@ -163,14 +164,13 @@ class _Run:
                 self._cell(cell)
             return self._store("finished")
         except KeyboardInterrupt:
-            self._store("interrupted")
+            self._store_what_there_is("interrupted")
             raise
         except HarnessError:
-            self._store("failed")
+            self._store_what_there_is("failed")
             raise
         except OSError as error:
-            with suppress(OSError):  # what cannot be written now is what ended the run
-                self._store("failed")
+            self._store_what_there_is("failed")
             raise RunError(f"the run cannot go on: {error}") from error
 
     def _cell(self, cell: Cell) -> None:
@@ -220,6 +220,11 @@ class _Run:
                 f"`max_failures: {bound:g}` allows; what was done is in {self.writer.folder}, "
                 "and the same command continues from there"
             )
+
+    def _store_what_there_is(self, status: Status) -> None:
+        # Where this fails too, what ended the run is the better thing to say.
+        with suppress(OSError, HarnessError):
+            self._store(status)
 
     def _store(self, status: Status) -> Finished:
         if not self.writer.started:

@@ -20,7 +20,7 @@ from harness.corpus import Corpus
 from harness.embedders import Embedder, Vectors
 from harness.errors import RunError
 from harness.exact import Near
-from harness.fingerprint import fingerprint, identity, identity_of
+from harness.fingerprint import fingerprint, identity, identity_of, versions
 from harness.index import VectorIndex
 from harness.kept import Answers, IndexRecall, Measured, Measures, Rankings, Scores
 from harness.models import weights_id
@@ -62,6 +62,11 @@ class Ledger:
             self._turn()
             self._open.pop()
 
+    def spent(self, stage: str) -> float:
+        """Return the seconds that went to `stage` so far."""
+        self._turn()
+        return self.seconds[stage]
+
     def _turn(self) -> None:
         now = time.perf_counter()
         if self._open:
@@ -95,6 +100,7 @@ class Stages:
         self._opened: tuple[Embedder, VectorIndex] | None = None
         self._made: dict[Hashable, Any] = {}
         self._texts: dict[Embedder, Texts] = {}
+        self._built: set[str] = set()
 
     def chunks(self, chunker: Chunker) -> ChunkSet:
         """Return the chunks of the whole corpus.
@@ -161,6 +167,7 @@ class Stages:
             self._opened = None  # let go of the one before first: each is large
             labels = cell.labels()
             work = f"embedding {labels['chunker']} with {labels['embedder']}"
+            what = index.about(chunks.id, embedder, self._plan.settings.index)
             with self.ledger.timed("opening"):
                 found = index.open_or_build(
                     self._cache,
@@ -171,6 +178,8 @@ class Stages:
                     self.ledger.timed,
                 )
             self._opened = embedder, found
+            if self._cache.made(index.KIND, what):
+                self._built.add(fingerprint(what))
         return self._opened[1]
 
     def measured(self, cell: Cell) -> Measured | None:
@@ -184,7 +193,7 @@ class Stages:
             texts = random.Random(settings.seed).sample(texts, _MEASURED)
         what = index.about(self.chunks(cell.chunker).id, embedder, settings.index)
         key, kept = fingerprint(what, settings.retrieve, texts), Measures(self._cache)
-        found = kept.get(key)
+        found = None if fingerprint(what) in self._built else kept.get(key)
         if found is None:
             opened = self.opened(cell, embedder)
             recall = None
@@ -206,7 +215,8 @@ class Stages:
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what `make` gave the first time that `key` was asked for on these chunks."""
         if key not in self._made:
-            self._made[key] = make()
+            with self.ledger.timed("indexing"):
+                self._made[key] = make()
         made: T = self._made[key]
         return made
 
@@ -225,6 +235,7 @@ class Stages:
             "index": None if embedder is None else index.about(chunks_id, embedder, settings.index),
             "retriever": identity_of(cell.retriever),
             "retrieve": settings.retrieve,
+            "libraries": versions("bm25s", "chromadb"),
         }
 
     def _reranked_about(self, cell: Cell) -> dict[str, Any]:
@@ -233,7 +244,12 @@ class Stages:
     def _chunks_about(self, chunker: Chunker) -> dict[str, Any]:
         tokenizer = getattr(chunker, "tokenizer", None)
         weights = None if tokenizer is None else weights_id(tokenizer)
-        return {"corpus": self._corpus.id, "chunker": identity(chunker), "tokenizer": weights}
+        return {
+            "corpus": self._corpus.id,
+            "chunker": identity(chunker),
+            "tokenizer": weights,
+            "libraries": versions("langchain-text-splitters"),
+        }
 
 
 class Searched:

@@ -6,6 +6,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -96,7 +97,8 @@ class RunWriter:
     ) -> None:
         for file in (self._records, self._texts):
             if file is not None:
-                file.close()
+                with suppress(OSError) if error is not None else nullcontext():
+                    file.close()
         if self._lock is not None:
             self._lock.release()
 
@@ -133,7 +135,12 @@ class RunWriter:
                 self.folder = next(self._names)
         for name in _MADE_AT_THE_END:
             (self.folder / name).unlink(missing_ok=True)
-        atomically(self.folder / UNFINISHED, json.dumps({"run": self._continues}) + "\n")
+        try:
+            atomically(self.folder / UNFINISHED, json.dumps({"run": self._continues}) + "\n")
+        except OSError:
+            with suppress(OSError):  # it is not empty: there was a run in it already
+                self.folder.rmdir()
+            raise
 
     def questions(
         self, questions: Iterable[Question], clusters: Mapping[str, str] | None = None

@@ -1,9 +1,14 @@
 """Answering: several questions at once, by generators whose calls end when the test says so."""
 
+import signal
+import subprocess
+import sys
 import threading
 import time
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import count
+from subprocess import PIPE
 
 import pytest
 
@@ -12,6 +17,20 @@ from harness.errors import RunError, StageError
 from harness.records import Answer
 
 PATIENCE = 5
+HELD = """
+import signal, time
+from harness.answering import answered
+
+class Held:
+    concurrent = 2
+
+    def answer(self, question, context):
+        print("begun", flush=True)
+        time.sleep(30)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+list(answered(Held(), [("a", "a", ""), ("b", "b", "")]))
+"""
 
 
 class Stop(Exception):
@@ -226,3 +245,64 @@ def test_closing_it_early_begins_nothing_and_waits_for_nothing():
     generator.release.set()
     time.sleep(0.02)  # a call that had been waiting its turn would begin now
     assert generator.begun == ["held", "b"]
+
+
+def wait_until(holds):
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+    time.sleep(0.02)  # from the end of a call to its result
+
+
+def test_what_was_done_when_its_reader_gave_up_is_told_as_spare_and_what_runs_is_not():
+    generator = Scripted(4)
+    spare = []
+    with closing(answered(generator, asking("a", "bad", "b", "held"), spare.append)) as found:
+        first = next(found)
+        wait_until(lambda: set(generator.begun) == {"a", "bad", "b", "held"})
+    generator.release.set()
+    told = {done.key: (done.answer, done.failure) for done in [first, *spare]}
+    assert told == {
+        "a": (Answer("A"), None),
+        "b": (Answer("B"), None),
+        "bad": (None, "429 Too Many Requests"),
+    }
+    assert len(spare) == 2
+
+
+def test_spare_is_told_too_where_the_reader_gives_up_on_what_comes_before_an_error():
+    generator = Scripted(4)
+    spare = []
+
+    def asked():
+        yield from asking("a", "b", "c")
+        raise RunError("the disk is full")
+
+    with closing(answered(generator, asked(), spare.append)) as found:
+        first = next(found)
+        wait_until(lambda: len(generator.ended) == 3)
+    assert sorted(done.key for done in [first, *spare]) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("concurrent", [1, 3])
+def test_nothing_is_spare_where_all_was_yielded(concurrent):
+    spare, done = [], []
+    drain(answered(Scripted(concurrent), asking("a", "bad", "b"), spare.append), done)
+    with pytest.raises(Stop):
+        drain(answered(Scripted(concurrent), asking("c", "stop"), spare.append), done)
+    assert sorted(done) == ["a", "b", "bad", "c"]
+    assert spare == []
+
+
+def test_an_interrupted_process_ends_without_waiting_for_the_calls_that_run():
+    with subprocess.Popen(
+        [sys.executable, "-c", HELD], stdout=PIPE, stderr=PIPE, text=True
+    ) as process:
+        try:
+            assert [process.stdout.readline() for _ in "ab"] == ["begun\n", "begun\n"]
+            process.send_signal(signal.SIGINT)
+            assert process.wait(PATIENCE) == -signal.SIGINT
+            assert process.stderr.read().endswith("KeyboardInterrupt\n")
+        finally:
+            process.kill()

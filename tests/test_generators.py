@@ -21,6 +21,14 @@ def server(monkeypatch):
         yield state
 
 
+@pytest.fixture
+def no_urls(monkeypatch):
+    """Forget every server that the environment names."""
+    for name in ("OPENAI_API_BASE", "OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
+    return monkeypatch
+
+
 def test_the_prompt_as_sent_holds_context_and_question_and_asks_at_temperature_zero(server):
     server.chat(max_tokens=99).answer("How far is the Moon?", "It is {far} away.\n\nNo air.")
     (asked,) = server.asked
@@ -60,6 +68,14 @@ def test_the_answer_keeps_the_servers_count_of_tokens_its_model_and_why_it_stopp
         model="gpt-test-0613",
         finish="stop",
     )
+
+
+def test_half_a_surrogate_pair_which_no_file_can_hold_becomes_a_question_mark(server):
+    server.replies = [(200, "\ud83d It is \U0001f319 far."), (400, "no \udc00")]
+    chat = server.chat()
+    assert chat.answer("How far?", "context").text == "? It is \U0001f319 far."
+    with pytest.raises(StageError, match=r"no \?$"):
+        chat.answer("How far?", "context")
 
 
 @pytest.mark.parametrize(
@@ -247,3 +263,42 @@ def test_its_identity_is_all_that_shapes_an_answer_and_not_the_pace_of_asking(ch
     first, other = (identity_of(generators.build({"chat": s})) for s in (spec, {**spec, **change}))
     assert (first == other) == same
     assert "SECRET" not in str(other)
+
+
+@pytest.mark.parametrize(
+    ("model", "variable"),
+    [
+        ("openai:gpt-test", "OPENAI_API_BASE"),
+        ("openai:gpt-test", "OPENAI_BASE_URL"),
+        ("gpt-4-test", "OPENAI_BASE_URL"),
+        ("azure_openai:gpt-test", "AZURE_OPENAI_ENDPOINT"),
+    ],
+)
+def test_a_server_that_only_the_environment_names_is_part_of_its_identity(no_urls, model, variable):
+    chat = generators.build({"chat": {"model": model}})
+    found = [identity_of(chat)["base_url"]]
+    for url in ("", "http://me:SECRET@one/v1", "http://two/v1"):
+        no_urls.setenv(variable, url)
+        found.append(identity_of(chat)["base_url"])
+    assert found == [None, None, "http://one/v1", "http://two/v1"]
+
+
+def test_a_url_of_its_own_or_another_provider_makes_the_environments_no_part_of_it(no_urls):
+    no_urls.setenv("OPENAI_BASE_URL", "http://one/v1")
+    own = generators.build({"chat": {"model": "openai:gpt-test", "base_url": "http://two/v1"}})
+    other = generators.build({"chat": {"model": "anthropic:claude"}})
+    assert identity_of(own)["base_url"] == "http://two/v1"
+    assert identity_of(other)["base_url"] is None
+
+
+def test_the_server_that_is_asked_is_the_one_that_its_identity_names(server, no_urls):
+    chat = server.chat(base_url=None, retries=0)
+    with serving() as other:
+        other.replies = [(200, "Farther.")]
+        said = []
+        for each in (server, other):
+            no_urls.setenv("OPENAI_API_BASE", each.url)
+            no_urls.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+            assert identity_of(chat)["base_url"] == each.url
+            said.append(chat.answer("How far?", "context").text)
+    assert said == ["It is 384,400 km away.", "Farther."]

@@ -120,7 +120,7 @@ def test_no_text_gives_no_row_of_the_embedders_width(tmp_path, make):
 
 def test_what_was_embedded_before_a_failure_is_not_embedded_again(tmp_path):
     embedder = counting_embedder()
-    failing = ["text 600"]
+    failing = ["text 1100"]
 
     class Failing(type(embedder)):
         def embed(self, texts, kind):
@@ -128,16 +128,16 @@ def test_what_was_embedded_before_a_failure_is_not_embedded_again(tmp_path):
                 raise StageError("the model is gone")
             return super().embed(texts, kind)
 
-    texts = [f"text {number}" for number in range(700)]
+    texts = [f"text {number}" for number in range(1_200)]
     with Cache(tmp_path) as cache, pytest.raises(StageError, match="the model is gone"):
         Texts(Failing(), cache).embed(texts, "document")
-    assert [text for _, text in embedder.asked] == texts[:512]
+    assert [text for _, text in embedder.asked] == texts[:1024]
     embedder.asked.clear()
     failing.clear()
     with Cache(tmp_path) as cache:
         Texts(Failing(), cache).embed(texts, "document")
-        assert counted(cache) == {"made": 188, "reused": 512}
-    assert [text for _, text in embedder.asked] == texts[512:]
+        assert counted(cache) == {"made": 176, "reused": 1024}
+    assert [text for _, text in embedder.asked] == texts[1024:]
 
 
 def test_progress_is_told_how_many_are_done_with_those_that_were_there(tmp_path):
@@ -148,7 +148,7 @@ def test_progress_is_told_how_many_are_done_with_those_that_were_there(tmp_path)
         kept.embed(texts[:100], "document")
         kept.embed(texts, "document", told.append)
 
-    assert told == [612, 1124, 1500]
+    assert told == [1124, 1500]
 
 
 def test_fresh_embeds_once_more_and_then_keeps_that(tmp_path):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar, Literal, Protocol
 
 from harness.documents import Documents
-from harness.errors import DataError, Problem
+from harness.errors import DataError, HarnessError, Problem
 from harness.fingerprint import fingerprint
 from harness.jsonl import Row, rows
 from harness.records import Document
@@ -75,7 +75,7 @@ def load(reader: CorpusReader) -> Corpus:
             hint = "ids name documents in labels and reports: make each one unique"
             problems.append(Problem(repr(found.id), "two documents have this id", hint))
         else:
-            documents.add(found)
+            _spool(documents, found)
             content.update(fingerprint(found.id, found.title, found.text).encode())
             characters += len(found.text)
             blank = blank and not found.text.strip()
@@ -87,6 +87,16 @@ def load(reader: CorpusReader) -> Corpus:
     if problems and (reader.on_error == "fail" or blank):
         raise DataError(reader.path, problems)
     return Corpus(documents, content.hexdigest()[:16], tuple(problems), characters)
+
+
+def _spool(documents: Documents, document: Document) -> None:
+    try:
+        documents.add(document)
+    except OSError as error:
+        raise HarnessError(
+            f"the temporary folder cannot hold the corpus: {error.strerror or error}\n"
+            "  name one with more room: TMPDIR=FOLDER"
+        ) from None
 
 
 def normalised(text: str) -> str:

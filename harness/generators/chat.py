@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import string
 from dataclasses import dataclass
@@ -31,6 +32,11 @@ Question: {question}
 Answer:"""
 
 _PACE = ("timeout", "retries", "concurrent")
+_SERVERS = {
+    "openai": ("OPENAI_API_BASE", "OPENAI_BASE_URL"),
+    "azure_openai": ("AZURE_OPENAI_ENDPOINT",),
+}
+"""Where a provider's library looks for a URL where `base_url` is None; the first one set holds."""
 
 
 @generators.register
@@ -40,8 +46,9 @@ class Chat:
 
     The template has the places {context} and {question}. An answer that is empty or matches one
     of `decline_patterns` (regular expressions, letter case ignored) is a decline. Keys come from
-    the environment, by the provider's own variable. At most `concurrent` questions are asked at
-    once; `timeout`, in seconds, is for each of the 1 + `retries` requests of a question.
+    the environment, by the provider's own variable, and so does the URL of OpenAI's server where
+    `base_url` is None. At most `concurrent` questions are asked at once; `timeout`, in seconds, is
+    for each of the 1 + `retries` requests of a question.
     """
 
     model: str
@@ -76,21 +83,22 @@ class Chat:
 
     def check(self) -> None:
         """Start the model, which finds a missing library, name or key."""
-        _start(self)
+        _start(self, _server(self))
 
     def answer(self, question: str, context: str) -> Answer:
         """Ask the model once; the library retries what is worth retrying.
 
         A server's `Retry-After` is left to the library, which knows its provider's dialect of it.
+        What cannot be encoded in UTF-8, such as half a surrogate pair, becomes a question mark.
         """
         prompt = self.prompt.format(context=context, question=question)
         try:
-            reply = _start(self).invoke(prompt)
+            reply = _start(self, _server(self)).invoke(prompt)
         except HarnessError:
             raise
         except Exception as error:  # noqa: BLE001  every provider has errors of its own
             raise StageError(f"generator 'chat' failed: {_said(error)}") from None
-        text = str(reply.text).strip()
+        text = _encodable(str(reply.text)).strip()
         usage: Any = reply.usage_metadata or {}
         about = reply.response_metadata
         return Answer(
@@ -105,11 +113,22 @@ class Chat:
     def identity(self) -> dict[str, Any]:
         """Return all that shapes an answer: not the pace of asking, nor a URL's credentials."""
         shaping = {k: v for k, v in fingerprint.identity(self).items() if k not in _PACE}
-        return {**shaping, "base_url": portable(self.base_url)}
+        return {**shaping, "base_url": portable(_server(self))}
+
+
+def _server(chat: Chat) -> str | None:
+    """Return the URL that will be asked, or None for the provider's own."""
+    if chat.base_url is not None:
+        return chat.base_url
+    provider, named, _ = chat.model.partition(":")
+    # LangChain guesses the provider of a model that names none: OpenAI's by names such as gpt-4o.
+    variables = _SERVERS.get(provider if named else "openai", ())
+    return next((url for name in variables if (url := os.environ.get(name))), None)
 
 
 @lru_cache
-def _start(chat: Chat) -> BaseChatModel:
+def _start(chat: Chat, server: str | None) -> BaseChatModel:
+    """Start a model once for each server: the environment may name another one later."""
     try:
         from langchain.chat_models import init_chat_model
     except ModuleNotFoundError as error:
@@ -134,4 +153,9 @@ def _start(chat: Chat) -> BaseChatModel:
 
 def _said(error: Exception) -> str:
     lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
+    said = f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
+    return _encodable(said)
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")

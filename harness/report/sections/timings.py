@@ -52,7 +52,7 @@ class Timings:
             "Tokens out",
         ]
         if rows:
-            said.append(Table(head, rows, "Mean of a question"))
+            said.append(Table(head, rows, "Mean of a question, without embedding it"))
         kinds = [[k, f"{n['made']:,}", f"{n['reused']:,}"] for k, n in run.cache.items()]
         if kinds:
             said.append(Table(["In the cache", "Made", "Reused"], kinds, "Shared work"))
