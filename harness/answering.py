@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import abc
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, as_completed, wait
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ def answered(
     generator: Generator,
     asked: Iterable[tuple[K, str, str]],
     spare: Callable[[Done[K]], None] | None = None,
-) -> Iterator[Done[K]]:
+) -> abc.Generator[Done[K], None, None]:
     """Ask each (key, question, context), and yield each result as soon as it is there.
 
     At most `generator.concurrent` calls run at once, and `asked` is read no further than twice

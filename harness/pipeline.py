@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from typing import TypeVar
 
 from harness import context, scoring
-from harness.answering import answered
+from harness.answering import Done, answered
 from harness.batches import batched
 from harness.errors import RunError, StageError
 from harness.kept import Answered, Ranked, Rankings
@@ -55,8 +56,9 @@ def outcomes(
         stopped: BaseException | None = None
         with timed("generation"):
             try:
-                for run in _answered(cell, runs, stages, plan.settings):
-                    told(run.question.id, run.failure)
+                with closing(_answered(cell, runs, stages, plan.settings)) as done:
+                    for run in done:
+                        told(run.question.id, run.failure)
             except (KeyboardInterrupt, Exception) as error:  # noqa: BLE001  it is raised below
                 stopped, runs = error, [run for run in runs if run.ended]
         with timed("scoring"):
@@ -185,7 +187,7 @@ def _checked(component: str, question: Question, ranking: Sequence[Hit]) -> tupl
 
 def _answered(
     cell: Cell, runs: Sequence[_Run], stages: Stages, settings: Settings
-) -> Iterator[_Run]:
+) -> Generator[_Run, None, None]:
     """Fill in the context and the answer of a batch, and yield each question as it is done."""
     asked: dict[tuple[str, str], list[_Run]] = {}
     bounds = settings.context
@@ -204,10 +206,16 @@ def _answered(
     known = kept.get(list(asked))
     for key, found in known.items():
         yield from _ended(asked[key], found.answer, None, found.seconds)
-    for done in answered(cell.generator, [(key, *key) for key in asked if key not in known]):
+
+    def keep(done: Done[tuple[str, str]]) -> None:
         if done.failure is None:
             kept.put(*done.key, Answered(done.answer, done.seconds))
-        yield from _ended(asked[done.key], done.answer, done.failure, done.seconds)
+
+    new = [(key, *key) for key in asked if key not in known]
+    with closing(answered(cell.generator, new, spare=keep)) as calls:
+        for done in calls:
+            keep(done)
+            yield from _ended(asked[done.key], done.answer, done.failure, done.seconds)
 
 
 def _ended(

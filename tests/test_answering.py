@@ -247,12 +247,12 @@ def test_closing_it_early_begins_nothing_and_waits_for_nothing():
     assert generator.begun == ["held", "b"]
 
 
-def wait_until(holds):
+def wait_until_only(running):
+    """Wait until no more calls than `running` have still to give their result."""
     end = time.monotonic() + PATIENCE
-    while not holds():
+    while sum(thread.name == "answering" for thread in threading.enumerate()) > running:
         assert time.monotonic() < end
         time.sleep(0.001)
-    time.sleep(0.02)  # from the end of a call to its result
 
 
 def test_what_was_done_when_its_reader_gave_up_is_told_as_spare_and_what_runs_is_not():
@@ -260,7 +260,7 @@ def test_what_was_done_when_its_reader_gave_up_is_told_as_spare_and_what_runs_is
     spare = []
     with closing(answered(generator, asking("a", "bad", "b", "held"), spare.append)) as found:
         first = next(found)
-        wait_until(lambda: set(generator.begun) == {"a", "bad", "b", "held"})
+        wait_until_only(1)
     generator.release.set()
     told = {done.key: (done.answer, done.failure) for done in [first, *spare]}
     assert told == {
@@ -281,7 +281,7 @@ def test_spare_is_told_too_where_the_reader_gives_up_on_what_comes_before_an_err
 
     with closing(answered(generator, asked(), spare.append)) as found:
         first = next(found)
-        wait_until(lambda: len(generator.ended) == 3)
+        wait_until_only(0)
     assert sorted(done.key for done in [first, *spare]) == ["a", "b", "c"]
 
 

@@ -32,8 +32,8 @@ _LAYOUT = 1
 class Encoder(Protocol):
     """What turns texts into vectors of any length, each the same in any company."""
 
-    def vectors(self, texts: Sequence[str], kind: Kind, most: int) -> NDArray[np.float32]:
-        """Return a row a text; `most` texts at once."""
+    def vectors(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
+        """Return a row a text."""
         ...
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
@@ -67,7 +67,7 @@ class Whole:
     def __init__(self, model: SentenceTransformer) -> None:
         self._model = model
 
-    def vectors(self, texts: Sequence[str], kind: Kind, most: int) -> NDArray[np.float32]:
+    def vectors(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
         """Return a row a text, one text at a time."""
         return library.encoded(self._model, texts, kind)
 
@@ -87,10 +87,10 @@ class _Packed:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
 
-    def vectors(self, texts: Sequence[str], kind: Kind, most: int) -> NDArray[np.float32]:
+    def vectors(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
         """Return a row a text."""
         ids = self._reader.ids(texts, kind)
-        batches = pack([len(each) for each in ids], most)
+        batches = pack([len(each) for each in ids])
         found: NDArray[np.float32] | None = None
         for number, rows in self._run(filled(batches, ids, self._reader.reading.pad)):
             if found is None:
@@ -150,7 +150,7 @@ def _convert(name: str, spare: Path) -> Kept:
     import torch
 
     model = library.load(name)
-    usual = library.reading(model) if library.looks_usual(locate(name)) else None
+    usual = library.supposed(model) if library.looks_usual(locate(name)) else None
     if usual is None:
         raise _unusable(name, "it is not an encoder and its pooling alone, read in the usual way")
 
@@ -174,7 +174,10 @@ def _convert(name: str, spare: Path) -> Kept:
         raise _unusable(name, str(error).strip().split("\n")[0]) from None
 
     def write(path: Path) -> None:
-        openvino().save_model(converted, path / _MODEL, compress_to_fp16=False)
+        try:
+            openvino().save_model(converted, path / _MODEL, compress_to_fp16=False)
+        except RuntimeError as error:
+            raise OSError(f"{path}: {error}") from None
         (path / _TOKENIZER).write_text(usual.tokenizer, encoding="utf-8")
         exact = Compiled(openvino().Core().read_model(path / _MODEL), "float32")
         if not library.alike(model, usual, lambda *arrays: next(exact.each([arrays]))[1]):
@@ -183,7 +186,10 @@ def _convert(name: str, spare: Path) -> Kept:
     facts = {"model": weights_id(name), "reading": usual.settings()}
     kept = folder.keep(kept_name(name), facts, write)
     if kept is None:
-        write(spare)
+        try:
+            write(spare)
+        except OSError as error:
+            raise _unusable(name, f"its converted form cannot be written: {error}") from None
         kept = Kept(spare, facts)
     return kept
 

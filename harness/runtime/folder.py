@@ -57,12 +57,15 @@ def keep(name: str, facts: Mapping[str, Any], write: Callable[[Path], None]) -> 
 
     The folder is filled under another name and then renamed, so that a kill leaves no half of
     one. What another process kept under `name` in the meantime stays, and is returned; what is
-    damaged is replaced. Without a folder to keep things in nothing is done, and None returned.
+    damaged is replaced. None: nothing is kept, as there is no folder, or it cannot be written.
     """
     if _place.folder is None:
         return None
     target = _place.folder / name
-    made, lock = removal.begun(_place.folder)
+    try:
+        made, lock = removal.begun(_place.folder)
+    except OSError:
+        return None
     try:
         write(made)
         files = {path.name: sha256_of(path) for path in sorted(made.iterdir())}
@@ -70,6 +73,8 @@ def keep(name: str, facts: Mapping[str, Any], write: Callable[[Path], None]) -> 
         text = json.dumps({**noted, "seal": fingerprint(noted)}, indent=1)
         (made / _SIDECAR).write_text(text, encoding="utf-8")
         return _move(made, target)
+    except OSError:
+        return None  # Read-only or full: what is kept only saves making it again.
     finally:
         lock.release()
         shutil.rmtree(made, ignore_errors=True)
@@ -91,7 +96,10 @@ def _move(made: Path, target: Path) -> Kept | None:
 
 
 def _sound(path: Path) -> Kept | None:
-    lock = locks.shared(path)
+    try:
+        lock = locks.shared(path)
+    except OSError:
+        return None
     if lock is None:
         return None
     kept = _whole(path)

@@ -69,19 +69,26 @@ def reading(model: SentenceTransformer) -> Reading | None:
 
     Decided by what it does: the vectors of a few texts must be those that the library gives.
     """
+    usual = supposed(model)
+    if usual is None or not alike(model, usual, lambda *arrays: forward(model, *arrays)):
+        return None
+    return usual
+
+
+def supposed(model: SentenceTransformer) -> Reading | None:
+    """Return how `model` reads texts if it is of the usual kind, for `alike` to decide."""
     tokenizer: Any = getattr(model, "tokenizer", None)
     backend = getattr(tokenizer, "backend_tokenizer", None)
     sides = (getattr(tokenizer, "padding_side", ""), getattr(tokenizer, "truncation_side", ""))
     if backend is None or sides != ("right", "right") or tokenizer.pad_token_id is None:
         return None
     limit = model.max_seq_length
-    usual = Reading(
+    return Reading(
         tokenizer=backend.to_str(),
         limit=None if limit is None or limit > _LONGEST else int(limit),
         pad=int(tokenizer.pad_token_id),
         prompts={"query": _prompt(model, "query"), "document": _prompt(model, "document")},
     )
-    return usual if alike(model, usual, lambda ids, mask: forward(model, ids, mask)) else None
 
 
 def alike(model: SentenceTransformer, usual: Reading, run: Any) -> bool:
@@ -91,7 +98,7 @@ def alike(model: SentenceTransformer, usual: Reading, run: Any) -> bool:
         ids = reader.ids(_PROBES, kind)
         if not all(ids):
             return False
-        batches = pack([len(each) for each in ids], 2)
+        batches = pack([len(each) for each in ids])
         found = np.empty((len(_PROBES), 0), dtype=np.float32)
         for batch, arrays in zip(batches, filled(batches, ids, usual.pad), strict=True):
             try:

@@ -18,6 +18,7 @@ Ids = NDArray[np.int64]
 
 _STEP = 16
 _BUDGET = 1024
+_ROWS = 32
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,14 @@ class Batch:
     columns: int
 
 
-def pack(lengths: Sequence[int], most: int) -> list[Batch]:
-    """Return batches of at most `most` texts that hold each text once, the longest first."""
+def pack(lengths: Sequence[int]) -> list[Batch]:
+    """Return batches that hold each text once, the longest first."""
     like: dict[int, list[int]] = defaultdict(list)
     for number, length in enumerate(lengths):
         like[max(1, -(-length // _STEP)) * _STEP].append(number)
     batches = []
     for columns, numbers in sorted(like.items(), reverse=True):
-        rows = max(1, min(most, _BUDGET // columns))
+        rows = max(1, min(_ROWS, _BUDGET // columns))
         for start in range(0, len(numbers), rows):
             batches.append(Batch(tuple(numbers[start : start + rows]), rows, columns))
     return batches

@@ -1,0 +1,36 @@
+"""What a question's seconds hold, and what they leave out."""
+
+import time
+from dataclasses import dataclass, replace
+
+from harness import runner, store
+from harness.config import load
+from harness.embedders.hashing import Hashing
+from tests.small import project
+
+SLEPT = 2.0
+
+
+@dataclass(frozen=True)
+class Slow(Hashing):
+    """Takes its time, once for the documents and once for the questions."""
+
+    def embed(self, texts, kind):
+        time.sleep(SLEPT)
+        return super().embed(texts, kind)
+
+
+def test_what_is_made_once_is_in_the_stages_seconds_and_in_no_questions(tmp_path):
+    prepared = runner.prepare(load(project(tmp_path, chunkers=["markdown"]), [], {}))
+    cells = tuple(
+        replace(cell, embedder=Slow()) if cell.embedder else cell for cell in prepared.config.cells
+    )
+    prepared = replace(prepared, config=replace(prepared.config, cells=cells))
+
+    finished = runner.run(prepared, lambda *_: None)
+
+    spent = finished.run.seconds
+    assert spent["embedding"] >= SLEPT
+    assert spent["embedding questions"] >= SLEPT
+    records = store.load(finished.folder).records
+    assert 0 < sum(record.seconds["retrieval"] for record in records) < SLEPT
