@@ -33,16 +33,10 @@ _PACKAGED = {
 }
 _SIGNS = ("config.json", "modules.json", "tokenizer.json")
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
-_SETTINGS = (
-    "config.json",
-    "config_sentence_transformers.json",
-    "modules.json",
-    "sentence_bert_config.json",
-    "special_tokens_map.json",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "vocab.txt",
-)
+_SETTINGS = frozenset([".json", ".txt", ".model", ".spm", ".codes", ".bpe", ".tiktoken"])
+"""How the names of settings end, and of a tokenizer's files, which each family names its way."""
+_APART = frozenset({"data_config.json"})
+"""What tells of the data that a model was trained on."""
 
 
 @lru_cache
@@ -109,15 +103,16 @@ def hush() -> None:
 def _shaping(folder: Path) -> list[Path]:
     parts = [folder]
     try:
-        listed = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
-        parts += [folder / each["path"] for each in listed if each["path"]]
+        modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+        parts += [folder / each["path"] for each in modules if each["path"]]
     except (OSError, ValueError, KeyError, TypeError):
         pass  # The model's library says what is wrong with it, if anything is.
     found = []
     for part in parts:
         weights = next((part / name for name in _WEIGHTS if (part / name).is_file()), None)
         found += [] if weights is None else [weights]
-        found += [part / name for name in _SETTINGS if (part / name).is_file()]
+        listed = (path for path in part.glob("*") if path.suffix in _SETTINGS)
+        found += [path for path in listed if path.name not in _APART and path.is_file()]
     return sorted(set(found))
 
 

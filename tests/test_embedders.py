@@ -36,8 +36,6 @@ class TestMiniLM:
             assert alone.tobytes() == together[at].tobytes()
         backwards = minilm.embed(TEXTS[::-1], "document")[::-1]
         assert backwards.tobytes() == together.tobytes()
-        in_pairs = embedders.build({"sentence_transformer": {"batch": 2}}).embed(TEXTS, "document")
-        assert in_pairs.tobytes() == together.tobytes()
 
     def test_vectors_are_float32_of_length_one(self, minilm):
         vectors = minilm.embed(TEXTS, "document")
@@ -90,12 +88,11 @@ class TestMiniLM:
         assert (cosines < 1 - 1e-7).any()
         assert rough.identity() != minilm.identity()
 
-    def test_identity_and_description_name_what_runs_it_and_not_the_batch(self):
-        spec = {"runtime": "torch", "precision": "float32", "batch": 3}
+    def test_identity_and_description_name_what_runs_it(self):
+        spec = {"runtime": "torch", "precision": "float32"}
         part = embedders.build({"sentence_transformer": spec})
         identity = part.identity()
         assert (identity["runtime"], identity["precision"]) == ("torch", "float32")
-        assert identity.keys().isdisjoint({"batch"})
         assert part.kept
         assert part.describe() == {
             "runtime": "torch",

@@ -195,7 +195,6 @@ def test_the_id_changes_with_everything_that_shapes_the_vectors_and_with_nothing
         "exact": name_of("chunks", embedder, replace(settings, exact=True)),
     }
     assert len(set(ids.values())) == len(ids)
-    assert name_of("chunks", replace(embedder, batch=1), settings) == ids["as it is"]
     assert name_of("chunks", SentenceTransformer(model), IndexSettings()) == ids["as it is"]
 
 

@@ -164,6 +164,14 @@ DENSE = b'[{"path": ""}, {"path": "1_Pooling"}, {"path": "2_Dense"}]'
         {"config_sentence_transformers_json": b'{"prompts": {"query": "q: "}}'},
         {"1_Pooling__config_json": b'{"pooling_mode": "cls"}'},
         {"2_Dense__model_safetensors": b"other"},
+        {"merges_txt": b"t h"},
+        {"vocab_txt": b"the"},
+        {"vocab_json": b'{"the": 1}'},
+        {"added_tokens_json": b'{"<moon>": 2}'},
+        {"special_tokens_map_json": b'{"pad_token": "<pad>"}'},
+        {"tokenizer_config_json": b'{"do_lower_case": true}'},
+        {"spiece_model": b"pieces"},
+        {"sentencepiece.bpe_model": b"pieces"},
     ],
     ids=lambda each: next(iter(each)),
 )
@@ -175,7 +183,8 @@ def test_all_that_shapes_vectors_is_in_the_identity_of_a_model(tmp_path, changed
     }
     before = weights_id(made(tmp_path / "one", **parts))
     assert weights_id(made(tmp_path / "two", **{**parts, **changed})) != before
-    assert weights_id(made(tmp_path / "three", **parts, README_md=b"Read me.")) == before
+    apart = {"README_md": b"Read me.", "data_config_json": b"[]", "tf_model_h5": b"weights"}
+    assert weights_id(made(tmp_path / "three", **parts, **apart)) == before
 
 
 def test_a_model_without_a_file_of_weights_is_known_by_all_its_files(tmp_path):

@@ -1,16 +1,20 @@
 """What runs a model: kept between processes, chosen once, and the same vectors in any company."""
 
+import errno
+import hashlib
 import json
 import os
 import subprocess
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from harness import runtime
+from harness.embedders import embedders
 from harness.errors import MissingExtra, ModelError
 from harness.models import DEFAULT_MODEL, weights_id
 from harness.runtime import choice, encoders, folder, library, packing, processor
@@ -35,6 +39,12 @@ def model(tmp_path):
     (made / "modules.json").write_text(json.dumps([{**each, "path": ""} for each in USUAL]))
     (made / "model.safetensors").write_bytes(b"weights")
     return str(made)
+
+
+def needs_openvino():
+    # Not `importorskip`: imported like that, the library sends messages of each conversion.
+    if runtime.available() != "openvino":
+        pytest.skip("openvino is not installed")
 
 
 def write(content):
@@ -81,40 +91,61 @@ class TestFolder:
     def test_what_fails_half_way_leaves_nothing(self, keep):
         def fail(path):
             (path / "file").write_bytes(b"half")
-            raise OSError("disk full")
+            raise ModelError("its vectors are others")
 
-        with pytest.raises(OSError, match="disk full"):
+        with pytest.raises(ModelError, match="its vectors are others"):
             folder.keep("one", {}, fail)
         assert list(keep.iterdir()) == []
+
+    def test_a_full_disk_keeps_nothing_and_leaves_nothing(self, keep):
+        def fill(path):
+            (path / "file").write_bytes(b"half")
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        assert folder.keep("one", {}, fill) is None
+        assert list(keep.iterdir()) == []
+        assert folder.find("one") is None
+
+    def test_a_folder_that_cannot_be_written_keeps_nothing(self, tmp_path):
+        (tmp_path / "file").write_bytes(b"no folder")
+        runtime.keep_in(tmp_path / "file" / "models")
+        assert folder.keep("one", {}, write(b"content")) is None
+        assert folder.find("one") is None
+
+    def test_what_may_not_be_read_is_not_found(self, keep, monkeypatch):
+        def denied(path):
+            raise PermissionError(errno.EACCES, "Permission denied")
+
+        folder.keep("one", {}, write(b"content"))
+        monkeypatch.setattr(folder.locks, "shared", denied)
+        assert folder.find("one") is None
 
 
 class TestPacking:
     def test_the_shape_around_a_text_depends_on_its_own_length_alone(self):
         lengths = [1, 16, 17, 256, 300, 40, 40, 40, 17]
-        for most in (1, 2, 32):
-            alone = [packing.pack([each], most)[0] for each in lengths]
-            for batch in packing.pack(lengths, most):
-                for number in batch.texts:
-                    assert (batch.rows, batch.columns) == (
-                        alone[number].rows,
-                        alone[number].columns,
-                    )
+        alone = [packing.pack([each])[0] for each in lengths]
+        for batch in packing.pack(lengths):
+            for number in batch.texts:
+                assert (batch.rows, batch.columns) == (alone[number].rows, alone[number].columns)
 
     def test_each_text_is_in_one_batch_and_batches_go_from_long_to_short(self):
-        batches = packing.pack([5, 300, 20, 20, 0, 16], 2)
+        batches = packing.pack([5, 300, 500, 500, 480, 0, 16])
         assert [(each.texts, each.rows, each.columns) for each in batches] == [
-            ((1,), 2, 304),
-            ((2, 3), 2, 32),
-            ((0, 4), 2, 16),
-            ((5,), 2, 16),
+            ((2, 3), 2, 512),
+            ((4,), 2, 480),
+            ((1,), 3, 304),
+            ((0, 5, 6), 32, 16),
         ]
+        many = packing.pack([500] * 5)
+        assert [each.texts for each in many] == [(0, 1), (2, 3), (4,)]
 
     def test_a_batch_holds_no_more_than_its_budget_of_tokens_or_one_text(self):
-        for batch in packing.pack(list(range(1, 3000, 7)), 64):
+        for batch in packing.pack(list(range(1, 3000, 7))):
             assert batch.rows == 1 or batch.rows * batch.columns <= 1024
 
     def test_ids_are_padded_on_the_right_and_rows_left_over_repeat_the_first(self):
-        (batch,) = packing.pack([2], 2)
+        batch = packing.Batch((0,), 2, 16)
         ((ids, mask),) = packing.filled([batch], [[7, 8]], 9)
         assert ids.tolist() == [[7, 8] + [9] * 14] * 2
         assert mask.tolist() == [[1, 1] + [0] * 14] * 2
@@ -143,6 +174,59 @@ class TestChoice:
         assert choice._best([exact, rough], {slow: 100.0, fast: 109.0}) == exact
         assert choice._best([exact, rough], {slow: 100.0, fast: 111.0}) == rough
         assert choice._best([exact, rough], {fast: 1.0}) == rough
+
+    def test_torch_must_be_faster_than_openvino_by_a_tenth(self):
+        converted, plain = (Choice(each, "float32", "cpu") for each in ("openvino", "torch"))
+        one, other = choice._label(converted), choice._label(plain)
+        assert choice._best([converted, plain], {one: 100.0, other: 109.0}) == converted
+        assert choice._best([converted, plain], {one: 100.0, other: 111.0}) == plain
+
+    def test_coarser_numbers_are_measured_on_the_fastest_runtime_alone(self, monkeypatch):
+        every = [
+            Choice(runs, numbers, "cpu")
+            for numbers in ("float32", "bfloat16")
+            for runs in ("openvino", "torch")
+        ]
+        speeds = {choice._label(each): 10.0 * at for at, each in enumerate(every, start=1)}
+        monkeypatch.setattr(choice, "_speed", lambda model, each: speeds[choice._label(each)])
+        found = choice._measured("model", every)
+        assert found == {
+            "openvino float32 cpu": 10.0,
+            "torch float32 cpu": 20.0,
+            "torch bfloat16 cpu": 40.0,
+        }
+
+    def test_what_refuses_to_run_is_passed_over_and_all_refusing_is_an_error(self, monkeypatch):
+        every = [
+            Choice(runs, numbers, "cpu")
+            for numbers in ("float32", "bfloat16")
+            for runs in ("openvino", "torch")
+        ]
+
+        def speed(model, each):
+            if choice._label(each) not in runs:
+                raise ModelError(f"{choice._label(each)} refused")
+            return 1.0
+
+        monkeypatch.setattr(choice, "_speed", speed)
+        runs = {"torch float32 cpu"}
+        assert choice._measured("model", every) == {"torch float32 cpu": 1.0}
+        runs = {"torch bfloat16 cpu"}
+        assert choice._measured("model", every) == {"torch bfloat16 cpu": 1.0}
+        runs = set()
+        with pytest.raises(ModelError, match="openvino float32 cpu refused"):
+            choice._measured("model", every)
+
+    def test_where_the_choice_cannot_be_kept_it_is_that_of_no_folder(
+        self, tmp_path, model, monkeypatch
+    ):
+        monkeypatch.setattr(processor, "has_bfloat16", lambda: True)
+        monkeypatch.setattr(choice, "_speed", lambda _, each: 1.0 + 8.0 * (each.runtime == "torch"))
+        without = choose(model, "auto", "auto")
+        (tmp_path / "file").write_bytes(b"no folder")
+        runtime.keep_in(tmp_path / "file" / "models")
+        assert choose(model, "auto", "auto") == without
+        assert (without.precision, without.texts_per_second) == ("float32", {})
 
     def test_bfloat16_is_no_candidate_where_the_processor_has_no_instructions_for_it(
         self, monkeypatch, model
@@ -182,53 +266,64 @@ class TestChoice:
             choose(model, "openvino", "float32")
 
 
-SENTENCES = (
+TEXTS = (
     "The moon is far away and has no air.",
     "Is it?",
     "",
-    "a",
     "保険 🙂 ÉTÉ",
     "A claim is paid within thirty days of the day on which all documents are there.",
     "Pets need a form, signed by a vet, before the cover begins: none is given after that.",
+    "Every word of this one is read, up to the limit. " * 60,
 )
-TEXTS = [" ".join(SENTENCES[: 1 + n % 7] * (1 + n % 4)) for n in range(0, 24, 5)] + list(SENTENCES)
-LONG = "Every word of this one is read, up to the limit. " * 60
+NUMBERS = ("float32", "bfloat16")
+
+
+@pytest.fixture(scope="module")
+def converted(tmp_path_factory):
+    """Return a folder that keeps the default model, converted."""
+    needs_openvino()
+    where = tmp_path_factory.mktemp("kept")
+    runtime.keep_in(where)
+    encoders.Converted(DEFAULT_MODEL, "float32")
+    runtime.keep_in(None)
+    return where
+
+
+@pytest.fixture(scope="module", params=[(r, n) for r in ("torch", "openvino") for n in NUMBERS])
+def encoder(request):
+    """Return the default model on each runtime, with each kind of numbers."""
+    runs, numbers = request.param
+    if runs == "openvino":
+        runtime.keep_in(request.getfixturevalue("converted"))
+    opened = encoders.open_encoder(DEFAULT_MODEL, runs, numbers, "cpu")
+    runtime.keep_in(None)
+    return numbers, opened
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """Return the vectors that the library itself gives, by kind."""
+    model = library.load(DEFAULT_MODEL)
+    return {kind: library.encoded(model, TEXTS, kind) for kind in ("query", "document")}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("numbers", ["float32", "bfloat16"])
-@pytest.mark.parametrize("runs", ["torch", "openvino"])
-def test_a_vector_has_the_same_bytes_in_any_company_slot_and_size_of_batch(runs, numbers):
-    if runs == "openvino":
-        pytest.importorskip("openvino")
-    encoder = encoders.open_encoder(DEFAULT_MODEL, runs, numbers, "cpu")
-    texts = [*TEXTS, LONG]
-    alone = [encoder.vectors([text], "document", 32)[0].tobytes() for text in texts]
+def test_a_vector_has_the_same_bytes_in_any_company_and_slot(encoder):
+    _, opened = encoder
+    alone = [opened.vectors([text], "document")[0].tobytes() for text in TEXTS]
     draw = np.random.default_rng(3)
-    for most, size in ((32, 31), (1, 2), (5, 17), (64, 40), (32, 7)):
-        picked = draw.integers(len(texts), size=size)
-        together = encoder.vectors([texts[n] for n in picked], "document", most)
+    for size in (2, 40):
+        picked = draw.integers(len(TEXTS), size=size)
+        together = opened.vectors([TEXTS[n] for n in picked], "document")
         assert [row.tobytes() for row in together] == [alone[n] for n in picked]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("runs", "numbers", "least"),
-    [
-        ("torch", "float32", 0.999999),
-        ("torch", "bfloat16", 0.999),
-        ("openvino", "float32", 0.999999),
-        ("openvino", "bfloat16", 0.999),
-    ],
-)
 @pytest.mark.parametrize("kind", ["query", "document"])
-def test_vectors_are_those_of_the_library(runs, numbers, least, kind):
-    if runs == "openvino":
-        pytest.importorskip("openvino")
-    texts = [*TEXTS[1:4], LONG]
-    found = encoders.open_encoder(DEFAULT_MODEL, runs, numbers, "cpu").vectors(texts, kind, 8)
-    expected = library.encoded(library.load(DEFAULT_MODEL), texts, kind)
-    assert (library._cosines(found, expected) > least).all()
+def test_vectors_are_those_of_the_library(encoder, expected, kind):
+    numbers, opened = encoder
+    least = 0.999999 if numbers == "float32" else 0.999
+    assert (library._cosines(opened.vectors(TEXTS, kind), expected[kind]) > least).all()
 
 
 IN_A_PROCESS = """
@@ -243,29 +338,19 @@ print(found, sum(part.truncated(["a", "b " * 300])), "torch" in sys.modules)
 """
 
 
-def in_a_process(keep):
+@pytest.mark.slow
+def test_a_kept_model_runs_without_torch_in_another_process_to_the_same_bytes(converted):
+    spec = {"runtime": "openvino", "precision": "float32"}
+    here = embedders.build({"sentence_transformer": spec}).embed(["The moon.", "Mars"], "query")
     done = subprocess.run(
-        [sys.executable, "-c", IN_A_PROCESS, str(keep)],
+        [sys.executable, "-c", IN_A_PROCESS, str(converted)],
         env={**os.environ, "HF_HUB_OFFLINE": "1"},
         capture_output=True,
         text=True,
         timeout=300,
         check=True,
     )
-    return done.stdout.split()
-
-
-@pytest.mark.slow
-def test_a_kept_model_runs_without_torch_to_the_same_bytes_and_a_damaged_one_is_made_anew(tmp_path):
-    pytest.importorskip("openvino")
-    digest, truncated, converted = in_a_process(tmp_path)
-    assert (truncated, converted) == ("1", "True")
-    assert in_a_process(tmp_path) == [digest, "1", "False"]
-    (weights,) = tmp_path.glob("*/model.bin")
-    with weights.open("r+b") as file:
-        file.seek(1000)
-        file.write(b"damaged")
-    assert in_a_process(tmp_path) == [digest, "1", "True"]
+    assert done.stdout.split() == [hashlib.sha256(here.tobytes()).hexdigest(), "1", "False"]
 
 
 class TestOtherModels:
@@ -314,16 +399,53 @@ class TestOtherModels:
     @pytest.mark.slow
     @pytest.mark.parametrize("pooling", ["mean", "cls", "max", "mean_sqrt_len_tokens"])
     def test_prompts_limit_and_pooling_are_the_models_own_on_every_runtime(self, make, pooling):
-        pytest.importorskip("openvino")
+        needs_openvino()
         model = make(pooling, prompts=self.PROMPTS)
         for runs in ("torch", "openvino"):
             encoder = encoders.open_encoder(model, runs, "float32", "cpu")
             for kind in ("query", "document"):
                 expected = library.encoded(library.load(model), self.ASKED, kind)
-                found = encoder.vectors(self.ASKED, kind, 8)
+                found = encoder.vectors(self.ASKED, kind)
                 assert (library._cosines(found, expected) > 0.999999).all()
             # 24 tokens: two marks, three of the prompt, and nineteen words.
             assert encoder.truncated(["moon " * 19, "moon " * 20]) == [False, True]
+
+    @pytest.mark.slow
+    def test_a_damaged_model_is_converted_anew_to_the_same_bytes(self, make, keep):
+        needs_openvino()
+        model = make()
+        name = encoders.kept_name(model)
+        found = encoders.Converted(model, "float32").vectors(self.ASKED, "query").tobytes()
+        with (keep / name / "model.bin").open("r+b") as file:
+            file.seek(1000)
+            file.write(b"damaged")
+        assert folder.find(name) is None
+        again = encoders.Converted(model, "float32").vectors(self.ASKED, "query").tobytes()
+        assert again == found
+        assert folder.find(name) is not None
+
+    @pytest.mark.slow
+    def test_a_model_that_cannot_be_kept_is_run_all_the_same(self, make, tmp_path):
+        needs_openvino()
+        (tmp_path / "file").write_bytes(b"no folder")
+        runtime.keep_in(tmp_path / "file" / "models")
+        model = make()
+        found = encoders.Converted(model, "float32").vectors(self.ASKED, "query")
+        expected = library.encoded(library.load(model), self.ASKED, "query")
+        assert (library._cosines(found, expected) > 0.999999).all()
+
+    @pytest.mark.slow
+    def test_a_disk_that_is_full_everywhere_is_named(self, make, keep, monkeypatch):
+        needs_openvino()
+
+        def full(*_, **__):
+            raise RuntimeError("iostream error")
+
+        library = SimpleNamespace(convert_model=lambda *_, **__: None, save_model=full)
+        monkeypatch.setattr(encoders, "openvino", lambda: library)
+        with pytest.raises(ModelError, match="form cannot be written: .*: iostream error\n.*torch"):
+            encoders.Converted(make(), "float32")
+        assert list(keep.iterdir()) == []
 
     @pytest.mark.slow
     def test_a_further_module_is_left_to_torch(self, make):
@@ -333,7 +455,7 @@ class TestOtherModels:
         encoder = encoders.open_encoder(model, "torch", "float32", "cpu")
         assert isinstance(encoder, encoders.Torch)
         expected = library.encoded(library.load(model), self.ASKED, "query")
-        assert encoder.vectors(self.ASKED, "query", 8) == pytest.approx(expected, abs=1e-6)
+        assert encoder.vectors(self.ASKED, "query") == pytest.approx(expected, abs=1e-6)
         if runtime.available() == "openvino":
             with pytest.raises(ModelError, match="set runtime: torch, or leave it out"):
                 encoders.open_encoder(model, "openvino", "float32", "cpu")
@@ -346,8 +468,8 @@ class TestOtherModels:
         model = make(**unusual)
         encoder = encoders.open_encoder(model, "torch", "float32", "cpu")
         assert isinstance(encoder, encoders.Whole)
-        alone = np.vstack([encoder.vectors([text], "query", 8) for text in self.ASKED])
-        assert encoder.vectors(self.ASKED, "query", 8).tobytes() == alone.tobytes()
+        alone = np.vstack([encoder.vectors([text], "query") for text in self.ASKED])
+        assert encoder.vectors(self.ASKED, "query").tobytes() == alone.tobytes()
         assert encoder.truncated(["moon " * 5, "moon " * 40]) == [False, True]
 
     @pytest.mark.slow

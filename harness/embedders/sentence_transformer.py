@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from annotated_types import Gt
 
 from harness.embedders import Kind, Vectors, embedders
 from harness.errors import ModelError
@@ -23,14 +22,12 @@ class SentenceTransformer:
 
     A model's own prompts for questions and documents are used where it has any. What runs it is
     chosen by measurement, once a machine: `runtime` and `precision` leave less to choose from.
-    bfloat16 changes vectors a little, and is only chosen where the processor has it. `batch` is
-    how many texts are given to the model at once, at most.
+    bfloat16 changes vectors a little, and is only chosen where the processor has it.
     """
 
     model: str = DEFAULT_MODEL
     runtime: Literal["auto", "torch", "openvino"] = "auto"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    batch: Annotated[int, Gt(0)] = 32
 
     name: ClassVar[str] = "sentence_transformer"
     version: ClassVar[int] = 2
@@ -50,7 +47,7 @@ class SentenceTransformer:
         """
         if not texts:
             return self.embed([""], kind)[:0]
-        vectors = self._encoder().vectors(texts, kind, self.batch)
+        vectors = self._encoder().vectors(texts, kind)
         if not np.isfinite(vectors).all():
             raise ModelError(f"model {self.model!r} gave a vector that is not finite")
         # Here and not in the library, which would do it in the model's own, coarser numbers.
@@ -62,7 +59,7 @@ class SentenceTransformer:
         return self._encoder().truncated(texts) if texts else []
 
     def identity(self) -> dict[str, Any]:
-        """Return model name, the hash of its files, and what runs it; not the batch size.
+        """Return model name, the hash of its files, and what runs it.
 
         Vectors of another runtime, precision or device are other vectors, in their last digits.
         """

@@ -8,6 +8,7 @@ to the library itself, one text at a time.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -98,7 +99,9 @@ def alike(model: SentenceTransformer, usual: Reading, run: Any) -> bool:
         ids = reader.ids(_PROBES, kind)
         if not all(ids):
             return False
-        batches = pack([len(each) for each in ids])
+        # A row more than texts, as a text could come out otherwise beside another.
+        packed = pack([len(each) for each in ids])
+        batches = [replace(batch, rows=len(batch.texts) + 1) for batch in packed]
         found = np.empty((len(_PROBES), 0), dtype=np.float32)
         for batch, arrays in zip(batches, filled(batches, ids, usual.pad), strict=True):
             try:

@@ -1,0 +1,126 @@
+"""The index of one corpus, chunker and embedder: the only home of Chroma.
+
+Each index has a folder of its own, is written by one process under another name, closed, renamed
+into place and only then read: two embedded writers on one collection corrupt it silently, and a
+reader beside a writer does not find what is new. Beside Chroma's files lie the vectors, to say how
+much an approximate index loses. Chunk texts stay out of Chroma, which would index them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+from harness.batches import batched
+from harness.cache import Cache
+from harness.chunking import ChunkSet
+from harness.embedders import Embedder, Vectors
+from harness.exact import Near
+from harness.index.chroma import SUMS, Adding, Chroma
+from harness.index.flat import Built, Flat, Writing
+from harness.index.settings import IndexSettings
+from harness.vectors import Texts
+
+__all__ = ["KIND", "Built", "IndexSettings", "VectorIndex", "about", "open_or_build"]
+
+KIND = "index"
+_ADDED = 5_000
+"""Vectors a call; Chroma takes 5,461."""
+
+Timed = Callable[[str], AbstractContextManager[None]]
+"""Counts the seconds spent inside under a name."""
+
+
+class VectorIndex(Protocol):
+    """Vectors that can be searched; rows are chunk numbers."""
+
+    built: Built
+
+    def nearest(self, vectors: Vectors, k: int) -> list[list[Near]]:
+        """Return the `k` nearest chunks of each vector, best first, ties by chunk number."""
+        ...
+
+    def recall(self, vectors: Vectors, k: int) -> list[float]:
+        """Return for each vector the share of its exact `k` nearest that `nearest` finds."""
+        ...
+
+
+def about(chunks_id: str, embedder: Embedder, settings: IndexSettings) -> dict[str, Any]:
+    """Return all that shapes an index: chunks, model, distance and HNSW settings."""
+    return {
+        "chunks": chunks_id,
+        "embedder": embedder.identity(),
+        "settings": {"version": settings.version, **asdict(settings)},
+    }
+
+
+def open_or_build(
+    cache: Cache,
+    chunks: ChunkSet,
+    embedder: Embedder,
+    settings: IndexSettings,
+    progress: Callable[[int], None] = lambda done: None,
+    timed: Timed = lambda work: nullcontext(),
+) -> VectorIndex:
+    """Return the index of these chunks; it is built where the cache does not have it.
+
+    `progress` is told the number of chunks embedded so far.
+
+    Raises:
+        OSError: it cannot be written.
+        HarnessError: the embedder cannot be used.
+    """
+    what = about(chunks.id, embedder, settings)
+    make = partial(_build, chunks, Texts(embedder, cache), settings, progress, timed)
+    folder = cache.folder(KIND, what, make, SUMS)
+    return (Flat if _compares_all(settings, chunks) else Chroma)(folder, settings)
+
+
+def _compares_all(settings: IndexSettings, chunks: ChunkSet) -> bool:
+    # A single vector Chroma leaves in its log, whatever the threshold.
+    return settings.exact or len(chunks) == 1
+
+
+def _build(
+    chunks: ChunkSet,
+    texts: Texts,
+    settings: IndexSettings,
+    progress: Callable[[int], None],
+    timed: Timed,
+    folder: Path,
+) -> None:
+    size, last = _sizes(len(chunks))
+    file = Writing(folder, len(chunks))
+    adding = None if _compares_all(settings, chunks) else Adding(folder, settings, last)
+    done = truncated = 0
+    try:
+        for batch in batched(chunks, size):
+            with timed("embedding"):
+                vectors, longer = texts.embed(
+                    [chunk.indexed_text for chunk in batch],
+                    "document",
+                    lambda part, before=done: progress(before + part),  # type: ignore[misc]
+                )
+            with timed("indexing"):
+                file.add(vectors)
+                if adding is not None:
+                    adding.add([str(chunk.index) for chunk in batch], vectors)
+            truncated += int(longer.sum())
+            done += len(batch)
+            progress(done)
+    finally:
+        file.close()
+        if adding is not None:
+            adding.close()
+    file.finish(truncated)
+
+
+def _sizes(rows: int) -> tuple[int, int]:
+    """Return the size of the batches to add, as even as can be, and that of the last one."""
+    batches = -(-rows // _ADDED)
+    size = -(-rows // batches)
+    return size, rows - size * (batches - 1)

@@ -1,0 +1,150 @@
+"""A Chroma collection on disk: filled once by one process, closed, and then only read."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness import exact
+from harness.checksums import Sum
+from harness.embedders import Vectors
+from harness.errors import RunError
+from harness.exact import TIE, Near
+from harness.index.flat import Flat
+from harness.index.settings import IndexSettings
+from harness.rows import content_sum
+
+if TYPE_CHECKING:
+    from chromadb.api import ClientAPI
+    from chromadb.api.collection_configuration import CreateCollectionConfiguration
+
+_COLLECTION = "chunks"
+_FOLDER = "chroma"
+_ASKED = 1_000
+
+# Chroma writes to this table of its file whenever it opens it.
+SUMS: Mapping[str, Sum] = {
+    f"{_FOLDER}/chroma.sqlite3": partial(content_sum, leave_out={"acquire_write"})
+}
+
+
+class Chroma(Flat):
+    """The collection of one folder, beside its vectors."""
+
+    def __init__(self, folder: Path, settings: IndexSettings) -> None:
+        super().__init__(folder, settings)
+        self._client = _open(folder / _FOLDER)
+        # Chroma keeps what it opened under a path for as long as the process lives, also when the
+        # folder has been deleted and built anew.
+        weakref.finalize(self, _close, self._client).atexit = False
+        self._collection = self._client.get_collection(_COLLECTION, embedding_function=None)
+
+    def nearest(self, vectors: Vectors, k: int) -> list[list[Near]]:
+        """Return the nearest chunks that the index finds, with exact scores."""
+        k = min(k, self.built.chunks)
+        rankings: list[list[Near]] = [[] for _ in vectors]
+        # Of chunks that score the same the index picks any, and other ones once it is built anew:
+        # so one more is asked for, and more again while the cut falls among equals.
+        asked, unsettled = k + 1, list(range(len(vectors)) if k else ())
+        while unsettled:
+            for at, ranking in zip(unsettled, self._query(vectors[unsettled], asked), strict=True):
+                rankings[at] = ranking
+            unsettled = [
+                at
+                for at in unsettled
+                if rankings[at][k:] and rankings[at][k - 1].score - rankings[at][-1].score < TIE
+            ]
+            if asked >= self.built.chunks:
+                break
+            asked *= 2
+        return [ranking[:k] for ranking in rankings]
+
+    def recall(self, vectors: Vectors, k: int) -> list[float]:
+        """Return for each vector the share of its exact `k` nearest that `nearest` finds."""
+        best = exact.search(self._vectors, vectors, k, self._space)
+        return exact.recall(self.nearest(vectors, k), best, k)
+
+    def _query(self, vectors: Vectors, k: int) -> list[list[Near]]:
+        """Return what the index finds, with exact scores: its own are rounded to float32."""
+        rankings: list[list[Near]] = []
+        for start in range(0, len(vectors), _ASKED):
+            some = vectors[start : start + _ASKED]
+            found = self._collection.query(
+                query_embeddings=some, n_results=min(k, self.built.chunks), include=["distances"]
+            )
+            near = [[Near(int(id_), 0.0) for id_ in ids] for ids in found["ids"]]
+            for ranking in exact.rescored(self._vectors, some, near, self._space):
+                rankings.append(sorted(ranking, key=lambda each: (-each.score, each.chunk)))
+        return rankings
+
+
+class Adding:
+    """A collection that is being filled, in batches of at least `smallest`.
+
+    Chroma makes an index out of what it has logged once that is so many. What is left in the log
+    is made into one anew, and at random, whenever it is opened: so nothing is to be left.
+    """
+
+    def __init__(self, folder: Path, settings: IndexSettings, smallest: int) -> None:
+        with _said_plainly():
+            self._client = _open(folder / _FOLDER)
+            configuration = _configuration(settings, smallest)
+            self._collection = self._client.create_collection(
+                _COLLECTION, configuration=configuration, embedding_function=None
+            )
+
+    def add(self, ids: list[str], vectors: Vectors) -> None:
+        """Add vectors, each under its id.
+
+        Raises:
+            RunError: Chroma cannot write them.
+        """
+        with _said_plainly():
+            self._collection.add(ids=ids, embeddings=np.ascontiguousarray(vectors))
+
+    def close(self) -> None:
+        """Let go of the files."""
+        _close(self._client)
+
+
+@contextmanager
+def _said_plainly() -> Iterator[None]:
+    """Turn Chroma's errors, a full disk among them, into one that ends a run in order."""
+    from chromadb.errors import ChromaError
+
+    try:
+        yield
+    except ChromaError as error:
+        raise RunError(f"Chroma cannot write the index: {error}") from error
+
+
+def _configuration(settings: IndexSettings, threshold: int) -> CreateCollectionConfiguration:
+    return {
+        "hnsw": {
+            "space": settings.space,
+            "max_neighbors": settings.max_neighbors,
+            "ef_construction": settings.ef_construction,
+            "ef_search": settings.ef_search,
+            "sync_threshold": threshold,
+        }
+    }
+
+
+def _open(path: Path) -> ClientAPI:
+    import chromadb
+
+    quiet = chromadb.config.Settings(anonymized_telemetry=False)
+    # Chroma gives out again what it opened under the same path, so that must be a whole one: the
+    # same relative path names another index once the working directory has changed.
+    return chromadb.PersistentClient(path=str(path.resolve()), settings=quiet)
+
+
+def _close(client: ClientAPI) -> None:
+    """Release the files, so that the folder may be renamed and opened anew."""
+    client.close()  # type: ignore[attr-defined]
