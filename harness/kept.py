@@ -127,7 +127,7 @@ class Measures:
     """What indexes were found to be, for given questions."""
 
     def __init__(self, cache: Cache) -> None:
-        self._rows = cache.rows("measures", {"version": _VERSION})
+        self._rows = cache.rows("measures", {"version": _VERSION, "of": "what indexes lose"})
 
     def get(self, key: str) -> Measured | None:
         """Return what is known under `key`."""
