@@ -1,8 +1,8 @@
-"""A run that is killed is continued by the same command, and comes to the same in the end."""
+"""Runs that are killed, and runs beside each other: all come to what one undisturbed run does."""
 
 import pytest
 
-from tests.kills import kill_often
+from tests.kills import content, kill_often, project, start
 
 
 @pytest.mark.slow
@@ -11,3 +11,19 @@ def test_a_run_killed_at_25_random_instants_comes_to_what_an_undisturbed_one_doe
 
     assert found.kills == 25
     assert found.differences == []
+
+
+@pytest.mark.slow
+def test_three_runs_at_once_on_one_cache_come_to_the_same_without_a_warning(tmp_path):
+    folder = tmp_path / "project"
+    project(folder, model=False)
+
+    processes = [start(folder) for _ in range(3)]
+
+    assert [process.wait() for process in processes] == [0, 0, 0]
+    runs = list((folder / "reports").iterdir())
+    assert len(runs) == 3
+    for name in ("records.jsonl", "run.json"):
+        first, *others = (content(run / name) for run in runs)
+        assert others == [first, first]
+    assert content(runs[0] / "run.json")["warnings"] == []
