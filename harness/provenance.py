@@ -6,7 +6,6 @@ import platform
 import subprocess
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from harness import summarise
 from harness.config import RunConfig
 from harness.corpus import Corpus
 from harness.embedders import Embedder
-from harness.fingerprint import fingerprint, identity_of
+from harness.fingerprint import fingerprint, identity_of, versions
 from harness.paths import portable
 from harness.plan import Plan
 from harness.stored import Provenance
@@ -110,13 +109,7 @@ def _described(embedder: Embedder) -> dict[str, Any]:
 
 
 def _packages() -> dict[str, str]:
-    versions: dict[str, str] = {}
-    for name in _PACKAGES:
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return versions
+    return {name: found for name, found in versions(*_PACKAGES).items() if found is not None}
 
 
 def _git() -> tuple[str | None, bool | None]:

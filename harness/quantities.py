@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import TypeVar
 
 from harness.errors import HarnessError
 
-_DURATIONS = {"h": "hours", "d": "days", "w": "weeks"}
+U = TypeVar("U")
+
+_DURATIONS = {"H": "hours", "D": "days", "W": "weeks"}
 _SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([A-Za-z]+)")
 
@@ -18,12 +22,9 @@ def duration(text: str) -> timedelta:
     Raises:
         HarnessError: it says none.
     """
-    found = _AMOUNT.fullmatch(text.strip())
-    unit = found and _DURATIONS.get(found[2].lower())
-    if not found or not unit:
-        raise HarnessError(f"{text!r} is not a duration\n  write it like 12h, 30d or 4w")
+    number, unit = _read(text, _DURATIONS, "a duration", "12h, 30d or 4w")
     try:
-        return timedelta(**{unit: float(found[1])})
+        return timedelta(**{unit: number})
     except OverflowError:
         raise HarnessError(f"{text!r} is too long a duration") from None
 
@@ -34,14 +35,19 @@ def size(text: str) -> int:
     Raises:
         HarnessError: it says none.
     """
-    found = _AMOUNT.fullmatch(text.strip())
-    unit = found and _SIZES.get(found[2].upper())
-    if not found or not unit:
-        raise HarnessError(f"{text!r} is not a size\n  write it like 500MB or 5GB")
+    number, unit = _read(text, _SIZES, "a size", "500MB or 5GB")
     try:
-        return int(float(found[1]) * unit)
+        return int(number * unit)
     except OverflowError:
         raise HarnessError(f"{text!r} is too large a size") from None
+
+
+def _read(text: str, units: Mapping[str, U], what: str, example: str) -> tuple[float, U]:
+    """Return the number in `text`, and what its unit stands for; letter case does not matter."""
+    found = _AMOUNT.fullmatch(text.strip())
+    if not found or found[2].upper() not in units:
+        raise HarnessError(f"{text!r} is not {what}\n  write it like {example}")
+    return float(found[1]), units[found[2].upper()]
 
 
 def shown_size(value: int) -> str:

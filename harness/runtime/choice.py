@@ -7,12 +7,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
-from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
 from harness.errors import ModelError
-from harness.fingerprint import fingerprint
+from harness.fingerprint import fingerprint, versions
 from harness.models import locate, weights_id
 from harness.runtime import Runtime, available, folder, library, processor
 from harness.runtime.encoders import open_encoder
@@ -70,7 +69,7 @@ def _chosen(model: str, runtime: AnyRuntime, precision: AnyPrecision, place: Pat
         "model": weights_id(model),
         "processor": processor.name(),
         "cores": processor.cores(),
-        "versions": {name: _version(name) for name in _LIBRARIES},
+        "versions": versions(*_LIBRARIES),
         "candidates": [_label(each) for each in candidates],
     }
     name = f"{weights_id(model)}-choice-{fingerprint(about)}"
@@ -146,10 +145,3 @@ def _best(candidates: list[Choice], speeds: Mapping[str, float]) -> Choice:
 
 def _label(each: Choice) -> str:
     return f"{each.runtime} {each.precision} {each.device}"
-
-
-def _version(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import tempfile
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -81,7 +82,7 @@ class Whole:
         return [len(ids) > limit for ids in found]
 
 
-class _Packed:
+class _Packed(ABC):
     """Tokenises each text once, and runs packed batches."""
 
     def __init__(self, reader: Reader) -> None:
@@ -104,8 +105,9 @@ class _Packed:
         """Return of each text whether it has more tokens than the model reads."""
         return self._reader.truncated(texts)
 
+    @abstractmethod
     def _run(self, batches: Any) -> Any:
-        raise NotImplementedError
+        """Yield the number and the vectors of each batch."""
 
 
 class Torch(_Packed):
