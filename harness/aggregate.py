@@ -20,7 +20,8 @@ class Aggregate:
 
     `mean` counts the failed as 0, because the user got nothing; `mean_finished` leaves them out.
     Questions not scored are in neither. n = scored + failed. For a metric of the whole set both
-    are its one value, over the questions that finished.
+    are its one value, over the questions that finished. Where a judge failed, `judge_low` and
+    `judge_high` are what `mean` would be with those questions at 0 and at 1.
     """
 
     mean: float | None
@@ -33,6 +34,8 @@ class Aggregate:
     judge_failed: int
     method: str
     note: str = ""
+    judge_low: float | None = None
+    judge_high: float | None = None
 
 
 def aggregate(
@@ -49,7 +52,8 @@ def aggregate(
     """
     scores = list(scores)
     states = Counter([score.state for score in scores])
-    failed = states["failed"]
+    failed, unjudged = states["failed"], states["judge_failed"]
+    low = high = None
     if total is None:
         finished = [score.value for score in scores if score.value is not None]
         values = [*finished, *([0.0] * failed)]
@@ -58,6 +62,8 @@ def aggregate(
         if clusters is not None and intervals and mean is not None:
             ends = _clustered(scores, clusters, seed, None)
         n = len(values)
+        if unjudged:
+            low, high = _mean([*values, *[0.0] * unjudged]), _mean([*values, *[1.0] * unjudged])
     else:
         counts = [score.counts for score in scores if score.counts]
         mean = total([fsum(column) for column in zip(*counts, strict=True)]) if counts else None
@@ -75,9 +81,11 @@ def aggregate(
         n=n,
         failed=failed,
         not_scored=states["not_scored"],
-        judge_failed=states["judge_failed"],
+        judge_failed=unjudged,
         method=ends.method,
         note=ends.reason,
+        judge_low=low,
+        judge_high=high,
     )
 
 

@@ -20,6 +20,7 @@ from harness.rerankers import rerankers
 from harness.retrievers import retrievers
 from harness.settings import Settings
 from harness.stored import RecordLine, RunFile
+from harness.systems import systems
 from harness.testset.jsonl import QuestionRow
 
 FAMILIES: Mapping[str, Registry[Any]] = {
@@ -28,6 +29,7 @@ FAMILIES: Mapping[str, Registry[Any]] = {
     "retrievers": retrievers,
     "rerankers": rerankers,
     "generators": generators,
+    "systems": systems,
     "metrics": metrics,
     "corpora": corpus.readers,
     "testsets": testset.readers,

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from harness.corpus import Corpus
+from harness.matching import Counts
 from harness.plan import Plan
 from harness.scoring import label_of
 from harness.stored import CellLine, RecordLine
+from harness.sweep import Cell
 from harness.testset import Testset
 
 _FEW = 50
 _FEW_CLUSTERS = 20
+_LOST = 0.05
+"""The share of a system's contexts that may be nowhere in the corpus before a run warns."""
 _LOSSY = 0.99
 """Index recall under which a run warns."""
 
@@ -19,7 +23,13 @@ _LOSSY = 0.99
 def of_data(corpus: Corpus, testset: Testset, clusters: Mapping[str, str] | None) -> Iterator[str]:
     """Yield what is known before the run."""
     yield from (f"skipped: {each.where}: {each.what}" for each in corpus.skipped)
+    yield from corpus.notes
     yield from testset.notes
+    if testset.unaccepted:
+        yield (
+            f"{testset.unaccepted} of {len(testset.questions)} questions are drafts that no person "
+            "has accepted: read them, then `python -m harness draft accept`"
+        )
     if clusters is not None and len(set(clusters.values())) < _FEW_CLUSTERS:
         number = len(set(clusters.values()))
         yield f"{number} clusters of questions are too few for an interval to rest on"
@@ -33,11 +43,28 @@ def of_indexes(cells: Iterable[CellLine]) -> Iterator[str]:
     for cell in cells:
         found = cell.index_recall
         if found is not None and found.mean < _LOSSY:
+            raised = "raise index.ef_search and index.ef_construction, or "
             yield (
                 f"{cell.name}: the index finds {100 * found.mean:.1f} % of the {found.k} nearest "
-                f"chunks (over {found.questions} questions): raise index.ef_search and "
-                "index.ef_construction, or set index.exact: true"
+                f"chunks (over {found.questions} questions): "
+                f"{raised if cell.matched is None else ''}set index.exact: true"
             )
+
+
+def of_embedders(cells: Iterable[Cell]) -> Iterator[str]:
+    """Yield what each embedder says of itself, once; its model must be there."""
+    parts = dict.fromkeys(cell.embedder for cell in cells if cell.embedder is not None)
+    yield from dict.fromkeys(said for part in parts for said in part.warnings())
+
+
+def of_matching(cell: str, found: Counts) -> Iterator[str]:
+    """Yield how many of a system's contexts are nowhere in the corpus, where that is many."""
+    if found.unmatched > _LOST * found.contexts:
+        share = 100 * found.unmatched / found.contexts
+        yield (
+            f"{cell}: {found.unmatched} of {found.contexts} contexts ({share:.1f} %) are nowhere "
+            f"in the corpus, so no evidence is seen in them: the first is {found.example}"
+        )
 
 
 class Shallow:

@@ -126,7 +126,7 @@ def _twins(config: RunConfig, metrics: list[Named]) -> Iterator[Problem]:
 
 
 def _undecidable(config: RunConfig, metrics: list[Named], labels: Label) -> Iterator[Problem]:
-    if len({cell.chunker for cell in config.cells}) < 2:
+    if max(len({cell.chunker for cell in config.cells}), len(config.systems)) < 2:
         return
     by = next(each.metric for each in metrics if each.name == config.decide_by)
     if within_chunker(by, labels):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -11,12 +11,16 @@ from numpy.typing import NDArray
 
 from harness.chunkers import Chunker
 from harness.corpus import Corpus
+from harness.headings import above, headings
 from harness.records import Chunk, Document, Span
 
 Places = NDArray[np.int64]
 """A row a chunk: the number of its document, its start and its end."""
 
 _FILE = "places.npy"
+_JOINT = " > "
+_NEAR = 8
+"""Documents whose headings are at hand: chunks are read one after the other."""
 _RECENT, _SHORT = 8_192, 2_048
 """So many chunks, of up to so many characters, are kept at hand: many questions find the same."""
 
@@ -25,13 +29,14 @@ class ChunkSet:
     """All chunks that one chunker makes of one corpus, numbered in the order of the documents."""
 
     def __init__(
-        self, id_: str, documents: Mapping[str, Document], places: Places, titled: bool
+        self, id_: str, documents: Mapping[str, Document], places: Places, header: str
     ) -> None:
         self.id = id_
         self._documents = documents
         self._ids: Sequence[str] = list(documents)
         self._places = places
-        self._titled = titled
+        self._header = header
+        self._headings = lru_cache(_NEAR)(lambda doc: tuple(headings(documents[doc].text)))
         self._number = {doc: number for number, doc in enumerate(self._ids)}
         self._recent = lru_cache(_RECENT)(self._read)
 
@@ -45,25 +50,52 @@ class ChunkSet:
     def _read(self, index: int) -> Chunk:
         number, start, end = self._places[index].tolist()
         document = self._documents[self._ids[number]]
-        header = document.title if self._titled else ""
+        header = "" if self._header == "none" else self._above(document, start)
         return Chunk(index, Span(document.id, start, end), document.text[start:end], header)
+
+    def _above(self, document: Document, start: int) -> str:
+        """Return the title and, where asked for, the headings that a chunk stands under."""
+        if self._header == "title":
+            return document.title
+        found = [document.title, *above(self._headings(document.id), start)]
+        # Of a document in Markdown the title is its first heading, as a rule.
+        return _JOINT.join(dict.fromkeys(each for each in found if each))
 
     def __iter__(self) -> Iterator[Chunk]:
         return map(self._read, range(len(self)))
 
     def of(self, doc: str) -> list[Chunk]:
         """Return the chunks of one document; none where the corpus has no such document."""
+        return [self._read(index) for index in self._rows(doc)]
+
+    def around(self, span: Span) -> Chunk:
+        """Return the chunk that holds most of `span`, the first of those that hold as much.
+
+        Raises:
+            LookupError: no chunk holds any of it.
+        """
+        rows = self._rows(span.doc)
+        _, starts, ends = self._places[rows.start : rows.stop].T
+        shared = np.minimum(ends, span.end) - np.maximum(starts, span.start)
+        if not len(shared) or shared.max() <= 0:
+            raise LookupError(f"no chunk holds any of {span}")
+        return self[rows.start + int(shared.argmax())]
+
+    @property
+    def documents(self) -> Mapping[str, Document]:
+        """The documents that the chunks are of, by id."""
+        return self._documents
+
+    def rows_of(self, docs: Collection[str]) -> NDArray[np.int64]:
+        """Return the numbers of the chunks of these documents, rising."""
+        numbers = [self._number[doc] for doc in docs]
+        return np.flatnonzero(np.isin(self._places[:, 0], numbers))
+
+    def _rows(self, doc: str) -> range:
         number = self._number.get(doc)
         if number is None:
-            return []
-        column = self._places[:, 0]
-        first, last = np.searchsorted(column, [number, number + 1]).tolist()
-        return [self._read(index) for index in range(first, last)]
-
-
-def is_titled(chunker: Chunker) -> bool:
-    """Return whether the chunker's chunks are embedded with their document's title before them."""
-    return getattr(chunker, "header", "none") == "title"
+            return range(0)
+        return range(*np.searchsorted(self._places[:, 0], [number, number + 1]).tolist())
 
 
 def chunk_texts(corpus: Corpus, chunker: Chunker) -> Iterator[str]:
@@ -86,4 +118,4 @@ def save(folder: Path, corpus: Corpus, chunker: Chunker) -> None:
 def load(folder: Path, id_: str, corpus: Corpus, chunker: Chunker) -> ChunkSet:
     """Return the chunks that `save` wrote there."""
     places = np.load(folder / _FILE, allow_pickle=False)
-    return ChunkSet(id_, corpus.documents, places, is_titled(chunker))
+    return ChunkSet(id_, corpus.documents, places, chunker.header)

@@ -7,9 +7,10 @@ import io
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from harness import __version__
 from harness.errors import HarnessError
@@ -31,6 +32,7 @@ Metrics = Annotated[
     list[str] | None, typer.Option("--metric", "-m", help="a metric; may be given several times")
 ]
 Json = Annotated[bool, typer.Option("--json", help="print JSON, for machines")]
+Force = Annotated[bool, typer.Option("--force", help="replace what is there already")]
 CacheFolder = Annotated[
     Path | None, typer.Option("--cache", help="the cache; else HARNESS_CACHE, else .harness")
 ]
@@ -76,7 +78,7 @@ def run(
     from harness import runner, terminal
     from harness.config import load
 
-    prepared = runner.prepare(load(config, overrides or ()), limit)
+    prepared = runner.prepare(load(config, overrides or ()), limit, fresh)
     with terminal.progress() as progress:
         try:
             finished = runner.run(prepared, progress, fresh, progress.note)
@@ -152,14 +154,89 @@ def evaluate(
 def score(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="a run's folder")],
     metrics: Metrics = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(help="a chat model's name, or its settings in YAML; else the run's own judge"),
+    ] = None,
+    cache: CacheFolder = None,
     json: Json = False,
 ) -> None:
     """Score a stored run again, by other metrics or newer versions; nothing is re-run."""
-    from harness import terminal
-    from harness.rescore import rescore
+    from harness import terminal, yamlfile
+    from harness.rescore import judge_of, rescore
 
-    run = rescore(folder, metrics or ())
+    try:
+        judging = None if judge is None else judge_of(yamlfile.value(judge))
+    except ValueError as error:
+        raise HarnessError(f"--judge {judge}: {error}") from None
+    run = rescore(folder, metrics or (), judging, _cache(cache))
     print(terminal.as_json(folder, run) if json else terminal.summary(folder))
+
+
+@app.command("import")
+def import_(
+    form: Annotated[
+        str,
+        typer.Argument(metavar="FORMAT", help="squad, or with options: 'trec(qrels=qrels.txt)'"),
+    ],
+    path: Annotated[str, typer.Argument(metavar="PATH", help="the test set in that format")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="the .jsonl file to write")],
+    corpus: Annotated[
+        str | None,
+        typer.Option(help="the corpus of its labels, as in a configuration; else PATH holds it"),
+    ] = None,
+    write_corpus: Annotated[
+        Path | None, typer.Option(help="write the corpus too: a .jsonl file, or a folder")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Turn a test set of another tool into ours; say what was kept, and what has no place."""
+    from harness import importing
+
+    found = importing.read(form, path, corpus)
+    written = importing.write(found, out, write_corpus, force)
+    print(importing.account(found))
+    for each in written:
+        print(each)
+
+
+@app.command()
+def export(
+    form: Annotated[str, typer.Argument(metavar="FORMAT", help="trec, csv or parquet")],
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="a run's folder")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="the file; for trec, a folder")],
+    chunks: Annotated[
+        bool, typer.Option("--chunks", help="trec: rank chunks, in place of their documents")
+    ] = False,
+    force: Force = False,
+) -> None:
+    """Write a stored run for other tools: a TREC run for each cell, or a table of the scores."""
+    from harness import exporting, store
+
+    for each in exporting.export(store.load(folder), form, out, chunks, force):
+        print(each)
+
+
+@app.command()
+def extract(
+    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="a folder, or one file")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="write files there")
+    ] = None,
+) -> None:
+    """Show the text that PDF, Word, HTML and the like are read as: what evidence quotes."""
+    from harness import extraction
+
+    found = extraction.read(corpus)
+    if output is not None:
+        for path in extraction.write(found, corpus, output):
+            print(path)
+    else:
+        for each in found.converted():
+            print(f"==> {each['id']} <==\n{each['text']}\n")
+    notes = [*(f"skipped: {each.where}: {each.what}" for each in found.skipped), *found.notes]
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
 
 
 @app.command("list")
@@ -194,6 +271,108 @@ def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="a new folde
     for path in project.create(folder):
         print(path)
     print(f"\nNow run: python -m harness run {folder / 'config.yaml'}")
+
+
+judge_app = typer.Typer(
+    help="What a judge model is worth.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(judge_app, name="judge")
+
+
+@judge_app.command("check")
+def judge_check(
+    config: Config,
+    overrides: Override = None,
+    n: Annotated[int, typer.Option("--n", min=1, help="how many questions")] = 20,
+    json: Json = False,
+) -> None:
+    """Measure the configuration's judge: right where the verdict is known, and swayed by what."""
+    from harness import judge_check, runner
+    from harness.config import load
+
+    prepared = runner.prepare(load(config, overrides or ()))
+    judge = prepared.config.judge
+    if judge is None:
+        raise HarnessError(
+            f"{config} has no judge\n  name one: judge: {{model: provider:name}}, or "
+            "--set judge=provider:name"
+        )
+    found = judge_check.check(judge, prepared.testset, n, prepared.config.settings.seed)
+    print(judge_check.as_json(found, judge) if json else judge_check.table(found, judge))
+
+
+class _WithDefault(typer.core.TyperGroup):
+    """A group whose first command, `config`, need not be named."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in (*self.commands, "--help"):
+            args = ["config", *args]
+        return super().parse_args(ctx, args)
+
+
+draft_app = typer.Typer(
+    cls=_WithDefault,
+    help="Draft questions from documents: draft CONFIG, then draft accept FILE.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(draft_app, name="draft")
+
+
+@draft_app.command("config")
+def draft_config(
+    config: Config,
+    overrides: Override = None,
+    n: Annotated[int, typer.Option("--n", min=1, help="how many questions")] = 50,
+    out: Annotated[Path, typer.Option("--out", "-o", help="the .jsonl file to write")] = Path(
+        "drafts.jsonl"
+    ),
+    categories: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="with commas between them; else all are drafted"),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="draws the passages; else the configuration's")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Draft questions by the configuration's chat model (the default: `draft CONFIG`).
+
+    Drafting that was broken off is continued by the same command.
+    """
+    from harness import drafting, terminal
+
+    names = [each.strip() for each in (categories or "").split(",") if each.strip()]
+    prepared = drafting.prepare(config, overrides or (), seed)
+    for note in prepared.notes:
+        print(f"note: {note}", file=sys.stderr)
+    with terminal.progress() as progress:
+        try:
+            written = drafting.run(prepared, n, out, names, force, progress)
+        except KeyboardInterrupt:
+            progress.stop()
+            part = drafting.part_of(out)
+            there = f"the drafts made are in {part}" if part.exists() else "no draft was finished"
+            print(f"interrupted; {there}, and the same command continues", file=sys.stderr)
+            raise typer.Exit(130) from None
+    print(written.account())
+
+
+@draft_app.command("accept")
+def draft_accept(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="a test set, a .jsonl file")],
+    ids: Annotated[
+        list[str] | None, typer.Option("--id", help="a draft's id; may be given several times")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="accept all drafts")] = False,
+) -> None:
+    """Take the mark off drafts that a person has read and found good."""
+    from harness.drafting.acceptance import accept
+
+    if every == bool(ids):
+        raise HarnessError("nothing says what to accept\n  name drafts: --id ID, or all: --all")
+    found = accept(file, None if every else ids)
+    print(f"{found.accepted} accepted, {found.left} still drafts: {file}")
 
 
 cache_app = typer.Typer(

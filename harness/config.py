@@ -4,29 +4,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from harness import paths, scoring, yamlfile
-from harness.chunkers import chunkers
+from harness import paths, scoring, usercode, yamlfile
+from harness.agreement import Agreement
+from harness.chat import ChatModel, located
+from harness.chunkers import Cut, chunkers
 from harness.corpus import CorpusReader
 from harness.embedders import embedders
 from harness.errors import ConfigError, Problem, SpecError, suggest
-from harness.generators import Generator, generators
-from harness.metrics import Metric
+from harness.generators import generators
+from harness.handed import Handed
+from harness.index import AsItStands
+from harness.needs import Need
 from harness.overrides import overridden
 from harness.places import Places
 from harness.registry import Registry, label
 from harness.rerankers import rerankers
 from harness.retrievers import retrievers
 from harness.scoring import Named
-from harness.settings import Settings, listed
+from harness.settings import SYSTEM_METRICS, Settings, listed
 from harness.sources import corpus_reader, testset_reader
-from harness.sweep import AXES, Cell, cells, fitted
+from harness.sweep import AXES, Cell, SystemCell, cells, fitted
+from harness.systems import System, in_full, systems
 from harness.testset import TestsetReader
 
 T = TypeVar("T")
@@ -42,10 +47,14 @@ class RunConfig:
     corpus: CorpusReader
     testset: TestsetReader
     cells: tuple[Cell, ...]
+    systems: tuple[SystemCell, ...]
     metrics: tuple[Named, ...]
-    baseline: Cell | None
+    baseline: Cell | SystemCell | None
     output: Path
     cache: Path
+    chat: ChatModel | None
+    """The model that components ask, and that drafts questions."""
+    judge: ChatModel | None
     where: Callable[..., str] = field(repr=False, compare=False)
     """Names the place of a key, with its line: `where("metrics", 3)`."""
 
@@ -81,6 +90,8 @@ def load(
                 find = partial(_find, key, path.parent, outside, environment)
                 _try(partial(reader, data[key], find), places.where(key), problems)
         raise ConfigError(shown, problems)
+    find = partial(_find, "index", path.parent, outside, environment)
+    settings = _with_collection(settings, find, places.where("index"), problems)
     return _Builder(shown, path.parent, places, settings, environment, problems).build()
 
 
@@ -101,6 +112,18 @@ def _settings(data: Mapping[str, Any], places: Places, problems: list[Problem]) 
         if isinstance(spec, str | dict):
             _try(partial(scoring.build, spec), places.where("metrics", at), problems)
     return None
+
+
+def _with_collection(
+    settings: Settings, find: Callable[[str], str], where: str, problems: list[Problem]
+) -> Settings:
+    """Return the settings with the folder of an existing collection found."""
+    existing = settings.index.existing
+    if existing is None or existing.path is None:
+        return settings
+    path = _try(partial(find, existing.path), where, problems)
+    index = replace(settings.index, existing=replace(existing, path=path or existing.path))
+    return settings.model_copy(update={"index": index})
 
 
 _FAMILIES: Mapping[str, Registry[Any]] = {
@@ -127,15 +150,27 @@ class _Builder:
     problems: list[Problem]
 
     def build(self) -> RunConfig:
-        built: dict[str, list[Any]] = {key: self._family(key) for key in _FAMILIES}
+        own = self._systems()
+        if not own or "metrics" in self.settings.model_fields_set:
+            return self._complete(own)
+        needs = {need for each in own for need in _told(each.system)}
+        fit = [name for name in SYSTEM_METRICS if scoring.build(name).metric.needs & needs]
+        return replace(self, settings=self.settings.model_copy(update={"metrics": fit}))._complete(
+            own
+        )
+
+    def _complete(self, own: tuple[SystemCell, ...]) -> RunConfig:
+        families = _FAMILIES if self.settings.system is None else {}
+        built: dict[str, list[Any]] = {key: self._family(key) for key in families}
         metrics = self._metrics()
         corpus = self._source("corpus", corpus_reader)
         testset = self._source("testset", testset_reader)
-        self._check_metrics(metrics, built["generators"])
-        grid = tuple(cells(*built.values())) if all(built.values()) else ()
-        baseline = self._baseline(grid)
-        self._check_names(grid)
-        self._check_sizes(metrics)
+        agreement = Agreement(self.settings, self._where)
+        self.problems.extend(agreement.of_metrics(metrics, built.get("generators", ()), own))
+        grid = tuple(cells(*built.values())) if built and all(built.values()) else ()
+        baseline = self._baseline(grid) if self.settings.system is None else self._own(own)
+        self.problems.extend(agreement.of_names(grid))
+        self.problems.extend(agreement.of_sizes(metrics, built.get("rerankers", ())))
         if self.problems:
             raise ConfigError(self.shown, self.problems)
         assert corpus is not None
@@ -147,10 +182,13 @@ class _Builder:
             corpus=corpus,
             testset=testset,
             cells=grid,
+            systems=own,
             metrics=tuple(metrics),
             baseline=baseline,
             output=Path(self.settings.output),
             cache=Path(self.settings.cache),
+            chat=self.models["chat"],
+            judge=self.models["judge"],
             where=self._where,
         )
 
@@ -160,23 +198,100 @@ class _Builder:
     def _family(self, key: str) -> list[Any]:
         registry = _FAMILIES[key]
         built: list[Any] = []
+        existing = self.settings.index.existing
+        if key == "chunkers" and existing is not None:
+            if key in self.settings.model_fields_set:
+                what = "`chunkers` and `index.existing` exclude each other: a collection is cut"
+                self._add(what, "take one of them out", key)
+            return [AsItStands(collection=existing.collection)]
         for at, spec in enumerate(getattr(self.settings, key)):
             where = self._where(key, at)
-            for component in _built(registry, spec, where, self.problems):
+            for bare in _built(registry, spec, where, self.problems):
+                handed = partial(self._handed(key).to, bare, registry.family)
+                component = _try(handed, where, self.problems)
+                if component is None:
+                    continue
                 if component in built:
                     what = f"{label(component)!r} is there twice"
                     self.problems.append(Problem(where, what, "take one of them out"))
                 built.append(component)
         return built
 
+    def _systems(self) -> tuple[SystemCell, ...]:
+        """Return a cell for each system; what it replaces must not be given."""
+        if self.settings.system is None:
+            return ()
+        for key in sorted(self.settings.model_fields_set & {*_FAMILIES, "context", "index"}):
+            what = f"`{key}` and `system` exclude each other: a system brings its own"
+            self._add(what, "take one of them out", key)
+        usercode.importable(self.folder)
+        built: list[SystemCell] = []
+        for at, spec in enumerate(self.settings.system):
+            where = self._where("system", at)
+            whole = _try(partial(in_full, spec), where, self.problems)
+            found = [] if whole is None else _built(systems, whole, where, self.problems)
+            for system in found:
+                found_files = _try(partial(self._with_files, system), where, self.problems)
+                cell = SystemCell(found_files or system)
+                if any(cell.name == each.name for each in built):
+                    what = f"two systems have the name {cell.name!r}"
+                    self.problems.append(Problem(where, what, "give each a `label` of its own"))
+                built.append(cell)
+        return tuple(built)
+
+    def _with_files(self, system: System) -> System:
+        """Return a system with its files found."""
+        find = partial(_find, "system", self.folder, self.places.outside, self.environment)
+        given = {key: getattr(system, key) for key in system.files}
+        found = {key: find(path) for key, path in given.items() if path is not None}
+        return replace(system, **found)  # type: ignore[type-var]
+
+    def _own(self, own: Sequence[SystemCell]) -> SystemCell | None:
+        """Return the system that the baseline names."""
+        wanted = self.settings.baseline
+        if not wanted or not own:
+            return None
+        found = next((each for each in own if wanted == {"system": each.name}), None)
+        if found is None:
+            what = "no system has this name"
+            self._add(what, f"write {{system: {own[0].name}}}", "baseline")
+        return found
+
+    @cached_property
+    def models(self) -> Mapping[str, ChatModel | None]:
+        """The chat models that the run names, with its seed, and their files found."""
+        return {key: self._model(key) for key in ("chat", "judge")}
+
+    def _model(self, key: str) -> ChatModel | None:
+        chat: ChatModel | None = getattr(self.settings, key)
+        if chat is None:
+            return None
+        name = _try(
+            partial(located, chat.model, partial(self._at, key)), self._where(key), self.problems
+        )
+        seed = self.settings.seed if chat.seed is None else chat.seed
+        # A file that is not there has been named; the components that ask it are not at fault.
+        return replace(chat, model=name or chat.model, seed=seed)
+
+    def _at(self, key: str, path: str) -> str:
+        return _find(key, self.folder, self.places.outside, self.environment, path)
+
+    def _handed(self, key: str) -> Handed:
+        return Handed(key, self.models, self.settings.seed, self._at)
+
     def _metrics(self) -> list[Named]:
         named: list[Named] = []
         level, labels = self.settings.relevance_level, self.settings.labels
         for at, spec in enumerate(self.settings.metrics):
             where = self._where("metrics", at)
-            each = _try(partial(scoring.build, spec, labels, level), where, self.problems)
-            if each is None:
+            bare = _try(partial(scoring.build, spec, labels, level), where, self.problems)
+            if bare is None:
                 continue
+            handed = partial(self._handed("metrics").to, bare.metric, "metric")
+            metric = _try(handed, where, self.problems)
+            if metric is None:
+                continue
+            each = Named(bare.name, metric)
             twin = next((known.name for known in named if known.metric == each.metric), None)
             if twin is not None:
                 what = f"{each.name!r} is the same metric as {twin!r}"
@@ -189,49 +304,6 @@ class _Builder:
         given = getattr(self.settings, key)
         return _try(partial(reader, given, find), self._where(key), self.problems)
 
-    def _check_metrics(self, metrics: Sequence[Named], built: Sequence[Generator]) -> None:
-        names = [each.name for each in metrics]
-        # A name that did not build may be the one that is looked for here, and was named already.
-        complete = len(names) == len(self.settings.metrics)
-        decide_by = self.settings.decide_by
-        if complete and decide_by is not None and decide_by not in names:
-            what = f"{decide_by!r} is not among the metrics"
-            self._add(what, suggest(decide_by, names), "decide_by")
-        by = next((each for each in metrics if each.name == decide_by), None)
-        if by is not None and by.metric.kind == "descriptive":
-            what = f"{by.name!r} is descriptive: it says nothing of quality"
-            good = [each.name for each in metrics if each.metric.kind == "quality"]
-            self._add(what, f"choose from: {', '.join(good)}", "decide_by")
-        for target in self.settings.targets:
-            if complete and target not in names:
-                what = f"{target!r} is not among the metrics"
-                self._add(what, suggest(target, names), "targets", target)
-        if built and not any(generator.answers for generator in built):
-            for at, each in enumerate(metrics):
-                if any("answer" in leaf.needs for leaf in self._leaves(each)):
-                    what = f"{each.name!r} needs an answer, and no generator gives one"
-                    self._add(what, "add a generator, or take the metric out", "metrics", at)
-
-    def _check_sizes(self, metrics: Sequence[Named]) -> None:
-        retrieve = self.settings.retrieve
-        for at, each in enumerate(metrics):
-            k = max((getattr(leaf, "k", None) or 0 for leaf in self._leaves(each)), default=0)
-            if k > retrieve:
-                what = f"{each.name!r} reads {k} hits, and only {retrieve} are retrieved"
-                self._add(what, f"set `retrieve: {k}` or more, or a smaller k", "metrics", at)
-        if self.settings.context.chunks > retrieve:
-            what = f"context.chunks ({self.settings.context.chunks}) is more than `retrieve`"
-            self._add(what, f"`retrieve` is {retrieve}: raise it", "context", "chunks")
-
-    def _leaves(self, named: Named) -> list[Metric]:
-        return scoring.leaves(named.metric, self.settings.labels, self.settings.relevance_level)
-
-    def _check_names(self, grid: Sequence[Cell]) -> None:
-        names = [cell.name for cell in grid]
-        for name in dict.fromkeys(each for each in names if names.count(each) > 1):
-            what = f"two cells have the name {name!r}"
-            self._add(what, "two models lie in folders of one name: rename one", "embedders")
-
     def _baseline(self, grid: Sequence[Cell]) -> Cell | None:
         """Return the first cell that has every component the baseline names."""
         wanted: dict[str, Any] = {}
@@ -241,7 +313,9 @@ class _Builder:
                 self._add(f"unknown axis {axis!r}", suggest(axis, AXES), "baseline", axis)
                 continue
             registry = _FAMILIES[f"{axis}s"]
-            wanted[axis] = _try(partial(registry.build, spec), where, self.problems)
+            bare = _try(partial(registry.build, spec), where, self.problems)
+            handed = self._handed(f"{axis}s")
+            wanted[axis] = bare and _try(partial(handed.to, bare, axis), where, self.problems)
         if not wanted or not grid or None in wanted.values():
             return None
         for cell in grid:
@@ -256,12 +330,18 @@ class _Builder:
         """Return whether a cell's component is the one named, be it fitted to an embedder."""
         if found == wanted:
             return True
-        specs = self.settings.embedders if isinstance(found, type(wanted)) else []
+        specs = self.settings.embedders if isinstance(wanted, Cut) else []
         built = [_try(partial(embedders.build, spec), "", []) for spec in specs]
         return any(fitted(wanted, each) == found for each in built if each is not None)
 
     def _add(self, what: str, hint: str, *place: str | int) -> None:
         self.problems.append(Problem(self._where(*place), what, hint))
+
+
+def _told(system: System) -> set[Need]:
+    """Return what metrics can read of what a system tells."""
+    answers: set[Need] = {"answer"} if system.tells_answers else set()
+    return answers | ({"ranking"} if system.tells_contexts else set())
 
 
 def _find(

@@ -36,7 +36,7 @@ class Documents(Mapping[str, Document]):
         """
         assert document.id not in self._places, "the corpus checks its ids"
         # Without JSON's own escapes, which would make one character of two halves of a pair.
-        line = json.dumps([document.id, document.text, document.title], ensure_ascii=False) + "\n"
+        line = json.dumps(_fields(document), ensure_ascii=False) + "\n"
         self._file.seek(self._end)
         self._places[document.id] = self._end
         self._end += self._file.write(line.encode(*_ENCODED))
@@ -62,3 +62,7 @@ class Documents(Mapping[str, Document]):
 
     def __contains__(self, id_: object) -> bool:
         return id_ in self._places
+
+
+def _fields(document: Document) -> list[object]:
+    return [document.id, document.text, document.title, dict(document.metadata)]

@@ -111,6 +111,8 @@ def _left_out(line: Aggregate) -> str:
         said += f", {line.not_scored} not scored"
     if line.judge_failed:
         said += f", {line.judge_failed} judge failed"
+    if line.judge_low is not None:
+        said += f", {numbers.interval(line.judge_low, line.judge_high)} with them"
     if line.low is None and line.note:
         said += f", no interval: {line.note}"
     return said

@@ -36,7 +36,13 @@ class Near:
 
 
 def search(
-    vectors: Floats, questions: Floats, k: int, space: Space, *, block_bytes: int = 64 << 20
+    vectors: Floats,
+    questions: Floats,
+    k: int,
+    space: Space,
+    *,
+    among: Numbers | None = None,
+    block_bytes: int = 64 << 20,
 ) -> list[list[Near]]:
     """Return the `k` best rows of `vectors` for each question, best first, ties by row.
 
@@ -49,12 +55,14 @@ def search(
         questions: float32 [questions, d], finite.
         k: how many to return; all rows where there are fewer.
         space: what to compare by.
+        among: the numbers of the rows that are looked at, rising; None: all of them.
         block_bytes: size of one block of rows, and of its approximate scores.
 
     Raises:
         RunError: a vector holds a number that is not finite.
     """
-    k = min(k, len(vectors))
+    total = len(vectors) if among is None else len(among)
+    k = min(k, total)
     if k <= 0:
         return [[] for _ in questions]
     rankings: list[list[Near]] = []
@@ -63,8 +71,12 @@ def search(
         norms = _norms(batch, "question", range(start, start + len(batch)))
         best = _Best(np.empty((len(batch), 0)), np.empty((len(batch), 0), dtype=np.int64))
         rows = max(1, block_bytes // (4 * max(1, len(batch), vectors.shape[1])))
-        for first in range(0, len(vectors), rows):
-            best = _with_block(best, vectors[first : first + rows], first, batch, norms, k, space)
+        for first in range(0, total, rows):
+            part = slice(first, first + rows)
+            block = vectors[part] if among is None else vectors[among[part]]
+            best = _with_block(best, block, first, batch, norms, k, space)
+        if among is not None:
+            best = _Best(best.scores, among[best.chunks])
         rankings += best.rankings()
     return rankings
 

@@ -27,8 +27,13 @@ def identity(component: Any) -> dict[str, Any]:
     return {
         "name": component.name,
         "version": component.version,
-        **{field.name: getattr(component, field.name) for field in fields(component)},
+        **{field.name: plain(getattr(component, field.name)) for field in fields(component)},
     }
+
+
+def plain(value: Any) -> Any:
+    """Return a part's own identity in the place of the part, and any other value as it is."""
+    return value.identity() if hasattr(value, "identity") else value
 
 
 def identity_of(component: Any) -> dict[str, Any]:

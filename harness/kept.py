@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from harness.cache import Cache
+from harness.chat import ChatModel, Reply
 from harness.fingerprint import identity_of, source_id, versions
 from harness.metrics import Metric
 from harness.records import Answer, Case, Chunk, Hit, Question, Score
@@ -24,10 +25,14 @@ _KEPT_STATES = ("scored", "not_scored")
 
 @dataclass(frozen=True)
 class Ranked:
-    """A ranking, and how long it took when it was made."""
+    """A ranking, and how long it took when it was made.
+
+    `searched` is what was searched for in place of the question, where it was reworded.
+    """
 
     hits: tuple[Hit, ...]
     seconds: float
+    searched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,9 +62,9 @@ class Rankings:
         for question in questions:
             raw = found.get(key_of(question.text))
             if raw is not None:
-                hits, seconds = json.loads(raw)
+                hits, seconds, *searched = json.loads(raw)
                 chosen = tuple(Hit(self._chunk(index), score) for index, score in hits)
-                ranked[question.id] = Ranked(chosen, seconds)
+                ranked[question.id] = Ranked(chosen, seconds, tuple(searched))
         self._cache.count(self._kind, reused=len(ranked))
         return ranked
 
@@ -69,7 +74,13 @@ class Rankings:
         self._rows.put(
             (
                 key_of(question.text),
-                _raw([[(hit.chunk.index, hit.score) for hit in each.hits], each.seconds]),
+                _raw(
+                    [
+                        [(hit.chunk.index, hit.score) for hit in each.hits],
+                        each.seconds,
+                        *each.searched,
+                    ]
+                ),
             )
             for question, each in made
         )
@@ -79,19 +90,23 @@ class Rankings:
         self._cache.release(self._kind, self._about)
 
 
+Asked = tuple[str, str, int]
+"""A question, its context, and the number of the sample, from 0."""
+
+
 class Answers:
-    """The answers that one generator gave, by question and context."""
+    """The answers that one generator gave, by question, context and number of the sample."""
 
     def __init__(self, cache: Cache, generator: Any) -> None:
         about = {"version": _VERSION, "generator": identity_of(generator)}
         self._cache = cache
         self._rows = cache.rows("answers", about)
 
-    def get(self, asked: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Answered]:
-        """Return the answers that are there, by question and context."""
-        keys = {each: key_of(*each) for each in asked}
+    def get(self, asked: Sequence[Asked]) -> dict[Asked, Answered]:
+        """Return the answers that are there."""
+        keys = {each: _answer_key(*each) for each in asked}
         found = self._rows.get(list(keys.values()))
-        answers: dict[tuple[str, str], Answered] = {}
+        answers: dict[Asked, Answered] = {}
         for each, key in keys.items():
             if key in found:
                 answer, seconds = json.loads(found[key])
@@ -99,11 +114,15 @@ class Answers:
         self._cache.count("answers", reused=len(answers))
         return answers
 
-    def put(self, question: str, context: str, made: Answered) -> None:
+    def put(self, asked: Asked, made: Answered) -> None:
         """Keep one answer; it survives a kill as soon as this returns."""
         self._cache.count("answers", made=1)
         answer = None if made.answer is None else asdict(made.answer)
-        self._rows.put([(key_of(question, context), _raw([answer, made.seconds]))])
+        self._rows.put([(_answer_key(*asked), _raw([answer, made.seconds]))])
+
+
+def _answer_key(question: str, context: str, sample: int) -> bytes:
+    return key_of(question, context, str(sample)) if sample else key_of(question, context)
 
 
 @dataclass(frozen=True)
@@ -144,12 +163,47 @@ class Measures:
         self._rows.put([(key_of(key), _raw([found.truncated, values]))])
 
 
+class Judgements:
+    """The replies that one judge gave, by prompt: all that it took to get one that can be read.
+
+    They are named by the judge alone, not by the code that reads them, since they may cost money.
+    """
+
+    def __init__(self, cache: Cache, judge: ChatModel) -> None:
+        self._cache = cache
+        self._rows = cache.rows("judgements", {"version": _VERSION, "judge": judge.identity()})
+
+    def get(self, prompts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Return the replies that are there, by prompt."""
+        keys = {prompt: key_of(prompt) for prompt in prompts}
+        raw = self._rows.get(list(keys.values()))
+        found = {
+            prompt: tuple(each["text"] for each in json.loads(raw[key]))
+            for prompt, key in keys.items()
+            if key in raw
+        }
+        self._cache.count("judgements", reused=len(found))
+        return found
+
+    def put(self, prompt: str, replies: Sequence[Reply]) -> None:
+        """Keep the replies to one prompt; they survive a kill as soon as this returns."""
+        self._cache.count("judgements", made=1)
+        self._rows.put([(key_of(prompt), _raw([asdict(each) for each in replies]))])
+
+
 class Scores:
     """The scores of any metric, by what of a case the metric is shown."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
         self._rows: dict[Metric, Rows] = {}
+        self._judges: dict[ChatModel, Judgements] = {}
+
+    def replies(self, judge: ChatModel) -> Judgements:
+        """Return the replies that a judge gave before; it keeps those it gives now."""
+        if judge not in self._judges:
+            self._judges[judge] = Judgements(self._cache, judge)
+        return self._judges[judge]
 
     def scored(
         self,

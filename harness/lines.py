@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from harness.records import (
     Answer,
@@ -15,8 +16,10 @@ from harness.records import (
     Outcome,
     Passage,
     Question,
+    Sample,
     Score,
     Span,
+    Verdict,
 )
 from harness.stored import (
     FailureLine,
@@ -25,8 +28,10 @@ from harness.stored import (
     PassageLine,
     QuestionLine,
     RecordLine,
+    SampleLine,
     ScoreLine,
     UsageLine,
+    VerdictLine,
 )
 
 SpanKey = tuple[str, int, int]
@@ -42,25 +47,35 @@ def record_line(outcome: Outcome, labels: Label) -> RecordLine:
         question=case.question.id,
         candidates=_hits(outcome.candidates, ()),
         hits=_hits(case.hits, _grades(case.hits, case.judged.get(labels), labels)),
+        searched=list(outcome.searched),
+        ranked=case.ranked,
         context=case.context,
         answer=None if answer is None else answer.text,
         declined=None if answer is None else answer.declined,
-        usage=None
-        if answer is None
-        else UsageLine(
-            tokens_in=answer.tokens_in,
-            tokens_out=answer.tokens_out,
-            model=answer.model,
-            finish=answer.finish,
-        ),
+        usage=_usage(answer),
+        prompt=None if answer is None else answer.prompt,
+        samples=[sample_line(each) for each in outcome.samples],
         seconds=dict(outcome.seconds),
         judged={kind: _judged_line(judged) for kind, judged in case.judged.items()},
         keywords=[_judged_line(judged) for judged in case.keywords],
-        touching=[(span.doc, span.start, span.end) for span in case.touching],
+        touching=None
+        if case.touching is None
+        else [(span.doc, span.start, span.end) for span in case.touching],
         scores={name: score_line(score) for name, score in outcome.scores.items()},
         error=None
         if case.failure is None
         else FailureLine(stage=case.failure.stage, reason=case.failure.reason),
+    )
+
+
+def _usage(answer: Answer | None) -> UsageLine | None:
+    if answer is None:
+        return None
+    return UsageLine(
+        tokens_in=answer.tokens_in,
+        tokens_out=answer.tokens_out,
+        model=answer.model,
+        finish=answer.finish,
     )
 
 
@@ -95,13 +110,35 @@ def _judged_line(judged: Judged) -> JudgedLine:
 def score_line(score: Score) -> ScoreLine:
     """Return a score as it is stored."""
     return ScoreLine(
-        value=score.value, reason=score.reason, state=score.state, counts=list(score.counts)
+        value=score.value,
+        reason=score.reason,
+        state=score.state,
+        counts=list(score.counts),
+        verdicts=[_verdict_line(each) for each in score.verdicts],
+    )
+
+
+def _verdict_line(verdict: Verdict) -> VerdictLine:
+    return VerdictLine(
+        of=verdict.of, value=verdict.value, reason=verdict.reason, replies=list(verdict.replies)
+    )
+
+
+def sample_line(sample: Sample) -> SampleLine:
+    """Return a sample as it is stored."""
+    answer = sample.answer
+    return SampleLine(
+        answer=None if answer is None else answer.text,
+        declined=None if answer is None else answer.declined,
+        usage=_usage(answer),
+        scores={name: score_line(each) for name, each in sample.scores.items()},
     )
 
 
 def score(line: ScoreLine) -> Score:
     """Return the score that one stored line holds."""
-    return Score(line.value, line.reason, line.state, tuple(line.counts))
+    verdicts = [Verdict(v.of, v.value, v.reason, tuple(v.replies)) for v in line.verdicts]
+    return Score(line.value, line.reason, line.state, tuple(line.counts), tuple(verdicts))
 
 
 def question_line(question: Question, cluster: str | None = None) -> QuestionLine:
@@ -130,8 +167,19 @@ def question_line(question: Question, cluster: str | None = None) -> QuestionLin
     )
 
 
+def cases(record: RecordLine, question: Question, texts: Mapping[SpanKey, str]) -> list[Case]:
+    """Return the case that a record was made from, or one for each of its samples.
+
+    `texts` holds the text of every hit.
+    """
+    first = case(record, question, texts)
+    if not record.samples:
+        return [first]
+    return [replace(first, answer=_answer(each)) for each in record.samples]
+
+
 def case(record: RecordLine, question: Question, texts: Mapping[SpanKey, str]) -> Case:
-    """Return the case that a record was made from; `texts` holds the text of every hit."""
+    """Return the case that a record was made from, that of the first sample if it has several."""
     hits = tuple(
         Hit(
             Chunk(
@@ -143,26 +191,27 @@ def case(record: RecordLine, question: Question, texts: Mapping[SpanKey, str]) -
         )
         for rank, hit in enumerate(record.hits)
     )
-    usage = record.usage
-    answer = None
-    if record.answer is not None:
-        answer = Answer(
-            record.answer,
-            bool(record.declined),
-            None if usage is None else usage.tokens_in,
-            None if usage is None else usage.tokens_out,
-        )
     failure = record.error
     return Case(
         question=question,
         hits=hits,
         judged={kind: _judged(line) for kind, line in record.judged.items()},
         context=record.context,
-        answer=answer,
+        answer=_answer(record),
         failure=None if failure is None else Failure(failure.stage, failure.reason),
         keywords=tuple(map(_judged, record.keywords)),
-        touching=tuple(Span(doc, start, end) for doc, start, end in record.touching),
+        touching=None
+        if record.touching is None
+        else tuple(Span(doc, start, end) for doc, start, end in record.touching),
+        ranked=record.ranked,
     )
+
+
+def _answer(line: RecordLine | SampleLine) -> Answer | None:
+    if line.answer is None:
+        return None
+    usage = line.usage or UsageLine()
+    return Answer(line.answer, bool(line.declined), usage.tokens_in, usage.tokens_out)
 
 
 def _judged(line: JudgedLine) -> Judged:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 
 from harness import tokens
@@ -37,6 +38,10 @@ _SETTINGS = frozenset([".json", ".txt", ".model", ".spm", ".codes", ".bpe", ".ti
 """How the names of settings end, and of a tokenizer's files, which each family names its way."""
 _APART = frozenset({"data_config.json"})
 """What tells of the data that a model was trained on."""
+
+
+_SECTION = 1 << 18
+"""So many characters are tokenised at once."""
 
 
 @lru_cache
@@ -93,11 +98,47 @@ def token_counter(model: str | None) -> Callable[[str], int]:
     return count
 
 
+def token_starts(model: str | None) -> Callable[[str], list[int]]:
+    """Return a function that tells where each of a text's tokens starts, special ones left out.
+
+    The offsets never fall; tokens that share a character share its offset. Without a model, words
+    and punctuation marks are the tokens.
+
+    Raises:
+        ModelError: the model cannot be found, or has no tokenizer of its own.
+    """
+    if model is None:
+        return tokens.starts
+    tokenizer = _tokenizer(model)
+
+    def starts(text: str) -> list[int]:
+        found: list[int] = []
+        for base, section in _sections(text):
+            offsets = tokenizer.encode(section, add_special_tokens=False).offsets
+            found += [base + start for start, end in offsets if end > start]
+        # Normalising moves accents, and with them, now and then, a token before its neighbour.
+        return list(accumulate(found, max))
+
+    return starts
+
+
 def hush() -> None:
     """Keep transformers from drawing a progress bar for every model that it loads."""
     import transformers
 
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+def _sections(text: str) -> Iterator[tuple[int, str]]:
+    """Yield a long text in parts, each with its offset: offsets take many times a text's memory."""
+    start = 0
+    while start < len(text):
+        end = start + _SECTION
+        if end < len(text):
+            space = max(text.rfind(" ", start + 1, end), text.rfind("\n", start + 1, end))
+            end = end if space < 0 else space
+        yield start, text[start:end]
+        start = end
 
 
 def _shaping(folder: Path) -> list[Path]:

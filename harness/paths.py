@@ -38,6 +38,7 @@ def found(path: str, folder: Path, from_outside: bool, environment: Mapping[str,
     raise SpecError(f"{expanded!r} {what}", f"looked at {places}")
 
 
+_FILE = "gguf:"
 _CREDENTIALS = re.compile(r"(?<=:)//[^/@\s]+@")
 
 
@@ -50,6 +51,8 @@ def portable(value: Any) -> Any:
         return {str(key): portable(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [portable(each) for each in value]
+    if isinstance(value, str) and value.startswith(_FILE + "/"):
+        return _FILE + str(portable(value.removeprefix(_FILE)))
     if isinstance(value, str) and "\n" not in value and PurePath(value).is_absolute():
         return f".../{PurePath(value).name}"
     if isinstance(value, str):

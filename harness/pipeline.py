@@ -9,14 +9,16 @@ import math
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
 from harness import context, scoring
 from harness.answering import Done, answered
 from harness.batches import batched
+from harness.chunking import ChunkSet
 from harness.errors import RunError, StageError
-from harness.kept import Answered, Ranked, Rankings
+from harness.kept import Answered, Asked, Ranked, Rankings
 from harness.plan import Plan
 from harness.records import Answer, Case, Failure, Hit, Label, Outcome, Question, Stage
 from harness.relevance import Relevance
@@ -47,6 +49,8 @@ def outcomes(
         runs = [_Run(question) for question in batch]
         with timed("retrieval"):
             _retrieve(cell, runs, stages, plan.settings.retrieve)
+        if cell.chunker.parent is not None:
+            _hand_over(runs, stages.handed(cell.chunker))
         if cell.reranker.name == "none":
             for run in runs:
                 run.hits = run.candidates
@@ -62,12 +66,14 @@ def outcomes(
             except (KeyboardInterrupt, Exception) as error:  # noqa: BLE001  it is raised below
                 stopped, runs = error, [run for run in runs if run.ended]
         with timed("scoring"):
-            cases = [run.case(relevance, plan.kinds) for run in runs]
+            sampled = [run.cases(relevance, plan.kinds) for run in runs]
             level = plan.settings.relevance_level
-            scores = scoring.score_all(plan.metrics, cases, plan.labels, level, stages.scores)
-        for run, case, row in zip(runs, cases, scores, strict=True):
+            scores = scoring.score_sampled(plan.metrics, sampled, plan.labels, level, stages.scores)
+        for run, cases, (row, samples) in zip(runs, sampled, scores, strict=True):
             changed = () if run.hits == run.candidates else run.candidates
-            yield Outcome(cell.name, case, row, changed, run.seconds)
+            yield Outcome(
+                cell.name, cases[0], row, changed, run.seconds, samples, searched=run.searched
+            )
         if stopped is not None:
             raise stopped
 
@@ -79,8 +85,9 @@ class _Run:
         self.question = question
         self.candidates: tuple[Hit, ...] = ()
         self.hits: tuple[Hit, ...] = ()
+        self.searched: tuple[str, ...] = ()
         self.context: str | None = None
-        self.answer: Answer | None = None
+        self.answers: dict[int, Answer | None] = {}
         self.failure: Failure | None = None
         self.seconds: dict[Stage, float] = {}
         self.ended = False
@@ -88,17 +95,40 @@ class _Run:
     def spend(self, stage: Stage, seconds: float) -> None:
         self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
 
-    def case(self, relevance: Relevance, kinds: Iterable[Label]) -> Case:
-        return Case(
+    def answered(self, sample: int, done: Done[Asked], of: int) -> None:
+        """Take one of `of` answers; one that failed fails the question."""
+        self.answers[sample] = done.answer
+        self.spend("generation", done.seconds / of)
+        if done.failure is not None and self.failure is None:
+            self.failure = Failure("generation", done.failure)
+        self.ended = len(self.answers) == of
+
+    def cases(self, relevance: Relevance, kinds: Iterable[Label]) -> list[Case]:
+        """Return a case for each answer, by the number of its sample; one where there is none."""
+        answers = [self.answers[sample] for sample in sorted(self.answers)]
+        case = Case(
             self.question,
             self.hits,
             relevance.judge(self.question, self.hits, kinds),
             self.context,
-            self.answer,
+            None,
             self.failure,
             relevance.keywords(self.question, self.hits) if "keywords" in kinds else (),
             relevance.touching(self.question),
         )
+        if self.failure is not None or not answers:
+            return [case]
+        return [replace(case, answer=answer) for answer in answers]
+
+
+def _hand_over(runs: Sequence[_Run], larger: ChunkSet) -> None:
+    """Put in the place of each candidate the larger chunk around it, at its first rank."""
+    for run in runs:
+        kept: dict[int, Hit] = {}
+        for hit in run.candidates:
+            around = larger.around(hit.chunk.span)
+            kept.setdefault(around.index, Hit(around, hit.score))
+        run.candidates = tuple(kept.values())
 
 
 def _retrieve(cell: Cell, runs: Sequence[_Run], stages: Stages, k: int) -> None:
@@ -112,6 +142,7 @@ def _retrieve(cell: Cell, runs: Sequence[_Run], stages: Stages, k: int) -> None:
         ranked = known.get(run.question.id) or made.get(run.question.id)
         if ranked is not None:
             run.candidates = ranked.hits
+            run.searched = ranked.searched
             run.spend("retrieval", ranked.seconds)
 
 
@@ -123,27 +154,36 @@ def _asked(cell: Cell, runs: Sequence[_Run], stages: Stages, k: int) -> dict[str
     """
     index = stages.searchable(cell)
     start = stages.ledger.spent("retrieval")
+
+    def ask(some: Sequence[_Run]) -> list[Ranked]:
+        questions = [run.question.text for run in some]
+        rankings = cell.retriever.retrieve(questions, index, k)
+        texts = getattr(cell.retriever, "texts", None)
+        searched = [()] * len(some) if texts is None else texts(questions, index)
+        name = cell.retriever.name
+        return [
+            Ranked(_checked(name, run.question, ranking), 0.0, tuple(each))
+            for run, ranking, each in zip(some, rankings, searched, strict=True)
+        ]
+
     try:
-        rankings = cell.retriever.retrieve([run.question.text for run in runs], index, k)
+        found = ask(runs)
     except StageError:
-        found: dict[str, Ranked] = {}
-        for run in runs:
-            alone = _attempt(run, partial(cell.retriever.retrieve, [run.question.text], index, k))
-            if alone is not None:
-                hits = _checked(cell.retriever.name, run.question, alone[0][0])
-                found[run.question.id] = Ranked(hits, alone[1])
-        return found
+        alone = {run.question.id: _attempt(run, partial(ask, [run])) for run in runs}
+        return {id_: replace(made[0][0], seconds=made[1]) for id_, made in alone.items() if made}
     each = (stages.ledger.spent("retrieval") - start) / len(runs)
-    name = cell.retriever.name
-    return {
-        run.question.id: Ranked(_checked(name, run.question, ranking), each)
-        for run, ranking in zip(runs, rankings, strict=True)
-    }
+    ids = [run.question.id for run in runs]
+    return {id_: replace(made, seconds=each) for id_, made in zip(ids, found, strict=True)}
 
 
 def _rerank(cell: Cell, runs: Sequence[_Run], kept: Rankings) -> None:
     """Fill in the hits of a batch."""
     known = kept.get([run.question for run in runs])
+    prepare = getattr(cell.reranker, "prepare", None)
+    if prepare is not None:
+        # What a model reads is embedded for all questions together, which takes far less time.
+        new = [r for r in runs if r.failure is None and r.question.id not in known]
+        prepare([(run.question.text, run.candidates) for run in new])
     for run in runs:
         if run.failure is not None:
             continue
@@ -188,7 +228,7 @@ def _checked(component: str, question: Question, ranking: Sequence[Hit]) -> tupl
 def _answered(
     cell: Cell, runs: Sequence[_Run], stages: Stages, settings: Settings
 ) -> Generator[_Run, None, None]:
-    """Fill in the context and the answer of a batch, and yield each question as it is done."""
+    """Fill in the context and the answers of a batch, and yield each question as it is done."""
     asked: dict[tuple[str, str], list[_Run]] = {}
     bounds = settings.context
     for run in runs:
@@ -200,30 +240,27 @@ def _answered(
         else:
             run.ended = True
             yield run
-    if not asked:
-        return
-    kept = stages.answers(cell)
-    known = kept.get(list(asked))
-    for key, found in known.items():
-        yield from _ended(asked[key], found.answer, None, found.seconds)
+    repeat, kept = cell.generator.repeat, stages.answers(cell)
+    wanted = [(*key, sample) for key in asked for sample in range(repeat)]
+    known = kept.get(wanted)
 
-    def keep(done: Done[tuple[str, str]]) -> None:
+    def ended(done: Done[Asked]) -> Iterator[_Run]:
+        *key, sample = done.key
+        for run in asked[(key[0], key[1])]:
+            run.answered(sample, done, repeat)
+            if run.ended:
+                yield run
+
+    def keep(done: Done[Asked]) -> None:
         if done.failure is None:
-            kept.put(*done.key, Answered(done.answer, done.seconds))
+            kept.put(done.key, Answered(done.answer, done.seconds))
 
-    new = [(key, *key) for key in asked if key not in known]
+    for each, found in known.items():
+        yield from ended(Done[Asked](each, found.answer, None, found.seconds))
+    new = [(each, *each) for each in wanted if each not in known]
+    if not new:
+        return
     with closing(answered(cell.generator, new, spare=keep)) as calls:
         for done in calls:
             keep(done)
-            yield from _ended(asked[done.key], done.answer, done.failure, done.seconds)
-
-
-def _ended(
-    runs: Sequence[_Run], answer: Answer | None, failure: str | None, spent: float
-) -> Iterator[_Run]:
-    for run in runs:
-        run.answer = answer
-        run.failure = None if failure is None else Failure("generation", failure)
-        run.spend("generation", spent)
-        run.ended = True
-        yield run
+            yield from ended(done)

@@ -6,10 +6,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from harness.chat import ChatModel
 from harness.errors import Problem, suggest
 from harness.index import IndexSettings
+from harness.index.settings import Cloud, Existing, Server
 from harness.settings import Context, Settings
 from harness.yamlfile import Place, YamlFile
+
+_EXAMPLES = {"model": "provider:name", "url": "http://127.0.0.1:8000", "collection": "NAME"}
+_NESTED: Mapping[str, type[Any]] = {
+    "index": IndexSettings,
+    "server": Server,
+    "cloud": Cloud,
+    "existing": Existing,
+    "chat": ChatModel,
+    "judge": ChatModel,
+}
 
 
 @dataclass(frozen=True)
@@ -35,8 +47,11 @@ class Places:
             key = str(error["loc"][-1])
             return Problem(where, f"unknown key {key!r}", suggest(key, _known(error["loc"])))
         if error["type"] == "missing":
-            what = f"the key {place[0]!r} is missing"
-            return Problem(where, what, f"for example `{place[0]}: PATH`")
+            what = f"the key {'.'.join(map(str, place))!r} is missing"
+            example = _EXAMPLES.get(str(place[-1]), "PATH")
+            return Problem(where, what, f"for example `{place[-1]}: {example}`")
+        if error["type"] == "value_error":
+            return Problem(where, message)  # the value is a mapping, and may hold a secret
         if error["loc"][-1] in ("str", "dict[str,any]"):
             message = "Input should be a text or a mapping"
         return Problem(where, f"{message}, not {error['input']!r}")
@@ -46,6 +61,7 @@ def _known(place: Sequence[str | int]) -> Iterable[str]:
     """Return the keys there are beside the one at `place`."""
     if place[0] == "context" and len(place) > 1:
         return Context.model_fields
-    if place[0] == "index" and len(place) > 1:
-        return [each.name for each in fields(IndexSettings)]
+    for depth in range(len(place) - 1, 0, -1):
+        if place[depth - 1] in _NESTED:
+            return [each.name for each in fields(_NESTED[str(place[depth - 1])])]
     return Settings.model_fields

@@ -14,7 +14,7 @@ from harness import summarise
 from harness.config import RunConfig
 from harness.corpus import Corpus
 from harness.embedders import Embedder
-from harness.fingerprint import fingerprint, identity_of, versions
+from harness.fingerprint import fingerprint, identity_of, plain, versions
 from harness.paths import portable
 from harness.plan import Plan
 from harness.stored import Provenance
@@ -22,8 +22,8 @@ from harness.testset import Testset
 
 _LISTED = """
 annotated-types bert-score bm25s chromadb jinja2 langchain langchain-core langchain-text-splitters
-nltk numpy openvino pydantic pyyaml rapidfuzz rouge-score sacrebleu sentence-transformers tokenizers
-torch transformers
+markitdown model2vec nltk numpy openvino pydantic pypdfium2 python-jsonpath pyyaml rapidfuzz
+rouge-score sacrebleu sentence-transformers tokenizers torch transformers wordllama xllamacpp
 """
 _PACKAGES = _LISTED.split()
 
@@ -46,6 +46,8 @@ def provenance(config: RunConfig, corpus: Corpus, testset: Testset, plan: Plan) 
             "documents": len(corpus.documents),
             "characters": corpus.characters,
             "skipped": [f"{each.where}: {each.what}" for each in corpus.skipped],
+            "ignored": dict(corpus.ignored),
+            "converters": corpus.converters,
         },
         testset={
             "path": portable(config.testset.path),
@@ -53,11 +55,13 @@ def provenance(config: RunConfig, corpus: Corpus, testset: Testset, plan: Plan) 
             "hash": testset.id,
             "questions": len(testset.questions),
             "unanswerable": sum(not each.answerable for each in testset.questions),
+            "drafts": testset.unaccepted,
             "notes": list(testset.notes),
         },
         metrics=summarise.described(plan.metrics, plan.labels),
         seed=config.settings.seed,
         labels=plan.labels,
+        collection=None,
     )
 
 
@@ -68,7 +72,9 @@ def shaped_by(config: RunConfig, about: Provenance) -> str:
         for key, value in resolved(config)["resolved"].items()
         if key not in ("output", "cache")
     }
-    found = about.model_dump(mode="json", include={"harness", "corpus", "testset", "metrics"})
+    found = about.model_dump(
+        mode="json", include={"harness", "corpus", "testset", "metrics", "collection"}
+    )
     models = [{k: v for k, v in each.items() if k != "texts_per_second"} for each in about.models]
     return fingerprint(settings, found, models)
 
@@ -79,6 +85,8 @@ def resolved(config: RunConfig) -> dict[str, Any]:
     for axis in ("chunker", "embedder", "retriever", "reranker", "generator"):
         parts = dict.fromkeys(getattr(cell, axis) for cell in config.cells)
         settings[f"{axis}s"] = [_spec(part) for part in parts if part is not None]
+    if config.systems:
+        settings["system"] = [_spec(cell.system) for cell in config.systems]
     settings["metrics"] = [each.name for each in config.metrics]
     settings["decide_by"] = config.decide_by
     settings["corpus"] = _spec(config.corpus)
@@ -91,15 +99,22 @@ def resolved(config: RunConfig) -> dict[str, Any]:
 def _spec(component: Any) -> dict[str, Any]:
     assert is_dataclass(component)
     assert not isinstance(component, type)
-    params = {field.name: getattr(component, field.name) for field in fields(component)}
+    params = {field.name: plain(getattr(component, field.name)) for field in fields(component)}
     return {component.name: params}  # type: ignore[attr-defined]
 
 
 def _models(config: RunConfig, plan: Plan) -> list[dict[str, Any]]:
     embedders = dict.fromkeys(cell.embedder for cell in config.cells)
     found = [_described(part) for part in embedders if part is not None]
-    answering = dict.fromkeys(cell.generator for cell in config.cells)
-    found += [{"used_by": part.name, **identity_of(part)} for part in answering]
+    others = dict.fromkeys(
+        part
+        for cell in config.cells
+        for part in (cell.retriever, cell.reranker, cell.generator)
+        if part is cell.generator or hasattr(part, "check")
+    )
+    found += [{"used_by": part.name, **identity_of(part)} for part in others]
+    systems = [cell.system for cell in config.systems]
+    found += [{"used_by": part.name, **identity_of(part)} for part in systems]
     listed: list[dict[str, Any]] = portable(found)
     return [*listed, *summarise.models(plan.metrics)]
 

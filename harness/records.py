@@ -17,13 +17,21 @@ Stage = Literal["retrieval", "generation"]
 """A stage of the system under test that can fail for one question."""
 
 
+Scalar = str | int | float | bool
+"""What the metadata of a document may hold."""
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document of a corpus; `text` is normalised once, on reading (NFC, line feeds)."""
+    """One document of a corpus; `text` is normalised once, on reading (NFC, line feeds).
+
+    `metadata` is what filters look at: nothing else reads it.
+    """
 
     id: str
     text: str
     title: str = ""
+    metadata: Mapping[str, Scalar] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -96,7 +104,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a generator said, whether it declined to answer, and what that took."""
+    """What a generator said, whether it declined to answer, and what that took.
+
+    `prompt` is what a model was sent, to the letter.
+    """
 
     text: str
     declined: bool = False
@@ -104,6 +115,7 @@ class Answer:
     tokens_out: int | None = None
     model: str | None = None
     finish: str | None = None
+    prompt: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +158,8 @@ class Case:
 
     `judged` has an entry for each kind of label the question carries, `keywords` one for each of
     its keywords. `touching` are the index's chunks that share a character with one of the
-    question's passages, or stand next to it.
+    question's passages, or stand next to it; None where the index is not known. `ranked` is False
+    where the system under test does not tell what it retrieved.
     """
 
     question: Question
@@ -156,20 +169,37 @@ class Case:
     answer: Answer | None = None
     failure: Failure | None = None
     keywords: tuple[Judged, ...] = ()
-    touching: tuple[Span, ...] = ()
+    touching: tuple[Span, ...] | None = ()
+    ranked: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a judge said of one thing: `of` names it.
+
+    `value` is None where no reply could be read, and `reason` then says so. `replies` are all that
+    the judge said, to the letter.
+    """
+
+    of: str
+    value: int | None
+    reason: str
+    replies: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
     """A metric's verdict on one case; `value` is None unless the state is `scored`.
 
-    A metric of the whole set gives `counts` in the place of a value: what this case adds.
+    A metric of the whole set gives `counts` in the place of a value: what this case adds. One that
+    asks a judge gives the judge's `verdicts`.
     """
 
     value: float | None
     reason: str = ""
     state: State = "scored"
     counts: tuple[float, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
 
     def __post_init__(self) -> None:
         has_value = self.value is not None or bool(self.counts)
@@ -182,10 +212,20 @@ def not_scored(reason: str) -> Score:
 
 
 @dataclass(frozen=True, slots=True)
+class Sample:
+    """One of several answers to one question, and its scores."""
+
+    answer: Answer | None
+    scores: Mapping[str, Score]
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """One question in one cell, from start to end: what `pipeline` yields and `store` keeps.
 
-    `candidates` is what the retriever returned where a reranker changed it, else empty.
+    `candidates` is what the retriever returned where a reranker changed it, else empty. Where the
+    question was asked several times, `samples` holds each answer, `case` the first of them, and
+    `scores` the means. `searched` is what was searched for in place of the question, if anything.
     """
 
     cell: str
@@ -193,3 +233,5 @@ class Outcome:
     scores: Mapping[str, Score]
     candidates: tuple[Hit, ...] = ()
     seconds: Mapping[Stage, float] = field(default_factory=dict)
+    samples: tuple[Sample, ...] = ()
+    searched: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ import json
 import pkgutil
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, field, fields, is_dataclass
 from functools import cache
 from typing import Any, Generic, TypeVar
 
@@ -18,6 +18,13 @@ from harness.errors import SpecError, suggest
 
 T = TypeVar("T")
 
+
+def given() -> Any:
+    """Return a field that the run fills in: part of a component, and no parameter of its YAML."""
+    return field(default=None, kw_only=True, metadata={_GIVEN: True})
+
+
+_GIVEN = "given"
 Spec = str | Mapping[str, Any]
 """`name`, `name(option=value, ...)@k`, or `{name: {parameter: value}}`; the forms used in YAML."""
 
@@ -186,7 +193,7 @@ def parameters(cls: type[Any]) -> dict[str, str]:
 
 
 def _parameters(cls: type[Any]) -> list[Field[Any]]:
-    return [field for field in fields(cls) if field.init]
+    return [each for each in fields(cls) if each.init and _GIVEN not in each.metadata]
 
 
 def _is_cut(key: str, at: str) -> bool:

@@ -2,44 +2,106 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from harness import report, scoring, store, summarise
-from harness.errors import DataError, Problem, SpecError
+from harness.cache import Cache
+from harness.chat import ChatModel
+from harness.errors import DataError, Problem, SpecError, suggest
+from harness.kept import Scores
 from harness.labels import has
-from harness.lines import case, question, score_line
+from harness.lines import cases, question, score_line
+from harness.metrics import Asking
 from harness.metrics import metrics as registry
-from harness.records import Case, Label
+from harness.records import Case, Label, Sample, Score
 from harness.scoring import GOLD, Named, label_of, leaves, within_chunker
 from harness.store import StoredRun
 from harness.stored import RecordLine, RunFile
 
 
-def rescore(folder: Path, metrics: Sequence[str] = ()) -> RunFile:
+def rescore(
+    folder: Path,
+    metrics: Sequence[str] = (),
+    judge: ChatModel | None = None,
+    cache: Path | None = None,
+) -> RunFile:
     """Score a stored run's answers and rankings by `metrics`, by default those it has.
 
-    All scores are replaced, so that a report never mixes versions of a metric.
+    All scores are replaced, so that a report never mixes versions of a metric. `judge` is asked by
+    metrics that ask one, by default the run's own; what it has said before is taken from `cache`.
 
     Raises:
         DataError: the folder holds no run, or a metric reads what the run did not store.
+        HarnessError: the judge cannot be started.
     """
     stored = store.load(folder)
     labels = stored.run.provenance.labels
     level = int(stored.run.config["resolved"]["relevance_level"])
     questions = {id_: question(line) for id_, line in stored.questions.items()}
-    cases = [case(line, questions[line.question], stored.texts) for line in stored.records]
-    named = _built(stored, metrics, cases, labels, level)
+    sampled = [cases(line, questions[line.question], stored.texts) for line in stored.records]
+    named = _built(stored, metrics, [some[0] for some in sampled], labels, level)
     named = scoring.fitted(named, list(questions.values()), stored.run.provenance.seed)
-    rows = scoring.score_all(named, cases, labels, level)
+    named = scoring.with_judge(named, judge or _own_judge(stored))
+    judges = [each.metric for each in named if isinstance(each.metric, Asking)]
+    for metric in judges:
+        metric.check()
+    with Cache(cache) if judges and cache is not None else nullcontext() as kept:
+        keeper = None if kept is None else Scores(kept)
+        rows = scoring.score_sampled(named, sampled, labels, level, keeper)
     records = [
-        record.model_copy(update={"scores": {name: score_line(each) for name, each in row.items()}})
+        record.model_copy(update=_rescored(record, *row))
         for record, row in zip(stored.records, rows, strict=True)
     ]
     run = _run(stored, named, records)
     store.rewrite(folder, run, records)
     report.write(folder)
     return run
+
+
+def judge_of(value: Any) -> ChatModel:
+    """Return the chat model that a name, or a mapping of settings, describes.
+
+    Raises:
+        ValueError: it is neither, or a setting is not allowed.
+    """
+    given = {"model": value} if isinstance(value, str) else value
+    if not isinstance(given, Mapping):
+        raise ValueError(f"expected a model's name or its settings, found {value!r}")
+    known = [each.name for each in fields(ChatModel)]
+    for key in map(str, given):
+        if key not in known:
+            raise ValueError(f"a chat model has no {key!r}; {suggest(key, known)}")
+    try:
+        return TypeAdapter(ChatModel).validate_python(given)
+    except ValidationError as error:
+        said = error.errors()[0]
+        raise ValueError(f"{'.'.join(map(str, said['loc']))}: {said['msg']}") from None
+
+
+def _own_judge(stored: StoredRun) -> ChatModel | None:
+    """Return the judge of the run's configuration."""
+    given = stored.run.config["resolved"].get("judge")
+    if given is None:
+        return None
+    judge = judge_of(given)
+    return replace(judge, seed=stored.run.provenance.seed) if judge.seed is None else judge
+
+
+def _rescored(
+    record: RecordLine, scores: Mapping[str, Score], samples: Sequence[Sample]
+) -> dict[str, Any]:
+    """Return what a record says of its scores; a sample's answer and usage stay."""
+    lines = [
+        line.model_copy(update={"scores": {n: score_line(each) for n, each in made.scores.items()}})
+        for line, made in zip(record.samples, samples, strict=True)
+    ]
+    return {"scores": {n: score_line(each) for n, each in scores.items()}, "samples": lines}
 
 
 def _built(
@@ -103,19 +165,12 @@ def _run(stored: StoredRun, named: Sequence[Named], records: Sequence[RecordLine
     about = stored.run.provenance
     names = [each.name for each in named]
     others = [model for model in about.models if model["used_by"] not in set(registry)]
-    cells = [
-        cell.model_copy(
-            update={
-                "scores": summarise.aggregated(
-                    [record for record in records if record.cell == cell.name],
-                    named,
-                    about.seed,
-                    stored.clusters,
-                )
-            }
-        )
-        for cell in stored.run.cells
-    ]
+    cells = []
+    for cell in stored.run.cells:
+        own = [record for record in records if record.cell == cell.name]
+        scores = summarise.aggregated(own, named, about.seed, stored.clusters)
+        update = {"scores": scores, "spread": summarise.spread(own)}
+        cells.append(cell.model_copy(update=update))
     return stored.run.model_copy(
         update={
             "cells": cells,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -11,14 +11,29 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from harness import cautions, checks, corpus, provenance, report, runtime, store, summarise, testset
+from harness import (
+    asking,
+    cautions,
+    checks,
+    corpus,
+    index,
+    provenance,
+    report,
+    retrievers,
+    runtime,
+    store,
+    summarise,
+    testset,
+)
 from harness.cache import Cache, check_version
+from harness.chunkers import Chunker
 from harness.chunking import chunk_texts
 from harness.clusters import clusters
 from harness.config import RunConfig
 from harness.corpus import Corpus
 from harness.errors import HarnessError, RunError
-from harness.fingerprint import fingerprint
+from harness.fingerprint import fingerprint, identity_of
+from harness.index import Collected
 from harness.kept import Measured
 from harness.models import token_counter
 from harness.pipeline import outcomes
@@ -27,8 +42,8 @@ from harness.records import Failure
 from harness.registry import label
 from harness.stages import Progress, Stages
 from harness.store import RunWriter
-from harness.stored import CellLine, IndexRecallLine, Provenance, RecordLine, RunFile
-from harness.sweep import Cell
+from harness.stored import CellLine, IndexRecallLine, MatchedLine, Provenance, RecordLine, RunFile
+from harness.sweep import Cell, SystemCell
 from harness.testset import Testset
 
 Status = Literal["finished", "interrupted", "failed"]
@@ -58,41 +73,57 @@ class Finished:
     run: RunFile
 
 
-def prepare(config: RunConfig, limit: int | None = None) -> Prepared:
+def prepare(config: RunConfig, limit: int | None = None, fresh: bool = False) -> Prepared:
     """Read corpus and test set, and check them against the configuration.
 
-    `limit` keeps the first so many questions.
+    `limit` keeps the first so many questions; `fresh` converts every document anew.
 
     Raises:
         InputError: with everything that is wrong with one of the files.
     """
-    documents = corpus.load(config.corpus)
+    documents = corpus.load(config.corpus, config.cache, fresh)
     questions = testset.load(config.testset, documents)
     plan = checks.plan(config, questions)
     checks.strings(questions, documents, plan, config.testset.path)
     if "answer" in plan.kinds:
-        for chunker in dict.fromkeys(cell.chunker for cell in config.cells):
+        for chunker in _chunkers(config):
             texts = chunk_texts(documents, chunker)
             checks.answers(questions, texts, label(chunker), config.testset.path)
+        if config.systems:  # in how many of a system's chunks an answer stands is not known
+            checks.answers(questions, (), "", config.testset.path)
     if limit is not None:
         first = questions.questions[:limit]
         questions = replace(questions, questions=first, id=fingerprint(questions.id, len(first)))
     return Prepared(config, documents, questions, plan)
 
 
+def _chunkers(config: RunConfig) -> list[Chunker]:
+    """Return what cuts the documents: nothing does where a collection is there already."""
+    if config.settings.index.existing is not None:
+        return []
+    return list(dict.fromkeys(cell.chunker for cell in config.cells))
+
+
 def check_models(prepared: Prepared) -> None:
-    """Find every model that the run will need.
+    """Find every model that the run will need, and the server or the collection.
 
     Raises:
         HarnessError: one is missing, or a library or a key for it is.
     """
+    if any(cell.retriever.uses_vectors for cell in prepared.config.cells):
+        index.check(prepared.config.settings.index)
     for cell in prepared.config.cells:
         tokenizer = getattr(cell.chunker, "tokenizer", None)
         if tokenizer is not None:
             token_counter(tokenizer)
-        if cell.embedder is not None:
-            cell.embedder.identity()
+        for part in (cell.chunker, cell.embedder, cell.reranker):
+            if part is not None:
+                identity_of(part)
+        retrievers.check(cell.retriever, prepared.corpus.documents)
+        cell.reranker.check()
         cell.generator.check()
+    for own in prepared.config.systems:
+        own.system.check()
     for named in prepared.plan.metrics:
         if hasattr(named.metric, "identity"):
             named.metric.identity()
@@ -123,14 +154,35 @@ def run(
     with Cache(config.cache, fresh) as cache:
         questions = prepared.testset.questions
         prepared = replace(prepared, plan=prepared.plan.fitted(questions))
-        stages = Stages(prepared.corpus, cache, prepared.plan, questions, progress)
+        collection = _collection(prepared, cache, progress)
+        stages = Stages(prepared.corpus, cache, prepared.plan, questions, progress, collection)
         about = provenance.provenance(config, prepared.corpus, prepared.testset, prepared.plan)
+        if collection is not None:
+            about = about.model_copy(update={"collection": collection.describe()})
         continues = provenance.shaped_by(config, about)
         labels = prepared.plan.labels
         with RunWriter(config.output, _new_id(about), labels, continues, fresh) as writer:
             if writer.resumed:
                 note(f"continuing {writer.folder}")
             return _Run(prepared, stages, cache, writer, about, progress).to_the_end()
+
+
+def _collection(prepared: Prepared, cache: Cache, progress: Progress) -> Collected | None:
+    """Return the existing collection that is searched; None where the run makes its index."""
+    settings, config = prepared.config.settings, prepared.config
+    if settings.index.existing is None:
+        return None
+    found = index.existing.opened(cache, settings.index.existing, prepared.corpus, progress)
+    if "answer" in prepared.plan.kinds:
+        texts = (chunk.text for chunk in found.chunks)
+        name = settings.index.existing.collection
+        checks.answers(prepared.testset, texts, name, config.testset.path)
+    for embedder in dict.fromkeys(cell.embedder for cell in config.cells):
+        if embedder is not None:
+            found.check(embedder, cache, settings.seed)
+    for warning in found.warnings:
+        cache.warn(warning)
+    return found
 
 
 class _Run:
@@ -162,6 +214,8 @@ class _Run:
         try:
             for cell in self.prepared.config.cells:
                 self._cell(cell)
+            for own in self.prepared.config.systems:
+                self._cell(own)
             return self._store("finished")
         except KeyboardInterrupt:
             self._store_what_there_is("interrupted")
@@ -173,7 +227,7 @@ class _Run:
             self._store_what_there_is("failed")
             raise RunError(f"the run cannot go on: {error}") from error
 
-    def _cell(self, cell: Cell) -> None:
+    def _cell(self, cell: Cell | SystemCell) -> None:
         """Ask every question in one cell; of its records only what sums them up stays in memory."""
         questions = self.prepared.testset.questions
         records: list[RecordLine] = []
@@ -189,16 +243,21 @@ class _Run:
                 )
 
         try:
-            for outcome in outcomes(cell, questions, self.stages, self.prepared.plan, answered):
+            plan = self.prepared.plan
+            if isinstance(cell, SystemCell):
+                made = asking.outcomes(cell, questions, self.stages, plan, answered)
+            else:
+                made = outcomes(cell, questions, self.stages, plan, answered)
+            for outcome in made:
                 records.append(self.writer.append(outcome))
         finally:
             if records:
                 self._sum_up(cell, records)
         self.stages.done(cell)
 
-    def _sum_up(self, cell: Cell, records: Sequence[RecordLine]) -> None:
+    def _sum_up(self, cell: Cell | SystemCell, records: Sequence[RecordLine]) -> None:
         whole = len(records) == len(self.prepared.testset.questions)
-        measured = self.stages.measured(cell) if whole else None
+        measured = self.stages.measured(cell) if whole and isinstance(cell, Cell) else None
         if measured is not None and measured.truncated:
             labels = cell.labels()
             work = f"embedding {labels['chunker']} with {labels['embedder']}"
@@ -210,7 +269,7 @@ class _Run:
         with self.stages.ledger.timed("summing up"):
             self.lines.append(self._line(cell, records, measured))
 
-    def _stop_if_hopeless(self, cell: Cell, last: str, failed: int, done: int) -> None:
+    def _stop_if_hopeless(self, cell: Cell | SystemCell, last: str, failed: int, done: int) -> None:
         bound = self.prepared.config.settings.max_failures
         allowed = bound if bound >= 1 else bound * len(self.prepared.testset.questions)
         if failed > allowed:
@@ -230,6 +289,7 @@ class _Run:
         if not self.writer.started:
             return Finished(self.writer.folder, self._file(status))
         self.writer.questions(self.prepared.testset.questions, self.prepared.clusters)
+        self.writer.documents(self.prepared.corpus.converted())
         file = self._file(status)
         self.writer.finish(file)
         report.write(self.writer.folder)
@@ -255,15 +315,20 @@ class _Run:
             cache=self.cache.counted(),
             warnings=[
                 *self.truncated.values(),
+                *cautions.of_embedders(config.cells),
                 *cautions.of_indexes(self.lines),
+                *(each for cell in config.systems for each in self._lost(cell)),
                 *cautions.of_data(prepared.corpus, prepared.testset, prepared.clusters),
                 *self.shallow.said(),
                 *self.cache.warnings,
             ],
         )
 
+    def _lost(self, cell: SystemCell) -> Iterator[str]:
+        return cautions.of_matching(cell.name, self.stages.matched(cell))
+
     def _line(
-        self, cell: Cell, records: Sequence[RecordLine], measured: Measured | None
+        self, cell: Cell | SystemCell, records: Sequence[RecordLine], measured: Measured | None
     ) -> CellLine:
         labels = cell.labels()
         settings = self.prepared.config.settings
@@ -275,12 +340,12 @@ class _Run:
             reranker=str(labels["reranker"]),
             generator=str(labels["generator"]),
             fingerprint=self.stages.identity(cell),
-            chunks=len(self.stages.chunks(cell.chunker)),
+            chunks=0 if isinstance(cell, SystemCell) else len(self.stages.chunks(cell.chunker)),
             index_recall=None
             if measured is None or measured.recall is None
             else IndexRecallLine(**asdict(measured.recall)),
-            floor=cell.embedder is not None and cell.embedder.floor,
-            copies=cell.generator.copies,
+            floor=isinstance(cell, Cell) and cell.embedder is not None and cell.embedder.floor,
+            copies=isinstance(cell, Cell) and cell.generator.copies,
             asked=len(records),
             answered=sum(record.answer is not None for record in records),
             declined=sum(bool(record.declined) for record in records),
@@ -289,7 +354,14 @@ class _Run:
             scores=summarise.aggregated(
                 records, self.prepared.plan.metrics, settings.seed, self.prepared.clusters
             ),
+            matched=self._matched(cell),
+            spread=summarise.spread(records),
         )
+
+    def _matched(self, cell: Cell | SystemCell) -> MatchedLine | None:
+        found = asdict(self.stages.matched(cell))
+        del found["example"]
+        return MatchedLine(**found) if found["contexts"] else None
 
 
 def _new_id(about: Provenance) -> str:

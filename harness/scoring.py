@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import fmean
 from typing import Any, Protocol
 
 from harness.aggregate import Total
+from harness.chat import ChatModel
 from harness.fingerprint import fingerprint
+from harness.judging import Replies
 from harness.labels import has
-from harness.metrics import Batched, Combined, Fitted, Metric, Pooled, Single, metrics
+from harness.metrics import Asking, Batched, Combined, Fitted, Metric, Pooled, Single, metrics
 from harness.needs import Need
-from harness.records import Answer, Case, Label, Question, Score, Stage, not_scored
+from harness.records import Answer, Case, Label, Question, Sample, Score, Stage, not_scored
 
 _MADE_BY: Mapping[Stage, frozenset[Need]] = {
     "retrieval": frozenset({"ranking", "context", "answer"}),
@@ -63,6 +66,16 @@ def with_run_settings(metric: Metric, labels: Label | None, level: int) -> Metri
     if getattr(metric, "rel", ...) is None:
         given["rel"] = level
     return replace(metric, **given) if given else metric  # type: ignore[type-var]
+
+
+def with_judge(named: Sequence[Named], judge: ChatModel | None) -> list[Named]:
+    """Return the metrics, those that ask a judge and have none with this one."""
+    return [
+        Named(each.name, replace(each.metric, judge=judge))  # type: ignore[type-var]
+        if isinstance(each.metric, Asking) and each.metric.judge is None
+        else each
+        for each in named
+    ]
 
 
 def fitted(named: Sequence[Named], questions: Sequence[Question], seed: int) -> list[Named]:
@@ -125,6 +138,10 @@ class Keeper(Protocol):
         """Return the score of each case, by its key; `score` makes those that are not there."""
         ...
 
+    def replies(self, judge: ChatModel) -> Replies:
+        """Return the replies that a judge gave before, which also keeps those it gives now."""
+        ...
+
 
 def score_all(
     wanted: Sequence[Named],
@@ -153,6 +170,48 @@ def score_all(
     return [{named.name: table[named.name][at] for named in wanted} for at in range(len(cases))]
 
 
+def score_sampled(
+    wanted: Sequence[Named],
+    sampled: Sequence[Sequence[Case]],
+    labels: Label | None = None,
+    level: int = 1,
+    keeper: Keeper | None = None,
+) -> list[tuple[dict[str, Score], tuple[Sample, ...]]]:
+    """Score questions that have a case for each of their answers; arguments as of `score_all`.
+
+    Returns for each question its scores, and where it has several cases each of them apart.
+    """
+    rows = iter(
+        score_all(wanted, [case for some in sampled for case in some], labels, level, keeper)
+    )
+    found: list[tuple[dict[str, Score], tuple[Sample, ...]]] = []
+    for cases in sampled:
+        scored = [Sample(case.answer, next(rows)) for case in cases]
+        means = {
+            named.name: _averaged([each.scores[named.name] for each in scored]) for named in wanted
+        }
+        found.append((means, tuple(scored) if len(scored) > 1 else ()))
+    return found
+
+
+def _averaged(scores: Sequence[Score]) -> Score:
+    """Return the score of a question that was answered several times: the mean over its samples.
+
+    A sample that could not be scored is left out, and named in the reason; where none could, that
+    is the score. Samples that score the same keep their reason.
+    """
+    if all(each == scores[0] for each in scores):
+        return scores[0]
+    found = [each for each in scores if each.state == "scored"]
+    if not found:
+        return next((each for each in scores if each.state == "judge_failed"), scores[0])
+    reason = f"mean of {len(found)} of {len(scores)} samples"
+    if found[0].counts:
+        counts = tuple(map(fmean, zip(*(each.counts for each in found), strict=True)))
+        return Score(None, reason, counts=counts)
+    return Score(fmean(each.value for each in found if each.value is not None), reason)
+
+
 def _with_parts(wanted: Sequence[Named], labels: Label | None, level: int) -> list[Named]:
     """Return `wanted` and the metrics it is made of that are not in it."""
     known = {named.name: named for named in wanted}
@@ -160,7 +219,8 @@ def _with_parts(wanted: Sequence[Named], labels: Label | None, level: int) -> li
         if isinstance(named.metric, Combined):
             for part in named.metric.parts:
                 known.setdefault(part, build(part, labels, level))
-    return list(known.values())
+    judges = [each.metric.judge for each in wanted if isinstance(each.metric, Asking)]
+    return with_judge(list(known.values()), next(iter(judges), None))
 
 
 class _View:
@@ -196,6 +256,7 @@ def _scores(metric: Metric, views: Sequence[_View], keeper: Keeper | None) -> li
     free = [view for view, bar in zip(views, barred, strict=True) if bar is None]
     narrow = bool(metric.needs) and metric.needs <= _ANSWER
     cases = [view.answer if narrow else view.whole for view in free]
+    found: Sequence[Score]
 
     def score(some: Sequence[Case]) -> Sequence[Score]:
         if isinstance(metric, Batched):
@@ -203,7 +264,11 @@ def _scores(metric: Metric, views: Sequence[_View], keeper: Keeper | None) -> li
         assert isinstance(metric, Single), f"{metric.name} has none of the forms"
         return [metric.score(case) for case in some]
 
-    if keeper is None:
+    if isinstance(metric, Asking):
+        judge = metric.judge
+        kept = None if keeper is None or judge is None else keeper.replies(judge)
+        found = metric.score_with(cases, kept)
+    elif keeper is None:
         found = score(cases)
     else:
         keys = [view.answer_key if narrow else view.whole_key for view in free]
@@ -223,4 +288,6 @@ def _barred(metric: Metric, case: Case) -> Score | None:
         if missing:
             return not_scored(f"the question has no {missing[0]} label")
         return Score(None, f"{case.failure.stage}: {case.failure.reason}", "failed")
+    if not case.ranked and "ranking" in metric.needs:
+        return not_scored("the system does not tell what it retrieved")
     return None

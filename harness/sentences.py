@@ -21,6 +21,7 @@ _BREAK = re.compile(
     re.VERBOSE | re.MULTILINE,
 )
 _ABBREVIATION = re.compile(r"(?:\b[A-Z]|\b(?:Mr|Mrs|Ms|Dr|St|vs|No|Inc|Ltd|etc|e\.g|i\.e))\Z")
+_LONGEST = 3
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -32,7 +33,9 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
     for found in _BREAK.finditer(text):
         if found["number"] is not None:
             continue
-        if found["stop"] == "." and _ABBREVIATION.search(text, start, found.start()):
+        # No abbreviation is longer: without the bound a text of many stops takes quadratic time.
+        near = max(start, found.start() - _LONGEST)
+        if found["stop"] == "." and _ABBREVIATION.search(text, near, found.start()):
             continue
         if text[start : found.end()].strip():
             yield trimmed(text, start, found.end())

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Gt, Le
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict
 
+from harness.chat import ChatModel
 from harness.index import IndexSettings
 from harness.records import Label
 
@@ -24,6 +25,10 @@ DEFAULT_METRICS = (
 )
 
 
+SYSTEM_METRICS = ("hit_rate@5", "precision@5", "mrr@10", "bleu", "rougeL", "token_f1", "abstention")
+"""The default metrics of systems: those that need not know an index."""
+
+
 def listed(value: Any) -> Any:
     """Return a list where one component stands in its place; anything else as it is."""
     return [value] if isinstance(value, str | Mapping) else value
@@ -35,6 +40,13 @@ _Specs = Annotated[
     Field(min_length=1),
     BeforeValidator(
         listed, json_schema_input_type=_Spec | Annotated[list[_Spec], Field(min_length=1)]
+    ),
+]
+_Chat = Annotated[
+    ChatModel | None,
+    BeforeValidator(
+        lambda value: {"model": value} if isinstance(value, str) else value,
+        json_schema_input_type=str | ChatModel | None,
     ),
 ]
 _Int = Annotated[int, Strict()]
@@ -59,11 +71,16 @@ class Settings(BaseModel):
     testset: str | dict[str, Any] = Field(description="a path, or {format: path}")
     seed: Annotated[_Int, Ge(0)] = 7
     labels: Label | None = Field(None, description="what unqualified metrics judge by")
+    system: _Specs | None = Field(
+        None, description="a system of your own, in the place of the grid; a list is an axis"
+    )
     chunkers: _Specs = ["recursive"]
     embedders: _Specs = ["sentence_transformer"]
     retrievers: _Specs = ["dense"]
     rerankers: _Specs = ["none"]
     generators: _Specs = ["extractive"]
+    chat: _Chat = Field(None, description="the chat model that components ask: a name, or settings")
+    judge: _Chat = Field(None, description="the chat model that judges answers")
     retrieve: Annotated[_Int, Gt(0)] = Field(20, description="how many the retriever is asked for")
     context: Context = Context()
     metrics: _Specs = list(DEFAULT_METRICS)

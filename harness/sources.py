@@ -42,15 +42,24 @@ def _reader(registry: Registry[R], spec: str | Mapping[str, Any], find: Find) ->
         spec = {"path": spec}
     if "path" in spec:
         path = _found(spec["path"], find)
-        return registry.build({_format(registry, path, set(spec)): {**spec, "path": path}})
+        name = _format(registry, path, set(spec))
+        others = {key: value for key, value in spec.items() if key != "path"}
+        found = {**spec, **_paths(registry[name], others, find), "path": path}
+        return registry.build({name: found})
     if len(spec) != 1:
         raise SpecError(f"expected a path or one format, found {', '.join(map(str, spec))}")
     ((name, value),) = spec.items()
     params = dict(value) if isinstance(value, Mapping) else {"path": value}
-    registry[str(name)]  # an unknown format is said first
+    cls = registry[str(name)]  # an unknown format is said first
     if "path" not in params:
         raise SpecError(f"{registry.family} {name!r} has no path", f"write {{{name}: PATH}}")
-    return registry.build({str(name): {**params, "path": _found(params["path"], find)}})
+    return registry.build({str(name): {**params, **_paths(cls, params, find)}})
+
+
+def _paths(cls: type[R], params: Mapping[str, Any], find: Find) -> dict[str, str]:
+    """Return where the paths among the parameters lead; a reader with several names them."""
+    names = getattr(cls, "paths", ("path",))
+    return {name: _found(params[name], find) for name in names if name in params}
 
 
 def _found(path: Any, find: Find) -> str:

@@ -8,26 +8,31 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from statistics import fmean
 from typing import Any, Protocol, TypeVar
 
 from harness import chunking, index
 from harness.cache import Cache
-from harness.chunkers import Chunker
+from harness.chat import ChatModel
+from harness.chat_replies import ChatReplies
+from harness.chunkers import Chunker, chunkers
 from harness.chunking import ChunkSet
 from harness.corpus import Corpus
-from harness.embedders import Embedder, Vectors
-from harness.errors import RunError
-from harness.exact import Near
-from harness.fingerprint import fingerprint, identity, identity_of, versions
-from harness.index import VectorIndex
+from harness.embedders import Embedder, Kind, Vectors
+from harness.errors import RunError, StageError
+from harness.fingerprint import fingerprint, identity_of, versions
+from harness.index import Collected, VectorIndex
 from harness.kept import Answers, IndexRecall, Measured, Measures, Rankings, Scores
+from harness.matching import Counts, Matcher
 from harness.models import weights_id
 from harness.plan import Plan
 from harness.records import Label, Question
 from harness.relevance import Relevance
-from harness.sweep import Cell
+from harness.rephrasing import Wanted
+from harness.searched import Searched
+from harness.sweep import Cell, SystemCell
+from harness.system_replies import SystemReplies
 from harness.vectors import Texts
 
 T = TypeVar("T")
@@ -87,6 +92,7 @@ class Stages:
         plan: Plan,
         questions: Sequence[Question],
         progress: Progress = lambda work, done, total: None,
+        collection: Collected | None = None,
     ) -> None:
         self.ledger = Ledger()
         self.scores = Scores(cache)
@@ -95,12 +101,15 @@ class Stages:
         self._plan = plan
         self._questions = questions
         self._progress = progress
+        self._collection = collection
         self._chunks: ChunkSet | None = None
-        self._relevance: Relevance | None = None
+        self._parents: ChunkSet | None = None
+        self._relevance: tuple[str, Relevance] | None = None
         self._opened: tuple[Embedder, VectorIndex] | None = None
         self._made: dict[Hashable, Any] = {}
         self._texts: dict[Embedder, Texts] = {}
         self._built: set[str] = set()
+        self._matched: dict[str, Counts] = {}
 
     def chunks(self, chunker: Chunker) -> ChunkSet:
         """Return the chunks of the whole corpus.
@@ -108,32 +117,35 @@ class Stages:
         Raises:
             RunError: the chunker made none at all.
         """
-        about = self._chunks_about(chunker)
-        id_ = fingerprint(about)
-        if self._chunks is None or self._chunks.id != id_:
-            self._relevance, self._opened = None, None
+        if self._chunks is None or self._chunks.id != self._chunks_id(chunker):
+            self._opened = None
             self._made.clear()
-            with self.ledger.timed("chunking"):
-                make = partial(chunking.save, corpus=self._corpus, chunker=chunker)
-                folder = self._cache.folder("chunks", about, make)
-                self._chunks = chunking.load(folder, id_, self._corpus, chunker)
-        if not len(self._chunks):
-            raise RunError(f"chunker {chunker.name!r} made no chunk of this corpus")
+            self._chunks = self._cut(chunker)
         return self._chunks
+
+    def handed(self, chunker: Chunker) -> ChunkSet:
+        """Return the chunks that hits are of: with `parent`, the larger ones around the indexed."""
+        if chunker.parent is None:
+            return self.chunks(chunker)
+        parent = chunkers.build(chunker.parent)
+        if self._parents is None or self._parents.id != self._chunks_id(parent):
+            self._parents = self._cut(parent)
+        return self._parents
 
     def relevance(self, chunker: Chunker) -> Relevance:
         """Return the judge of rankings of this chunker's chunks."""
-        chunks = self.chunks(chunker)
-        if self._relevance is None:
+        chunks = self.handed(chunker)
+        if self._relevance is None or self._relevance[0] != chunks.id:
             strings = set(_strings(self._questions, self._plan.kinds))
-            self._relevance = Relevance(chunks, self._plan.settings.min_overlap, strings)
-        return self._relevance
+            judge = Relevance(chunks, self._plan.settings.min_overlap, strings)
+            self._relevance = chunks.id, judge
+        return self._relevance[1]
 
     def searchable(self, cell: Cell) -> Searched:
         """Return the chunks of a cell, with their index where its retriever reads vectors."""
         chunks = self.chunks(cell.chunker)
         embedder = cell.embedder if cell.retriever.uses_vectors else None
-        return Searched(chunks, self, cell, embedder)
+        return Searched(chunks, self, embedder, partial(self.opened, cell))
 
     def rankings(self, cell: Cell) -> Rankings:
         """Return the rankings that are known of the cell's retriever."""
@@ -142,23 +154,51 @@ class Stages:
 
     def reranked(self, cell: Cell) -> Rankings:
         """Return the rankings that are known of the cell's reranker."""
-        chunks = self.chunks(cell.chunker)
+        chunks = self.handed(cell.chunker)
         return Rankings(self._cache, "reranked", self._reranked_about(cell), chunks.__getitem__)
 
     def answers(self, cell: Cell) -> Answers:
         """Return the answers that are known of the cell's generator."""
         return Answers(self._cache, cell.generator)
 
-    def identity(self, cell: Cell) -> str:
-        """Return the fingerprint of a cell's components and of the index they search."""
-        rest = [identity_of(part) for part in (cell.reranker, cell.generator)]
+    @cached_property
+    def matcher(self) -> Matcher:
+        """What finds the contexts of systems in the corpus."""
+        return Matcher(self._corpus.documents)
+
+    def matched(self, cell: Cell | SystemCell) -> Counts:
+        """Return the counts of how a system's contexts, or a collection's chunks, were found."""
+        if isinstance(cell, Cell):
+            return Counts() if self._collection is None else self._collection.matched
+        return self._matched.setdefault(cell.name, Counts())
+
+    def told(self, cell: SystemCell) -> SystemReplies | None:
+        """Return the replies that are known of a system; None where they are not kept."""
+        return SystemReplies(self._cache, identity_of(cell.system)) if cell.system.cache else None
+
+    def identity(self, cell: Cell | SystemCell) -> str:
+        """Return the fingerprint of a cell's components and of what they search."""
+        if isinstance(cell, SystemCell):
+            settings = self._plan.settings
+            about = [identity_of(cell.system), self._corpus.id]
+            return fingerprint(*about, settings.retrieve, settings.min_overlap)
+        rest: list[Any] = [cell.chunker.parent]
+        rest += [identity_of(part) for part in (cell.reranker, cell.generator)]
         context = self._plan.settings.context.model_dump()
         return fingerprint(self._ranking_about(cell), rest, context)
 
-    def embed_questions(self, questions: Sequence[str], embedder: Embedder) -> Vectors:
-        """Return the questions' vectors."""
+    def embed_questions(
+        self, questions: Sequence[str], embedder: Embedder, kind: Kind = "query"
+    ) -> Vectors:
+        """Return the questions' vectors, or those of what stands for them."""
         with self.ledger.timed("embedding questions"):
-            return self._text(embedder).embed(questions, "query")[0]
+            return self._text(embedder).embed(questions, kind)[0]
+
+    def ask(self, chat: ChatModel, wanted: Sequence[Wanted[T]]) -> list[T | StageError]:
+        """Return what a chat model says about questions, or why there is nothing."""
+        # Cells share the replies, so they are no part of the seconds of the first that asks.
+        with self.ledger.timed("transforming questions"):
+            return ChatReplies(self._cache, chat).to(wanted)
 
     def opened(self, cell: Cell, embedder: Embedder) -> VectorIndex:
         """Return the index of a cell's chunks, built if need be."""
@@ -169,7 +209,7 @@ class Stages:
             work = f"embedding {labels['chunker']} with {labels['embedder']}"
             what = index.about(chunks.id, embedder, self._plan.settings.index)
             with self.ledger.timed("opening"):
-                found = index.open_or_build(
+                found = self._own_index() or index.open_or_build(
                     self._cache,
                     chunks,
                     embedder,
@@ -206,8 +246,13 @@ class Stages:
             kept.put(key, found)
         return found
 
-    def done(self, cell: Cell) -> None:
+    def done(self, cell: Cell | SystemCell) -> None:
         """Let go of what only this cell needed."""
+        if isinstance(cell, SystemCell):
+            kept = self.told(cell)
+            if kept is not None:
+                kept.close()
+            return
         self.rankings(cell).close()
         if cell.reranker.name != "none":
             self.reranked(cell).close()
@@ -227,7 +272,7 @@ class Stages:
 
     def _ranking_about(self, cell: Cell) -> dict[str, Any]:
         """Return all that shapes a ranking but the question."""
-        chunks_id = fingerprint(self._chunks_about(cell.chunker))
+        chunks_id = self._chunks_id(cell.chunker)
         embedder = cell.embedder if cell.retriever.uses_vectors else None
         settings = self._plan.settings
         return {
@@ -239,43 +284,43 @@ class Stages:
         }
 
     def _reranked_about(self, cell: Cell) -> dict[str, Any]:
-        return {**self._ranking_about(cell), "reranker": identity_of(cell.reranker)}
+        handed = self.handed(cell.chunker).id
+        about = {**self._ranking_about(cell), "reranker": identity_of(cell.reranker)}
+        return {**about, "handed": handed} if cell.chunker.parent is not None else about
+
+    def _own_index(self) -> VectorIndex | None:
+        """Return the index of an existing collection; None where the run makes its own."""
+        exact = self._plan.settings.index.exact
+        return None if self._collection is None else self._collection.index(exact)
+
+    def _cut(self, chunker: Chunker) -> ChunkSet:
+        if self._collection is not None:
+            return self._collection.chunks
+        about = self._chunks_about(chunker)
+        with self.ledger.timed("chunking"):
+            make = partial(chunking.save, corpus=self._corpus, chunker=chunker)
+            folder = self._cache.folder("chunks", about, make)
+            chunks = chunking.load(folder, fingerprint(about), self._corpus, chunker)
+        if not len(chunks):
+            raise RunError(f"chunker {chunker.name!r} made no chunk of this corpus")
+        return chunks
+
+    def _chunks_id(self, chunker: Chunker) -> str:
+        if self._collection is not None:
+            return self._collection.chunks.id
+        return fingerprint(self._chunks_about(chunker))
 
     def _chunks_about(self, chunker: Chunker) -> dict[str, Any]:
         tokenizer = getattr(chunker, "tokenizer", None)
         weights = None if tokenizer is None else weights_id(tokenizer)
+        # Chunks are the same whatever is handed over in their place.
+        about = {key: each for key, each in identity_of(chunker).items() if key != "parent"}
         return {
             "corpus": self._corpus.id,
-            "chunker": identity(chunker),
+            "chunker": about,
             "tokenizer": weights,
-            "libraries": versions("langchain-text-splitters"),
+            "libraries": versions("langchain-text-splitters", "tokenizers"),
         }
-
-
-class Searched:
-    """The chunks and vectors of one cell, as its retriever sees them."""
-
-    def __init__(
-        self, chunks: ChunkSet, stages: Stages, cell: Cell, embedder: Embedder | None
-    ) -> None:
-        self.chunks = chunks
-        self._stages = stages
-        self._cell = cell
-        self._embedder = embedder
-
-    def embed_questions(self, questions: Sequence[str]) -> Vectors:
-        """Return the questions' vectors; each question is embedded once."""
-        assert self._embedder is not None, "the retriever says that it uses no vectors"
-        return self._stages.embed_questions(questions, self._embedder)
-
-    def nearest(self, vectors: Vectors, k: int) -> list[list[Near]]:
-        """Return the `k` nearest chunks of each vector, best first."""
-        assert self._embedder is not None, "the retriever says that it uses no vectors"
-        return self._stages.opened(self._cell, self._embedder).nearest(vectors, k)
-
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what `make` gave the first time that `key` was asked for on these chunks."""
-        return self._stages.once(key, make)
 
 
 def _strings(questions: Sequence[Question], kinds: Sequence[Label]) -> Iterator[str]:

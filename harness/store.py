@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TypeVar
@@ -26,6 +26,7 @@ RUN = "run.json"
 RECORDS = "records.jsonl"
 QUESTIONS = "questions.jsonl"
 TEXTS = "texts.jsonl"
+DOCUMENTS = "documents.jsonl"
 UNFINISHED = "unfinished.json"
 """Is there until a run has finished, and says what would continue it."""
 _MADE_AT_THE_END = (RUN, "report.html", "report.md")
@@ -150,6 +151,15 @@ class RunWriter:
         lines = [question_line(each, named.get(each.id)).model_dump_json() for each in questions]
         atomically(self.folder / QUESTIONS, "".join(f"{line}\n" for line in lines))
 
+    def documents(self, converted: Iterable[Mapping[str, str]]) -> None:
+        """Write the text that offsets refer to, of documents that no file holds as text.
+
+        Of each: `id`, `title`, `text`, `source`, `converter`. Without any there is no file.
+        """
+        lines = (json.dumps(each, ensure_ascii=False) + "\n" for each in converted)
+        if (first := next(lines, None)) is not None:
+            atomically(self.folder / DOCUMENTS, chain([first], lines))
+
     def finish(self, run: RunFile) -> None:
         """Write `run.json`, all at once."""
         text = run.model_dump_json(indent=1, by_alias=True)
@@ -160,12 +170,12 @@ class RunWriter:
         (self.folder / UNFINISHED).unlink(missing_ok=True)
 
 
-def atomically(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all."""
+def atomically(path: Path, text: str | Iterable[str]) -> None:
+    """Write a file, from a text or from pieces, so that it is there whole or not at all."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+            file.writelines([text] if isinstance(text, str) else text)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(name, 0o644)

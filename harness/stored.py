@@ -26,16 +26,26 @@ class HitLine(_Stored):
     grade: int | None = Field(None, description="null: not judged, or the question has no label")
 
 
+class VerdictLine(_Stored):
+    """What a judge said of one thing; `value` is null where no reply could be read."""
+
+    of: str
+    value: int | None
+    reason: str
+    replies: list[str]
+
+
 class ScoreLine(_Stored):
     """One metric's verdict; `value` is null unless `state` is scored.
 
-    Metrics of the whole set hold `counts` in its place.
+    Metrics of the whole set hold `counts` in its place, and those that ask a judge `verdicts`.
     """
 
     value: float | None
     reason: str = ""
     state: State = "scored"
     counts: list[float] = []
+    verdicts: list[VerdictLine] = []
 
 
 class UsageLine(_Stored):
@@ -62,6 +72,15 @@ class JudgedLine(_Stored):
     irrelevant: int = Field(description="how many items are judged 0")
 
 
+class SampleLine(_Stored):
+    """One of several answers to one question."""
+
+    answer: str | None
+    declined: bool | None
+    usage: UsageLine | None
+    scores: dict[str, ScoreLine]
+
+
 class RecordLine(_Stored):
     """A line of `records.jsonl`: one question in one cell."""
 
@@ -69,15 +88,24 @@ class RecordLine(_Stored):
     question: str
     candidates: list[HitLine] = Field(description="before reranking; empty where nothing changed")
     hits: list[HitLine]
+    searched: list[str] = Field(
+        [], description="what was searched for in place of the question, where it was reworded"
+    )
+    ranked: bool = Field(True, description="false: the system does not tell what it retrieved")
     context: str | None
     answer: str | None
     declined: bool | None
     usage: UsageLine | None
+    prompt: str | None = Field(None, description="what the model was sent, to the letter")
+    samples: list[SampleLine] = Field(
+        [], description="each answer, where there are several: `answer` is the first of them"
+    )
     seconds: dict[Stage, float]
     judged: dict[Label, JudgedLine]
     keywords: list[JudgedLine] = Field(description="the ranking judged by each keyword alone")
-    touching: list[tuple[str, int, int]] = Field(
-        description="chunks that share a character with a gold passage, or stand next to one"
+    touching: list[tuple[str, int, int]] | None = Field(
+        description="chunks that share a character with a gold passage, or stand next to one; "
+        "null: the index is not known"
     )
     scores: dict[str, ScoreLine]
     lost_at: str | None = None
@@ -131,8 +159,17 @@ class AggregateLine(_Stored):
     failed: int
     not_scored: int
     judge_failed: int
+    judge_low: float | None = Field(None, description="the mean with judge_failed at 0")
+    judge_high: float | None = Field(None, description="the mean with judge_failed at 1")
     method: str
     note: str = ""
+
+
+class SpreadLine(_Stored):
+    """How much a metric varies between several answers to one question."""
+
+    deviation: float = Field(description="standard deviation over its samples, mean of questions")
+    n: int = Field(description="questions with two scored samples or more")
 
 
 class IndexRecallLine(_Stored):
@@ -141,6 +178,17 @@ class IndexRecallLine(_Stored):
     k: int
     mean: float
     questions: int = Field(description="how many it was measured on")
+
+
+class MatchedLine(_Stored):
+    """How a system's contexts, or an existing collection's chunks, were found in the corpus."""
+
+    contexts: int
+    exact: int = Field(description="to the letter, or named by an id alone")
+    spacing: int = Field(description="with letter case and white space ignored")
+    fuzzy: int = Field(description="nearly: rapidfuzz's partial alignment of at least 95")
+    unmatched: int = Field(description="not at all: no evidence is seen in them")
+    repeated: int = Field(description="left out, as the same stood above them")
 
 
 class CellLine(_Stored):
@@ -165,6 +213,10 @@ class CellLine(_Stored):
     failed: int
     seconds: dict[str, float] = Field(description="mean seconds a question, by stage")
     scores: dict[str, AggregateLine]
+    matched: MatchedLine | None = Field(None, description="null: the harness cut the chunks")
+    spread: dict[str, SpreadLine] = Field(
+        {}, description="by metric, where each question was answered several times"
+    )
 
 
 class MetricLine(_Stored):
@@ -191,6 +243,9 @@ class Provenance(_Stored):
     models: list[dict[str, Any]]
     corpus: dict[str, Any]
     testset: dict[str, Any]
+    collection: dict[str, Any] | None = Field(
+        None, description="the collection of somebody else's that was searched, as it stood"
+    )
     metrics: dict[str, MetricLine]
     seed: int
     labels: Label

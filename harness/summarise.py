@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from statistics import fmean, stdev
 from typing import Any
 
 from harness.aggregate import aggregate
@@ -13,7 +14,7 @@ from harness.paths import portable
 from harness.records import Label
 from harness.registry import description, label
 from harness.scoring import Named, label_of, own_chunks, total_of, within_chunker
-from harness.stored import AggregateLine, MetricLine, RecordLine
+from harness.stored import AggregateLine, MetricLine, RecordLine, SpreadLine
 
 
 def aggregated(
@@ -27,6 +28,21 @@ def aggregated(
     `clusters` names the cluster of each question, where intervals are to draw whole ones.
     """
     return {named.name: _aggregated(records, named, seed, clusters) for named in metrics}
+
+
+def spread(records: Sequence[RecordLine]) -> dict[str, SpreadLine]:
+    """Return how much each metric varies between samples; empty where there is one a question.
+
+    The deviation is that of a sample, with n - 1 below the line, over those that are scored.
+    """
+    found: dict[str, list[float]] = {}
+    for record in records:
+        for name in record.scores if record.samples else ():
+            values = [sample.scores[name].value for sample in record.samples]
+            scored = [value for value in values if value is not None]
+            if len(scored) > 1:
+                found.setdefault(name, []).append(stdev(scored))
+    return {name: SpreadLine(deviation=fmean(each), n=len(each)) for name, each in found.items()}
 
 
 def described(metrics: Sequence[Named], labels: Label) -> dict[str, MetricLine]:

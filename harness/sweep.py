@@ -8,14 +8,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.chunkers import Chunker
+from harness.chunkers import Chunker, chunkers
 from harness.embedders import Embedder
 from harness.generators import Generator
 from harness.registry import label
 from harness.rerankers import Reranker
 from harness.retrievers import Retriever
+from harness.systems import System
 
-_PATH = re.compile(r"(?<![\w.:/])/(?:[^/,()]+/)+([^/,()]+)")
+_PATH = re.compile(r"(?:(?<![\w.:/])|(?<=\bgguf:))/(?:[^/,()]+/)+([^/,()]+)")
 AXES = ("chunker", "embedder", "retriever", "reranker", "generator")
 
 
@@ -41,6 +42,22 @@ class Cell:
     def name(self) -> str:
         """All components that do something, joined."""
         return " × ".join(part for part in self.labels().values() if part and part != "none")
+
+
+@dataclass(frozen=True)
+class SystemCell:
+    """A cell that one system of the user's own stands for, from the question to the answer."""
+
+    system: System
+
+    @property
+    def name(self) -> str:
+        """What reports call the system."""
+        return self.system.shown
+
+    def labels(self) -> dict[str, str | None]:
+        """Return each axis; what the system cuts its documents with is its own."""
+        return {**dict.fromkeys(AXES, "none"), "chunker": self.name, "embedder": None}
 
 
 def _shown(part: Any) -> str:
@@ -69,8 +86,10 @@ def cells(
 
 def fitted(chunker: Chunker, embedder: Embedder) -> Chunker:
     """Return the chunker counting in the embedder's tokens, where it counts in tokens at all."""
-    if getattr(chunker, "unit", None) != "tokens" or getattr(chunker, "tokenizer", None):
-        return chunker
-    if embedder.tokenizer is None:
-        return chunker
-    return replace(chunker, tokenizer=embedder.tokenizer)  # type: ignore[type-var]
+    changed: dict[str, Any] = {}
+    if chunker.parent is not None:
+        changed["parent"] = label(fitted(chunkers.build(chunker.parent), embedder))
+    counts = getattr(chunker, "unit", None) == "tokens"
+    if counts and not getattr(chunker, "tokenizer", None) and embedder.tokenizer is not None:
+        changed["tokenizer"] = embedder.tokenizer
+    return replace(chunker, **changed) if changed else chunker  # type: ignore[type-var]

@@ -155,15 +155,17 @@ def checked(prepared: Prepared) -> str:
     """Return what a checked configuration will do."""
     questions = prepared.testset.questions
     declined = sum(not question.answerable for question in questions)
+    names = [cell.name for cell in prepared.config.cells]
+    names += [cell.name for cell in prepared.config.systems]
     lines = [
         f"{prepared.config.shown} is valid",
         f"  corpus: {numbers.count(len(prepared.corpus.documents), 'document')}",
         f"  test set: {numbers.count(len(questions), 'question')}, {declined} unanswerable; "
         f"judged by {prepared.plan.labels}",
-        f"  grid: {numbers.count(len(prepared.config.cells), 'cell')}",
-        *(f"    {cell.name}" for cell in prepared.config.cells),
+        f"  grid: {numbers.count(len(names), 'cell')}",
+        *(f"    {name}" for name in names),
         *(f"  skipped: {each.where}: {each.what}" for each in prepared.corpus.skipped),
-        *(f"  note: {note}" for note in prepared.testset.notes),
+        *(f"  note: {note}" for note in (*prepared.corpus.notes, *prepared.testset.notes)),
     ]
     return "\n".join(lines)
 

@@ -21,6 +21,11 @@ def count(text: str) -> int:
     return sum(1 for _ in _PIECE.finditer(text))
 
 
+def starts(text: str) -> list[int]:
+    """Return where each word token of `text` starts."""
+    return [piece.start() for piece in _PIECE.finditer(text)]
+
+
 def cut(text: str, budget: int) -> tuple[str, int]:
     """Return the start of `text` that holds at most `budget` tokens, and how many it holds.
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from harness.batches import batched
 from harness.cache import Cache
-from harness.embedders import Embedder, Kind, Vectors
+from harness.embedders import Embedder, Kind, Shortens, Vectors
+from harness.errors import ModelError
 from harness.rows import Rows, key_of
 
 KIND = "vectors"
@@ -21,14 +22,19 @@ Flags = NDArray[np.bool_]
 
 
 class Texts:
-    """One embedder, with the vectors that were made before."""
+    """One embedder, with the vectors that were made before.
+
+    Of one that shortens vectors the whole ones are kept, for others that shorten the same.
+    """
 
     def __init__(self, embedder: Embedder, cache: Cache) -> None:
-        self._embedder = embedder
+        self._shortens = embedder if isinstance(embedder, Shortens) else None
+        self._embedder = embedder if self._shortens is None else self._shortens.whole()
         self._cache = cache
+        self._sizes: set[int] = set()
         self._rows: Rows | None = None
         if embedder.kept:
-            self._rows = cache.rows(KIND, {"embedder": embedder.identity()})
+            self._rows = cache.rows(KIND, {"embedder": self._embedder.identity()})
 
     def embed(
         self,
@@ -39,7 +45,16 @@ class Texts:
         """Return the vector of each text, and whether the model reads less than all of it.
 
         `progress` is told how many of the texts are done.
+
+        Raises:
+            ModelError: the model gives vectors of another size than it gave before.
         """
+        vectors, flags = self._whole(texts, kind, progress)
+        return vectors if self._shortens is None else self._shortens.shorten(vectors), flags
+
+    def _whole(
+        self, texts: Sequence[str], kind: Kind, progress: Callable[[int], None]
+    ) -> tuple[Vectors, Flags]:
         if self._rows is None:
             return self._made(texts, kind)
         different = dict(zip((key_of(kind, text) for text in texts), texts, strict=True))
@@ -55,6 +70,13 @@ class Texts:
             done += len(batch)
             progress(done)
         packed = [known[key_of(kind, text)] for text in texts]
+        self._sizes.update(map(len, packed))
+        if len(self._sizes) > 1:
+            # A server may put another model behind the same name.
+            raise ModelError(
+                f"embedder {self._embedder.name!r} gives vectors of another size than it gave "
+                "before, which are kept\n  to embed everything anew, run with --fresh"
+            )
         return _unpacked(packed) if packed else self._made([], kind)
 
     def _made(self, texts: Sequence[str], kind: Kind) -> tuple[Vectors, Flags]:

@@ -14,6 +14,9 @@ from harness.errors import ConfigError, Problem
 Place = tuple[str | int, ...]
 """The keys and positions that lead to a value, from the top."""
 
+_DEEPEST = 50
+"""Levels of a list of questions, which needs four; the time to read grows with their square."""
+
 
 @dataclass(frozen=True)
 class YamlFile:
@@ -81,6 +84,48 @@ def value(text: str) -> Any:
         return yaml.load(text, Loader=_Loader)
     except yaml.YAMLError as error:
         raise ValueError(f"{text!r} is not YAML: {_said(error)}") from None
+
+
+def listed(text: str) -> list[tuple[int, Any]]:
+    """Return the items of the list that `text` holds, each with the line on which it starts.
+
+    Raises:
+        ValueError: it is not YAML, holds no list, an alias, a key twice, or half a character.
+    """
+    try:
+        depth = 0
+        for event in yaml.parse(text, Loader=_Loader):
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth > _DEEPEST:
+                raise ValueError("is nested too deeply")
+            if isinstance(event, yaml.AliasEvent):
+                # A few of them can stand for more than fits into memory.
+                raise ValueError(f"the alias *{event.anchor}: write out what it stands for")
+        node = yaml.compose(text, Loader=_Loader)
+        if not isinstance(node, yaml.SequenceNode):
+            raise ValueError("must hold a list, each item starting with a dash")
+        for problem in _twice(node, set()):
+            raise ValueError(f"{problem.where}: {problem.what}")
+        items = yaml.load(text, Loader=_Loader)
+        _check_text(items)
+    except yaml.YAMLError as error:
+        found = _unparsed(error)
+        raise ValueError(f"{found.where}: {found.what}") from None
+    except UnicodeEncodeError:
+        raise ValueError("half of a surrogate pair is no character") from None
+    return [(each.start_mark.line + 1, item) for each, item in zip(node.value, items, strict=True)]
+
+
+def _check_text(value: Any) -> None:
+    """Raise `UnicodeEncodeError` for escapes that make no character: no file takes them."""
+    if isinstance(value, str):
+        value.encode()
+    elif isinstance(value, dict):
+        _check_text([*value, *value.values()])
+    elif isinstance(value, list):
+        for each in value:
+            _check_text(each)
 
 
 def _lines(node: yaml.Node, place: Place, seen: set[int]) -> Iterator[tuple[Place, int]]:

@@ -20,7 +20,8 @@ SOON = {"retry-after-ms": "1"}
 class Server:
     """What the server was asked, and what it will say; the last reply stays.
 
-    A reply is (status, text), or (status, text, headers) in place of those that hurry a retry.
+    A reply is (status, text), or (status, text, headers) in place of those that hurry a retry; its
+    text is what the model says, or where it is bytes the whole body, as it is.
     """
 
     url: str = ""
@@ -80,7 +81,7 @@ def serving() -> Iterator[Server]:
 
         def reply(self, status, said, headers=SOON):
             reply = completion(said) if status == 200 else {"error": {"message": said}}
-            content = json.dumps(reply).encode()
+            content = said if isinstance(said, bytes) else json.dumps(reply).encode()
             self.send_response(status)
             sizes = {"Content-Type": "application/json", "Content-Length": str(len(content))}
             for name, value in {**sizes, **headers}.items():

@@ -96,7 +96,7 @@ class Project:
 def _no_settings_from_outside(monkeypatch):
     """Take `HARNESS_<KEY>` out of the environment; tests set what they need."""
     for name in [name for name in os.environ if name.startswith("HARNESS_")]:
-        if name != "HARNESS_TEST_DATA":
+        if not name.startswith("HARNESS_TEST_"):
             monkeypatch.delenv(name)
 
 

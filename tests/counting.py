@@ -42,14 +42,15 @@ def counting_generator(**made):
         version: ClassVar[int] = 1
         answers: ClassVar[bool] = True
         copies: ClassVar[bool] = False
-        concurrent: ClassVar[int] = 1
+        at_once: ClassVar[int] = 1
+        repeat: ClassVar[int] = 1
         asked: ClassVar[list] = []
         failing: ClassVar[set] = set()
 
         def check(self):
             pass
 
-        def answer(self, question, context):
+        def answer(self, question, context, sample=0):
             self.asked.append(question)
             if any(word in question for word in self.failing):
                 raise StageError("429 Too Many Requests")

@@ -22,14 +22,14 @@ import os, signal, time
 from harness.answering import answered
 
 class Held:
-    concurrent = 2
+    at_once = 2
 
-    def answer(self, question, context):
+    def answer(self, question, context, sample=0):
         os.write(1, b"begun\\n")  # in one piece, beside another thread's
         time.sleep(30)
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-list(answered(Held(), [("a", "a", ""), ("b", "b", "")]))
+list(answered(Held(), [("a", "a", "", 0), ("b", "b", "", 0)]))
 """
 
 
@@ -41,7 +41,7 @@ class Stop(Exception):
 class Scripted:
     """Answers in capitals; "held ..." waits for `release`, "bad" and "stop" are errors."""
 
-    concurrent: int = 1
+    at_once: int = 1
     error: type[BaseException] = Stop
     begun: list = field(default_factory=list)
     ended: list = field(default_factory=list)
@@ -53,11 +53,12 @@ class Scripted:
     version = 1
     answers = True
     copies = False
+    repeat = 1
 
     def check(self):
         pass
 
-    def answer(self, question, context):
+    def answer(self, question, context, sample=0):
         self.begun.append(question)
         self.threads.add(threading.get_ident())
         if question.startswith("held"):
@@ -72,7 +73,7 @@ class Scripted:
 
 
 def asking(*questions):
-    return [(question, question, "") for question in questions]
+    return [(question, question, "", 0) for question in questions]
 
 
 def held_first(generator, *questions):
@@ -99,9 +100,21 @@ def test_one_at_a_time_is_asked_in_order_in_no_other_thread_and_no_sooner_than_w
 
 @pytest.mark.parametrize("concurrent", [1, 3])
 def test_each_key_gets_what_its_own_question_and_context_gave(concurrent):
-    asked = [(n, f"what is {n}?", "here") for n in range(20)]
+    asked = [(n, f"what is {n}?", "here", 0) for n in range(20)]
     found = {done.key: done.answer.text for done in answered(Scripted(concurrent), asked)}
     assert found == {n: f"WHAT IS {n}? HERE" for n in range(20)}
+
+
+@pytest.mark.parametrize("concurrent", [1, 3])
+def test_each_answer_to_one_question_is_asked_for_with_its_own_sample(concurrent):
+    @dataclass
+    class Sampled(Scripted):
+        def answer(self, question, context, sample=0):
+            return Answer(f"{question} {sample}")
+
+    asked = [((q, sample), q, "", sample) for q in "ab" for sample in range(3)]
+    found = {done.key: done.answer.text for done in answered(Sampled(concurrent), asked)}
+    assert found == {(q, sample): f"{q} {sample}" for q in "ab" for sample in range(3)}
 
 
 @pytest.mark.parametrize("concurrent", [1, 3])
@@ -133,9 +146,9 @@ def test_a_result_is_there_while_one_asked_before_it_is_still_awaited():
 def test_seconds_are_those_of_the_call_from_its_own_start_to_its_end():
     @dataclass
     class Slow(Scripted):
-        def answer(self, question, context):
+        def answer(self, question, context, sample=0):
             time.sleep(0.05)
-            return super().answer(question, context)
+            return super().answer(question, context, sample)
 
     start = time.perf_counter()
     found = list(answered(Slow(2), asking("a", "bad", "c", "d")))
@@ -150,7 +163,7 @@ def test_as_many_calls_as_allowed_run_at_once_and_never_more():
     running = most = 0
 
     class Counting(Scripted):
-        def answer(self, question, context):
+        def answer(self, question, context, sample=0):
             nonlocal running, most
             with lock:
                 running += 1
@@ -159,7 +172,7 @@ def test_as_many_calls_as_allowed_run_at_once_and_never_more():
             time.sleep(0.01)
             with lock:
                 running -= 1
-            return super().answer(question, context)
+            return super().answer(question, context, sample)
 
     assert len(list(answered(Counting(4), asking(*"abcdefghijkl")))) == 12
     assert most == 4
@@ -172,7 +185,7 @@ def test_questions_are_read_a_few_ahead_of_the_results_however_many_there_are():
     def asked():
         for number in count():
             ahead.append(number + 1 - taken)
-            yield number, "question", ""
+            yield number, "question", "", 0
 
     found = answered(Scripted(3), asked())
     for _ in range(60):
@@ -189,7 +202,7 @@ def test_any_other_error_ends_it_and_of_endless_questions_no_more_are_asked(conc
 
     def asked():
         for number in count():
-            yield number, "stop" if number == 5 else "question", ""
+            yield number, "stop" if number == 5 else "question", "", 0
 
     done = []
     with pytest.raises(error, match="told to"):

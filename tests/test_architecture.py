@@ -6,19 +6,21 @@ from pathlib import Path
 import pytest
 
 LAYERS = """
-errors records bands locks checksums described
-clusters needs fingerprint tokens numbers batches stopwords sentences squad declines locate
-statistics dcg documents exact quantities removal rows
-labels spans aggregate models registry jsonl trec yamlfile paths context ranked references stored
-cache runtime
-chunkers embedders rerankers generators corpus project coverage relevance lines
-housekeeping testset store chunking vectors answering foreign answer_labels token_match
-metrics terminal_cache index retrievers sources
-scoring kept settings sweep
-evaluation imported_metrics report summarise overrides places catalogue plan
-config stages cautions rescore library imported_answers imported_runs
-checks pipeline
-provenance
+arguments bands batches checksums dcg declines described errors fingerprint headings locate locks
+markup needs numbers prompts records sentences shortening squad statistics stopwords tokens
+aggregate calls clusters context cuts documents dotted embedding_class endpoint exact filters
+fusion jsonl labels models parquet paths project quantities ranked references registry removal
+rows spans stored trec wholefile yamlfile
+cache coverage lines relevance runtime told usercode
+answer_labels chat converting embedders foreign housekeeping jsonreply store system_replies
+token_match unindexed
+chunkers corpus generators judging newfiles rephrasing rerankers systems terminal_cache vectors
+answering chat_replies chunking exporting extraction handed matching metrics replies testset
+index judge_check kept retrievers scoring sources
+evaluation imported_metrics importing report searched settings summarise sweep
+agreement catalogue imported_answers imported_runs library overrides places plan rescore
+cautions config stages
+asking checks drafting pipeline provenance
 runner
 terminal
 cli
@@ -40,8 +42,19 @@ ONLY_IN = {
     "sacrebleu": {"metrics"},
     "rouge_score": {"metrics"},
     "bm25s": {"retrievers"},
-    "langchain": {"generators"},
-    "langchain_core": {"generators"},
+    "langchain": {"chat"},
+    "langchain_core": {"chat", "embedding_class", "rerankers", "systems"},
+    "xllamacpp": {"chat"},
+    "markitdown": {"converting"},
+    "pypdfium2": {"converting"},
+    "lxml": {"converting"},
+    "wordllama": {"embedders"},
+    "model2vec": {"embedders"},
+    "tenacity": {"embedding_class", "endpoint", "index"},
+    "httpx": {"endpoint", "index"},
+    "jsonpath": {"jsonreply"},
+    "pyarrow": {"parquet"},
+    "pydantic_core": {"wholefile"},
     "langchain_text_splitters": {"chunkers"},
     "rapidfuzz": {"locate"},
     "yaml": {"yamlfile"},
@@ -50,7 +63,16 @@ ONLY_IN = {
     "typer": {"cli"},
     "pandas": {"evaluation"},
 }
-FAMILIES = ("chunkers", "embedders", "retrievers", "rerankers", "generators", "metrics", "corpus")
+FAMILIES = (
+    "chunkers",
+    "embedders",
+    "retrievers",
+    "rerankers",
+    "generators",
+    "metrics",
+    "corpus",
+    "systems",
+)
 ROOT = Path(__file__).parent.parent / "harness"
 LAYER = {name: depth for depth, row in enumerate(LAYERS.split("\n")) for name in row.split()}
 FILES = sorted(ROOT.rglob("*.py"))

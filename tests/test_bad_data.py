@@ -175,7 +175,7 @@ def test_a_line_that_is_not_utf8_is_refused_with_its_offset(project, refused):
             [MOON | {"evidense": []}],
             "line 1: unknown key 'evidense'",
             "did you mean 'evidence'? choose from: answer, answerable, answers, category, "
-            "difficulty, documents, evidence, id, keywords, question",
+            "difficulty, documents, draft, drafted, evidence, id, keywords, question",
         ),
         (
             [with_evidence(quot="air")],

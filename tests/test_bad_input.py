@@ -4,10 +4,10 @@ import pytest
 
 HEADING = "config.yaml is not a valid configuration:"
 KEYS = (
-    "baseline, cache, chunkers, clusters, context, corpus, cost, decide_by, embedders, "
-    "generators, index, "
+    "baseline, cache, chat, chunkers, clusters, context, corpus, cost, decide_by, embedders, "
+    "generators, index, judge, "
     "labels, margin, max_failures, metrics, min_overlap, output, relevance_level, rerankers, "
-    "retrieve, retrievers, seed, targets, testset"
+    "retrieve, retrievers, seed, system, targets, testset"
 )
 
 
@@ -90,22 +90,22 @@ def test_a_key_that_is_there_twice_is_refused_at_every_depth(project, refused):
         (
             {"index": {"spce": "l2"}},
             "line 20, index.spce: unknown key 'spce'",
-            "did you mean 'space'? choose from: ef_construction, ef_search, exact, max_neighbors",
+            "did you mean 'space'? choose from: cloud, ef_construction, ef_search, exact, existing",
         ),
         (
             {"chunkers": ["sentnce"]},
             "line 4, chunkers[0]: unknown chunker 'sentnce'",
-            "did you mean 'sentence'? choose from: fixed, markdown, recursive, sentence, whole",
+            "did you mean 'sentence'? choose from: cluster_semantic, code, fixed, html, markdown",
         ),
         (
             {"chunkers": [{"fixed": {"siz": 9}}]},
             "line 4, chunkers[0]: chunker 'fixed' has no parameter 'siz'",
-            "did you mean 'size'? choose from: overlap, size",
+            "did you mean 'size'? choose from: header, overlap, parent, size",
         ),
         (
             {"metrics": ["token_f1", "recal@2"]},
             "line 17, metrics[1]: unknown metric 'recal'",
-            "did you mean 'recall'? choose from: abstention, ap, bertscore_f1,",
+            "did you mean 'recall'? choose from: abstention, answer_relevance, ap, bertscore_f1,",
         ),
         (
             {"metrics": ["bleu@2"]},
@@ -115,17 +115,32 @@ def test_a_key_that_is_there_twice_is_refused_at_every_depth(project, refused):
         (
             {"corpus": {"foldr": "corpus"}},
             "line 1, corpus: unknown corpus format 'foldr'",
-            "did you mean 'folder'? choose from: beir, folder, jsonl",
+            "did you mean 'folder'? choose from: autorag, beir, csv, folder, jsonl, squad",
         ),
         (
             {"corpus": {"path": "corpus", "globb": "*"}},
             "line 1, corpus: corpus format 'folder' has no parameter 'globb'",
-            "did you mean 'glob'? choose from: glob, on_error, path",
+            "did you mean 'glob'? choose from: glob, html, on_error, path",
         ),
         (
             {"retrievers": ["dense", "dense"]},
             "line 10, retrievers[1]: 'dense' is there twice",
             "take one of them out",
+        ),
+        (
+            {"generators": ["chat"]},
+            "line 11, generators[0]: generator 'chat' needs a chat model",
+            "name one: `chat: {model: provider:name}`",
+        ),
+        (
+            {"metrics": ["faithfulness"]},
+            "line 16, metrics[0]: metric 'faithfulness' needs a chat model",
+            "name one: `judge: {model: provider:name}`; context_overlap and abstention need",
+        ),
+        (
+            {"judge": {"model": "openai:gpt", "tokens": 9}},
+            "line 21, judge.tokens: unknown key 'tokens'",
+            "did you mean 'max_tokens'? choose from: base_url, concurrent, max_tokens, model,",
         ),
         (
             {"chunkers": [{"fixed": {"size": []}}]},
@@ -193,10 +208,6 @@ def test_a_wrong_type_or_range_is_refused_with_its_place_and_the_value(
         (
             {"chunkers": [{"fixed": {"size": True}}]},
             "line 4, chunkers[0]: chunker 'fixed': size: `yes` is no value of it",
-        ),
-        (
-            {"generators": ["chat"]},
-            "line 11, generators[0]: generator 'chat': model: it must be given",
         ),
         (
             {"metrics": ["composite(weights=0.5*bleu)"]},

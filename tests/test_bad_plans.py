@@ -58,12 +58,22 @@ def test_k_beyond_retrieve_is_refused_in_a_metric_and_in_a_part_of_one(project, 
 
     assert refused() == [
         HEADING,
-        "  line 17, metrics[1]: 'recall@5' reads 5 hits, and only 4 are retrieved",
-        "    set `retrieve: 5` or more, or a smaller k",
-        "  line 18, metrics[2]: 'composite(weights=1*mrr@6)' reads 6 hits, and only 4 are "
-        "retrieved",
-        "    set `retrieve: 6` or more, or a smaller k",
+        "  line 17, metrics[1]: 'recall@5' reads 5 hits, and `retrieve` leaves 4",
+        "    raise `retrieve`, or read fewer",
+        "  line 18, metrics[2]: 'composite(weights=1*mrr@6)' reads 6 hits, and `retrieve` leaves 4",
+        "    raise `retrieve`, or read fewer",
     ]
+
+
+def test_k_beyond_what_a_reranker_keeps_is_refused(project, refused):
+    reranker = {"bi_encoder": {"embedder": "hashing", "keep": 2}}
+    project.config(metrics=["ndcg@3", "recall@2"], rerankers=["none", reranker])
+
+    heading, *rest = refused()
+    assert [line.partition(": ")[2] for line in rest[:1]] == [
+        "'ndcg@3' reads 3 hits, and `keep` of bi_encoder leaves 2"
+    ]
+    assert len(rest) == 2
 
 
 def test_more_context_than_is_retrieved_is_refused(project, refused):
@@ -71,8 +81,8 @@ def test_more_context_than_is_retrieved_is_refused(project, refused):
 
     assert refused() == [
         HEADING,
-        "  line 14, context.chunks: context.chunks (5) is more than `retrieve`",
-        "    `retrieve` is 4: raise it",
+        "  line 14, context.chunks: context.chunks (5) is more than `retrieve` leaves, 4",
+        "    raise `retrieve`, or read fewer",
     ]
 
 

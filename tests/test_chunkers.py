@@ -106,7 +106,10 @@ def test_an_overlap_that_is_not_smaller_than_the_size_is_refused_with_both_numbe
         ({"sentence": {"overlap": -1}}, "overlap: Input should be greater than or equal to 0"),
         ({"markdown": {"depth": 7}}, "depth: Input should be less than or equal to 6, not 7"),
         ({"recursive": {"tokenizer": "x"}}, "tokenizer has a meaning only with unit: tokens"),
-        ({"whole": {"header": "name"}}, "header: Input should be 'none' or 'title', not 'name'"),
+        (
+            {"whole": {"header": "name"}},
+            "header: Input should be 'none', 'title' or 'headings', not 'name'",
+        ),
     ],
 )
 def test_a_parameter_out_of_range_is_refused_with_its_name_and_value(spec, told):

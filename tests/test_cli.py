@@ -94,7 +94,7 @@ def test_a_family_that_is_not_there_is_refused_with_those_that_are(cli):
     assert said.err == (
         "unknown family 'metric'\n"
         "  did you mean 'metrics'? choose from: chunkers, corpora, embedders, generators, metrics, "
-        "rerankers, retrievers, testsets\n"
+        "rerankers, retrievers, systems, testsets\n"
     )
 
 

@@ -131,7 +131,7 @@ def test_a_run_that_cannot_finish_ends_with_3_and_keeps_what_was_done(project):
     assert "Traceback" not in err
     *_, reason, remedy = err.splitlines()
     cell = run["cells"][0]["name"]
-    assert reason.startswith(f"cell {cell}, question 'q3': generator 'chat' failed: ")
+    assert reason.startswith(f"cell {cell}, question 'q3': chat model 'openai:m' failed: ")
     assert reason.endswith("ConnectionError: Connection error.")
     assert remedy.startswith("  3 of 3 questions failed, more than `max_failures: 2` allows")
     assert (run["status"], run["cells"][0]["failed"]) == ("failed", 3)

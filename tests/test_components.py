@@ -5,11 +5,12 @@ from typing import get_args
 import pytest
 
 from harness import scoring
-from harness.metrics import Batched, Combined, metrics
+from harness.metrics import Asking, Batched, Combined, metrics
 from harness.needs import Kind
 from harness.records import Answer, Case, Chunk, Hit, Passage, Question, Span
 from harness.registry import label, parameters
 from harness.relevance import Relevance
+from tests.judge_server import sitting
 from tests.listed import Listed
 
 KINDS = ("evidence", "documents", "answer", "keywords")
@@ -121,15 +122,27 @@ def kinds(spec):
 
 
 def slow(name):
-    return [pytest.mark.slow] if isinstance(metrics[name], Batched) else []
+    return [pytest.mark.slow] if isinstance(metrics[name], Batched | Asking) else []
 
 
 EVERY = [pytest.param(spec, marks=slow(name), id=spec) for name in metrics for spec in specs(name)]
 
 
+JUDGES = []
+"""The judge that those are given who ask one; it finds everything as good as can be."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _a_judge_sits():
+    with sitting() as bench:
+        JUDGES.append(bench.judge())
+        yield
+    JUDGES.clear()
+
+
 def scores(spec, cases, labels="documents"):
-    named = scoring.build(spec, labels)
-    return [row[spec] for row in scoring.score_all([named], cases, labels)]
+    named = scoring.with_judge([scoring.build(spec, labels)], JUDGES[0])
+    return [row[spec] for row in scoring.score_all(named, cases, labels)]
 
 
 def reads_gold(metric):

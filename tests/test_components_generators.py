@@ -75,9 +75,9 @@ class TestEveryGenerator:
     def test_says_the_same_asked_several_at_once_as_asked_one_by_one(self, name, generator):
         made = generator(name)
         made.check()
-        asked = [(n, f"How far is moon {n}?", TEXT * n) for n in range(9)]
+        asked = [(n, f"How far is moon {n}?", TEXT * n, 0) for n in range(9)]
         found = {done.key: done.answer for done in answered(made, asked)}
-        assert found == {n: made.answer(question, context) for n, question, context in asked}
+        assert found == {n: made.answer(question, context) for n, question, context, _ in asked}
 
     def test_says_only_what_the_context_does_where_it_says_that_it_copies(self, name, generator):
         made = generator(name)
@@ -86,5 +86,5 @@ class TestEveryGenerator:
 
 
 def test_a_generator_that_gives_up_raises_the_error_that_fails_one_question(generator):
-    with pytest.raises(StageError, match=r"^generator 'chat' failed: .*400"):
+    with pytest.raises(StageError, match=r"^chat model 'openai:parrot' failed: .*400"):
         generator("chat").answer("FAIL", "")

@@ -1,9 +1,12 @@
 """Promises that every chunker, embedder, retriever and reranker keeps, by registry."""
 
+from dataclasses import fields, replace
+
 import numpy as np
 import pytest
 
 from harness.cache import Cache
+from harness.chat import ChatModel
 from harness.chunkers import chunkers
 from harness.corpus import Corpus
 from harness.embedders import embedders
@@ -17,6 +20,8 @@ from harness.retrievers import retrievers
 from harness.settings import Settings
 from harness.stages import Stages
 from harness.sweep import Cell
+from tests.chat_server import serving
+from tests.cross_encoders import tiny
 
 TEXT = "The moon is 384,400 km away.\n\nIt has no air — and no weather. ünïcödé ends it."
 TEXTS = {
@@ -56,29 +61,48 @@ LONG = "word " * 2000
 EMBEDDED = [TEXT, "x", "", "月は遠い 👩‍🚀", "moon " * 50, LONG]
 
 
+SPECS = {
+    "langchain": {
+        "langchain": {
+            "cls": "langchain_core.embeddings:DeterministicFakeEmbedding",
+            "arguments": {"size": 16},
+        }
+    }
+}
+NEED_A_MODEL = {"model2vec"}
+"""Have no default model on this machine: tests of their own make one."""
+
+
 def heavy(name):
     return [] if embedders[name].floor else [pytest.mark.slow]
 
 
+def embedder_of(name):
+    return embedders.build(SPECS.get(name, name))
+
+
 @pytest.mark.parametrize("kind", ["document", "query"])
-@pytest.mark.parametrize("name", [pytest.param(n, marks=heavy(n)) for n in embedders])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=heavy(name)) for name in embedders if name not in NEED_A_MODEL],
+)
 class TestEveryEmbedder:
     def test_gives_a_unit_vector_of_32_bit_floats_for_each_text(self, name, kind):
-        vectors = embedders.build(name).embed(EMBEDDED, kind)
+        vectors = embedder_of(name).embed(EMBEDDED, kind)
         assert vectors.dtype == np.float32
         assert vectors.shape[0] == len(EMBEDDED)
         assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(len(EMBEDDED)), abs=1e-5)
-        assert embedders.build(name).embed([], kind).shape == (0, vectors.shape[1])
+        assert embedder_of(name).embed([], kind).shape == (0, vectors.shape[1])
 
     def test_gives_a_text_the_same_vector_whatever_else_is_in_the_batch(self, name, kind):
-        embedder = embedders.build(name)
+        embedder = embedder_of(name)
         alone = np.vstack([embedder.embed([text], kind) for text in EMBEDDED])
         np.testing.assert_allclose(
             embedder.embed(EMBEDDED[::-1], kind)[::-1], alone, rtol=0, atol=1e-6
         )
 
     def test_says_of_each_text_whether_it_cannot_read_it_to_the_end(self, name, kind):
-        embedder = embedders.build(name)
+        embedder = embedder_of(name)
         read, longer = embedder.embed([LONG, LONG + "moon moon moon"], kind)
         reads_all = not np.allclose(read, longer, rtol=0, atol=1e-6)
         assert embedder.truncated([TEXT, LONG, LONG]) == [False, not reads_all, not reads_all]
@@ -101,12 +125,28 @@ def stages(tmp_path_factory):
         yield Stages(Corpus(documents, "planets"), cache, PLAN, [])
 
 
+WHERE = {"$or": [{"id": {"$ne": "nobody"}}, {"id": "nobody"}]}
+GIVEN = {"filtered": {"where": WHERE}}
+"""The parameters that a retriever cannot do without."""
+
+
+@pytest.fixture(scope="module")
+def chat():
+    """Yield a chat model that says the words of the document on Mars."""
+    with pytest.MonkeyPatch.context() as environment, serving() as server:
+        environment.setenv("OPENAI_API_KEY", "none")
+        server.replies = [(200, "Deimos and Phobos of Mars")]
+        yield ChatModel("openai:gpt-test", server.url)
+
+
 @pytest.fixture
-def found(stages):
+def found(stages, chat):
     """Return a function that asks the retriever called `name`, on a real index."""
 
     def ask(name, questions, k):
-        retriever = retrievers.build(name)
+        retriever = retrievers.build({name: GIVEN.get(name)})
+        if "chat" in {field.name for field in fields(retriever)}:
+            retriever = replace(retriever, chat=chat)
         parts = chunkers.build("whole"), embedders.build("hashing"), retriever
         cell = Cell(*parts, rerankers.build("none"), generators.build("none"))
         return retriever.retrieve(questions, stages.searchable(cell), k)
@@ -135,22 +175,41 @@ class TestEveryRetriever:
     def test_keeps_hits_that_score_the_same_in_the_order_of_the_corpus(self, name, found):
         copies = [f"copy{number}" for number in range(12)]
         for k in (5, 12):
-            assert order(found(name, ["a lonely comet"], k)[0]) == copies[:k]
+            hits = order(found(name, ["a lonely comet"], k)[0])
+            kept = [each for each in hits if each in copies]
+            assert kept == copies[: len(kept)]
+            # The rest look for something else than the question's words alone.
+            assert hits == kept or name in ("mmr", "multi_query", "decompose", "hyde")
 
     def test_ranks_a_question_the_same_alone_and_among_others(self, name, found):
         alone = [found(name, [question], 5)[0] for question in QUESTIONS]
         assert found(name, QUESTIONS, 5) == alone
 
 
+@pytest.fixture(scope="module")
+def needed(tmp_path_factory):
+    """Return the parameters that rerankers cannot do without."""
+    return {
+        "cross_encoder": {"model": tiny(tmp_path_factory.mktemp("cross"))},
+        "bi_encoder": {"embedder": "hashing"},
+        "langchain": {"cls": "tests.compressors:ByLength"},
+    }
+
+
 @pytest.mark.parametrize("name", list(rerankers))
-def test_every_reranker_gives_a_permutation_or_the_first_of_one(name, found):
+def test_every_reranker_gives_a_permutation_or_the_first_of_one(name, found, needed):
     hits = found("dense", ["Which moon has air?"], 10)[0]
-    reranked = rerankers.build(name).rerank("Which moon has air?", hits)
+    reranker = rerankers.build({name: needed.get(name)})
+    reranker.check()
+    reranked = reranker.rerank("Which moon has air?", hits)
 
     assert len(set(order(reranked))) == len(reranked) > 0
     assert set(order(reranked)) <= set(order(hits))
     assert [hit.score for hit in reranked] == sorted((h.score for h in reranked), reverse=True)
-    assert rerankers.build(name).rerank("Which moon has air?", []) == []
+    assert reranker.rerank("Which moon has air?", []) == []
+    if name != "none":
+        kept = rerankers.build({name: {**needed[name], "keep": 3}})
+        assert kept.rerank("Which moon has air?", hits) == reranked[:3]
 
 
 @pytest.mark.parametrize(
@@ -182,7 +241,6 @@ def test_a_label_says_all_that_was_set_and_reads_back(registry, spec):
             {"hybrid": {"of": ["dense", "bm52"]}},
             "unknown retriever 'bm52'\n  did you m",
         ),
-        (generators, "chat", "generator 'chat': model: it must be given"),
         (
             chunkers,
             {"fixed": {"size": 9, "overlap": 9}},

@@ -53,7 +53,8 @@ def test_a_baseline_may_name_several_components_with_their_parameters(project):
             (
                 "line 24, baseline.retriever",
                 "unknown retriever 'bm2'",
-                "did you mean 'bm25'? choose from: bm25, dense, hybrid",
+                "did you mean 'bm25'? choose from: bm25, decompose, dense, filtered, hybrid, hyde, "
+                "mmr, multi_query",
             ),
         ),
         (

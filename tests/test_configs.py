@@ -1,15 +1,19 @@
 """The configurations in `configs/`, run."""
 
+import json
 import os
 import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from harness import runner, store
 from harness.config import load
 from harness.models import DEFAULT_MODEL, weights_id
 from harness.report.view import View
+from tests import tiny_gguf
+from tests.small import project
 
 ROOT = Path(__file__).parent.parent
 CARD = (ROOT / "testsets" / "insurellm.md").read_text(encoding="utf-8")
@@ -21,16 +25,59 @@ def run(config, folder, environment=None, *overrides):
     return View(store.load(runner.run(runner.prepare(loaded), lambda *_: None).folder))
 
 
-@pytest.mark.parametrize(
-    "path", ["config.yaml", *sorted(f"configs/{p.name}" for p in (ROOT / "configs").glob("*.yaml"))]
-)
-def test_every_configuration_is_valid(path, tmp_path):
-    (tmp_path / "corpus.jsonl").write_text('{"_id": "d", "text": "t"}\n')
-    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "t"}\n')
+CONFIGS = sorted(f"configs/{path.name}" for path in (ROOT / "configs").glob("*.yaml"))
+PARAGRAPH = {
+    "context": "The harbour station has 24 docks. It opened in May 2019.",
+    "qas": [
+        {
+            "id": "docks",
+            "question": "How many docks has the harbour station?",
+            "answers": [{"text": "24 docks", "answer_start": 24}],
+        },
+        {"id": "ceo", "question": "Who founded it?", "answers": [], "is_impossible": True},
+    ],
+}
+
+
+@pytest.fixture
+def environment(tmp_path):
+    """Write what the configurations read from places of the user's, and name it."""
+    squad = {"version": "v2.0", "data": [{"title": "Bikes", "paragraphs": [PARAGRAPH]}]}
+    (tmp_path / "squad.json").write_text(json.dumps(squad))
+    document = {"_id": "d", "title": "Bikes", "text": PARAGRAPH["context"]}
+    (tmp_path / "corpus.jsonl").write_text(json.dumps(document))
+    query = {"_id": "q", "text": PARAGRAPH["qas"][0]["question"]}
+    (tmp_path / "queries.jsonl").write_text(json.dumps(query))
     (tmp_path / "qrels").mkdir()
     (tmp_path / "qrels" / "test.tsv").write_text("q\td\t1\n")
+    return {
+        "BEIR": str(tmp_path),
+        "SQUAD": str(tmp_path / "squad.json"),
+        "LLM": str(tiny_gguf.write(tmp_path / "tiny.gguf")),
+    }
 
-    runner.prepare(load(ROOT / path, [], {"BEIR": str(tmp_path)}))
+
+@pytest.mark.parametrize("path", ["config.yaml", *CONFIGS])
+def test_every_configuration_is_valid(path, environment):
+    runner.prepare(load(ROOT / path, [], environment))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", CONFIGS)
+def test_every_configuration_runs_on_a_small_corpus(path, tmp_path, environment):
+    project(tmp_path / "small")
+    place = [f"output={tmp_path}/reports", f"cache={tmp_path}/cache"]
+    given = yaml.safe_load((ROOT / path).read_text())
+    asked = {"{'beir': '${BEIR}'}": 1, "{'squad': '${SQUAD}'}": 2}.get(str(given["corpus"]), 5)
+    if isinstance(given["corpus"], str):
+        small = tmp_path / "small"
+        place += [f"corpus={small}/corpus", f"testset={small}/testset.jsonl"]
+    finished = runner.run(runner.prepare(load(ROOT / path, place, environment)), lambda *_: None)
+
+    assert [(cell.asked, cell.failed) for cell in finished.run.cells] == [
+        (asked, 0) for _ in finished.run.cells
+    ]
+    assert (finished.folder / "report.html").stat().st_size > 10_000
 
 
 def test_keyword_search_finds_the_shipped_questions_as_hard_as_their_card_says(tmp_path):

@@ -3,11 +3,13 @@
 import json
 import os
 import unicodedata
+from dataclasses import replace
 
 import pytest
 
-from harness.corpus import load, normalised
+from harness.corpus import load, normalised, readers
 from harness.corpus.beir import Beir
+from harness.corpus.csv import Csv
 from harness.corpus.folder import Folder
 from harness.corpus.jsonl import Jsonl
 from harness.errors import DataError, SpecError
@@ -63,7 +65,8 @@ def test_every_reader_normalises_text_and_title(tmp_path):
     rows(tmp_path / "beir" / "corpus.jsonl", {"_id": "a.md", "title": NFD, "text": text})
 
     expected = [Document("a.md", f"# {NFC}\n\nOne\ntwo\n", NFC)]
-    assert documents(Folder(str(tmp_path / "folder"))) == expected
+    placed = replace(expected[0], metadata={"folder": ".", "suffix": ".md"})
+    assert documents(Folder(str(tmp_path / "folder"))) == [placed]
     assert documents(Jsonl(str(tmp_path / "a.jsonl"))) == expected
     assert documents(Beir(str(tmp_path / "beir"))) == expected
 
@@ -74,14 +77,20 @@ def test_a_folder_gives_its_markdown_and_text_files_by_relative_path_sorted(tmp_
         "a/z.markdown",
         "a/deep/y.MD",
         "A.md",
-        "notes.pdf",
+        "notes.png",
+        "scan.png",
         "data.json",
         "README",
     ):
         write(tmp_path / name, f"text of {name}")
 
-    found = documents(Folder(str(tmp_path)))
+    corpus = load(Folder(str(tmp_path)))
+    found = list(corpus.documents.values())
 
+    assert corpus.ignored == {".json": 1, ".png": 2, "without a suffix": 1}
+    assert corpus.notes == (
+        "files of the corpus that nothing reads were left out: 1 .json, 2 .png, 1 without a suffix",
+    )
     assert [each.id for each in found] == ["A.md", "a/deep/y.MD", "a/z.markdown", "b.txt"]
     assert [each.text for each in found] == [f"text of {each.id}" for each in found]
 
@@ -135,7 +144,8 @@ def test_the_title_is_the_first_top_heading_or_the_files_name(tmp_path, text, ti
     write(tmp_path / "deep" / "moon.md", text)
     write(tmp_path / "other.md", "text")
 
-    assert documents(Folder(str(tmp_path)))[0] == Document("deep/moon.md", text, title)
+    metadata = {"folder": "deep", "suffix": ".md"}
+    assert documents(Folder(str(tmp_path)))[0] == Document("deep/moon.md", text, title, metadata)
 
 
 def test_json_lines_keep_their_order_and_take_id_or_underscore_id(tmp_path):
@@ -212,13 +222,69 @@ def test_a_path_is_read_by_the_most_particular_format_that_fits(tmp_path):
 
 
 def test_a_path_of_no_known_format_is_refused_with_the_ones_there_are(tmp_path):
-    write(tmp_path / "corpus.pdf", b"%PDF")
+    write(tmp_path / "corpus.xyz", b"x")
 
     with pytest.raises(SpecError) as caught:
-        as_found(str(tmp_path / "corpus.pdf"))
+        as_found(str(tmp_path / "corpus.xyz"))
 
-    assert caught.value.what.endswith("corpus.pdf' is of no known format")
-    assert caught.value.hint == "name it, {format: PATH}; choose from: beir, folder, jsonl"
+    assert caught.value.what.endswith("corpus.xyz' is of no known format")
+    known = ", ".join(readers)
+    assert {"beir", "csv", "folder", "jsonl"} <= set(readers)
+    assert caught.value.hint == f"name it, {{format: PATH}}; choose from: {known}"
+
+
+@pytest.mark.parametrize("name", ["a.md", "a.txt", "a.html", "a.pdf", "a.docx", "a.pptx"])
+def test_one_file_is_a_corpus_of_its_own_kind(tmp_path, name):
+    write(tmp_path / name, "x")
+
+    assert as_found(str(tmp_path / name)) == Folder(str(tmp_path / name))
+
+
+def test_tables_and_json_lines_alone_are_read_by_their_own_readers(tmp_path):
+    for name in ("a.csv", "a.tsv", "a.jsonl"):
+        write(tmp_path / name, "x")
+
+    assert as_found(str(tmp_path / "a.csv")) == Csv(str(tmp_path / "a.csv"))
+    assert as_found(str(tmp_path / "a.tsv")) == Csv(str(tmp_path / "a.tsv"))
+    assert as_found(str(tmp_path / "a.jsonl")) == Jsonl(str(tmp_path / "a.jsonl"))
+
+
+def test_the_place_of_a_file_is_metadata_and_changes_no_identity(tmp_path):
+    write(tmp_path / "folder" / "a.md", "text")
+    rows(tmp_path / "c.jsonl", {"id": "a.md", "title": "a", "text": "text"})
+    rows(tmp_path / "d.jsonl", {"id": "a.md", "title": "a", "text": "text", "metadata": {"y": 1}})
+
+    found = load(Folder(str(tmp_path / "folder")))
+
+    assert found.documents["a.md"].metadata == {"folder": ".", "suffix": ".md"}
+    assert found.id == load(Jsonl(str(tmp_path / "c.jsonl"))).id
+    assert found.id != load(Jsonl(str(tmp_path / "d.jsonl"))).id
+
+
+def test_json_lines_in_a_folder_are_documents_named_by_file_and_id(tmp_path):
+    rows(tmp_path / "faq" / "a.jsonl", {"id": 1, "text": "one"}, {"id": "b", "text": "two"})
+    write(tmp_path / "z.md", "three")
+
+    found = documents(Folder(str(tmp_path)))
+
+    assert [(each.id, each.text) for each in found] == [
+        ("faq/a.jsonl#1", "one"),
+        ("faq/a.jsonl#b", "two"),
+        ("z.md", "three"),
+    ]
+    assert found[0].metadata == {"folder": "faq", "suffix": ".jsonl"}
+
+
+def test_a_bad_line_in_a_folder_is_named_with_its_file(tmp_path):
+    write(tmp_path / "questions.jsonl", '{"id": 1, "question": "Why?"}\n')
+
+    with pytest.raises(DataError) as caught:
+        load(Folder(str(tmp_path)))
+
+    (problem,) = [each for each in caught.value.problems if "question" in each.where]
+    assert problem.where == "questions.jsonl, line 1"
+    assert problem.what == "`text` must be a text, not None"
+    assert problem.hint == "or leave the file out by `glob`"
 
 
 @pytest.mark.parametrize(("name", "count"), [("xquad-en", 240), ("clapnq-dev", 597)])

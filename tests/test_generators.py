@@ -2,14 +2,17 @@
 
 import json
 import threading
+from dataclasses import replace
 
 import pytest
 
 from harness.answering import answered
+from harness.chat import ChatModel
 from harness.errors import HarnessError, SpecError, StageError
 from harness.fingerprint import identity_of
 from harness.generators import generators
 from harness.records import Answer
+from harness.registry import label
 from tests.chat_server import DROPPED, serving
 
 
@@ -67,6 +70,7 @@ def test_the_answer_keeps_the_servers_count_of_tokens_its_model_and_why_it_stopp
         tokens_out=9,
         model="gpt-test-0613",
         finish="stop",
+        prompt=server.asked[0]["messages"][0]["content"],
     )
 
 
@@ -127,7 +131,7 @@ def test_an_error_that_stays_gives_up_on_the_question_after_the_retries(server, 
     server.replies = [(status, "the disk is full")]
     with pytest.raises(StageError) as raised:
         server.chat(retries=1).answer("How far?", "context")
-    assert str(raised.value).startswith("generator 'chat' failed: ")
+    assert str(raised.value).startswith("chat model 'openai:gpt-test' failed: ")
     assert str(status) in str(raised.value)
     assert "the disk is full" in str(raised.value)
     assert len(server.asked) == 2
@@ -149,7 +153,7 @@ def test_a_server_that_takes_longer_than_the_timeout_gives_up_on_the_question(se
 
 
 def test_a_server_that_is_not_there_gives_up_on_the_question(server):
-    with pytest.raises(StageError, match="generator 'chat' failed: "):
+    with pytest.raises(StageError, match="chat model 'openai:gpt-test' failed: "):
         server.chat(base_url="http://127.0.0.1:1/v1", retries=0).answer("How far?", "context")
 
 
@@ -157,7 +161,7 @@ def test_as_many_requests_as_allowed_are_in_flight_at_once_and_never_more(server
     server.together = threading.Barrier(3)
     chat = server.chat(concurrent=3, prompt="{question}{context}", retries=0)
     chat.check()
-    done = list(answered(chat, [(n, f"How far is {n}?", "") for n in range(12)]))
+    done = list(answered(chat, [(n, f"How far is {n}?", "", 0) for n in range(12)]))
     assert server.most == 3
     assert sorted(each.key for each in done) == list(range(12))
     assert {(each.answer.text, each.failure) for each in done} == {("It is 384,400 km away.", None)}
@@ -169,10 +173,10 @@ def test_one_question_that_the_server_refuses_fails_alone_among_those_asked_with
     server.replies = [(400, "too long"), (200, "Far.")]
     chat = server.chat(concurrent=2)
     chat.check()
-    done = list(answered(chat, [(n, "How far?", "") for n in range(4)]))
+    done = list(answered(chat, [(n, "How far?", "", 0) for n in range(4)]))
     (failed,) = [each for each in done if each.failure]
     assert failed.answer is None
-    assert failed.failure.startswith("generator 'chat' failed: ")
+    assert failed.failure.startswith("chat model 'openai:gpt-test' failed: ")
     assert "too long" in failed.failure
     assert [each.answer.text for each in done if not each.failure] == ["Far."] * 3
 
@@ -231,6 +235,13 @@ def test_a_model_of_no_known_provider_is_found_by_the_check(monkeypatch, model):
         ({"prompt": "{question}"}, "it must have the places {context} and {question}"),
         ({"prompt": "{context} {question} {x}"}, "it must have the places"),
         ({"prompt": "{context} {question} {"}, "write {{ and }} for braces"),
+        ({"prompt": "{context} {question} {}"}, "and has ['context', 'question', '']"),
+        ({"prompt": "{context} {question:>99999999999}"}, "it must have the places"),
+        ({"prompt": "{context} {question.__class__}"}, "it must have the places"),
+        ({"prompt": "{context!r} {question}"}, "it must have the places"),
+        ({"repeat": 3}, "repeat: at temperature 0 all 3 answers would be the same; set a `temp"),
+        ({"repeat": 3, "temperature": 0}, "set a `temperature` above 0"),
+        ({"repeat": 0}, "repeat: Input should be greater than or equal to 1, not 0"),
         ({"decline_patterns": ["("]}, "decline_patterns: '(': "),
         ({"decline_patterns": []}, "decline_patterns: "),
         ({"concurrent": 0}, "concurrent: Input should be greater than or equal to 1, not 0"),
@@ -253,6 +264,7 @@ def test_a_parameter_that_could_not_work_is_refused_before_anything_is_asked(par
         ({"base_url": "http://other/v1"}, False),
         ({"model": "openai:other"}, False),
         ({"prompt": "{question}{context}"}, False),
+        ({"repeat": 3, "temperature": 0.5}, False),
         ({"temperature": 1}, False),
         ({"max_tokens": 8}, False),
         ({"decline_patterns": ["^no$"]}, False),
@@ -263,6 +275,89 @@ def test_its_identity_is_all_that_shapes_an_answer_and_not_the_pace_of_asking(ch
     first, other = (identity_of(generators.build({"chat": s})) for s in (spec, {**spec, **change}))
     assert (first == other) == same
     assert "SECRET" not in str(other)
+
+
+def test_how_often_a_question_is_asked_is_no_part_of_what_one_answer_is():
+    spec = {"model": "openai:gpt-test", "temperature": 0.5}
+    once, often = (generators.build({"chat": {**spec, "repeat": n}}) for n in (1, 5))
+    assert (once.repeat, often.repeat) == (1, 5)
+    assert identity_of(once) == identity_of(often)
+
+
+def test_each_sample_is_asked_with_the_seed_that_many_further_on(server):
+    chat = replace(server.chat(temperature=0.5, repeat=3), seed=7)
+    for sample in range(chat.repeat):
+        chat.answer("How far?", "context", sample)
+    assert [asked["seed"] for asked in server.asked] == [7, 8, 9]
+
+
+def test_without_a_model_of_its_own_it_asks_the_runs_with_what_it_sets_itself(server):
+    model = ChatModel("openai:gpt-test", server.url, temperature=0.2, max_tokens=50, seed=3)
+    bare = generators.build({"chat": {"temperature": 0.9, "concurrent": 2}})
+    chat = replace(bare, chat=model)
+    chat.answer("How far?", "context")
+    (asked,) = server.asked
+    assert (asked["model"], asked["temperature"], asked["seed"]) == ("gpt-test", 0.9, 3)
+    assert asked.get("max_completion_tokens", asked.get("max_tokens")) == 50
+    assert chat.at_once == 2
+    assert label(chat) == "chat(temperature=0.9, concurrent=2)"
+
+
+def test_without_any_model_it_says_what_to_name():
+    with pytest.raises(SpecError) as raised:
+        generators.build("chat").check()
+    assert str(raised.value) == (
+        "generator 'chat' needs a chat model\n"
+        "  name one: `chat: {model: provider:name}`, or its own `model`"
+    )
+
+
+def test_repeats_at_the_temperature_zero_of_the_runs_model_are_refused_when_it_is_known():
+    bare = generators.build({"chat": {"repeat": 2}})
+    with pytest.raises(ValueError, match="set a `temperature` above 0"):
+        replace(bare, chat=ChatModel("openai:gpt-test"))
+
+
+def test_a_template_from_a_file_loses_its_last_line_feed_and_is_part_of_its_identity(server):
+    named = server.chat(prompt="answer.txt")
+    chat = replace(named, template="{context}\n{question}\n\n")
+    chat.answer("How far?", "It is {far}.")
+    assert server.asked[0]["messages"][0]["content"] == "It is {far}.\nHow far?\n"
+    assert identity_of(chat)["prompt"] == "{context}\n{question}\n"
+    assert label(chat).startswith("chat(model=openai:gpt-test, prompt=answer.txt, ")
+    with pytest.raises(SpecError, match=r"prompt 'answer.txt' names a file"):
+        named.answer("How far?", "")
+
+
+def test_in_a_run_the_template_is_read_from_a_file_beside_the_configuration(server, project, cli):
+    (project.folder / "brief.txt").write_text("{question} Briefly: {context}\n", "utf-8")
+    spec = {"model": "openai:gpt-test", "base_url": server.url, "prompt": "brief.txt"}
+    spec["concurrent"] = 1
+    project.config(generators=[{"chat": spec}])
+    said = cli("run", "config.yaml")
+    assert said.status == 0, said.err
+    sent = server.asked[0]["messages"][0]["content"]
+    assert sent.startswith("How far away is the Moon? Briefly: ")
+    assert not sent.endswith("\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (None, "'brief.txt' does not exist"),
+        (b"{question}", "it must have the places {context} and {question}"),
+        (b"\xff{question}{context}", "prompt 'brief.txt'"),
+    ],
+)
+def test_a_template_file_that_could_not_work_is_refused_before_anything_is_asked(
+    project, refused, content, told
+):
+    if content is not None:
+        (project.folder / "brief.txt").write_bytes(content)
+    project.config(generators=[{"chat": {"model": "openai:gpt-test", "prompt": "brief.txt"}}])
+    said = "\n".join(refused())
+    assert told in said
+    assert "generators" in said
 
 
 @pytest.mark.parametrize(

@@ -146,6 +146,7 @@ def test_the_run_covers_every_question_in_every_cell(ran):
         "hash": "",
         "questions": 8,
         "unanswerable": 2,
+        "drafts": 0,
         "notes": [],
     }
     assert [(cell["asked"], cell["failed"]) for cell in run["cells"]] == [(8, 0)] * 4

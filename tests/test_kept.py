@@ -77,17 +77,22 @@ class TestAnswers:
         ids=["none", "empty", "declined", "in full"],
     )
     def test_every_field_comes_back(self, cache, answer):
-        Answers(cache, Extractive()).put("How far?", "far", Answered(answer, 1 / 3))
+        Answers(cache, Extractive()).put(("How far?", "far", 0), Answered(answer, 1 / 3))
 
-        found = Answers(cache, Extractive()).get([("How far?", "far")])
-        assert found == {("How far?", "far"): Answered(answer, 1 / 3)}
+        found = Answers(cache, Extractive()).get([("How far?", "far", 0)])
+        assert found == {("How far?", "far", 0): Answered(answer, 1 / 3)}
 
     def test_they_go_by_question_and_context_and_not_by_both_run_together(self, cache):
         answers = Answers(cache, Extractive())
-        answers.put("ab", "c", Answered(Answer("x"), 0.0))
+        answers.put(("ab", "c", 0), Answered(Answer("x"), 0.0))
 
-        assert answers.get([("a", "bc"), ("abc", ""), ("ab", "C"), ("c", "ab")]) == {}
-        assert list(answers.get([("ab", "c")])) == [("ab", "c")]
+        assert (
+            answers.get(
+                [("a", "bc", 0), ("abc", "", 0), ("ab", "C", 0), ("c", "ab", 0), ("ab", "c", 1)]
+            )
+            == {}
+        )
+        assert list(answers.get([("ab", "c", 0)])) == [("ab", "c", 0)]
         assert cache.counted()["answers"] == {"made": 1, "reused": 1}
 
     @pytest.mark.parametrize(
@@ -104,17 +109,17 @@ class TestAnswers:
     )
     def test_what_shapes_an_answer_has_it_asked_again(self, cache, changed):
         chat = Chat("openai:gpt")
-        Answers(cache, chat).put("q", "c", Answered(Answer("x"), 0.0))
+        Answers(cache, chat).put(("q", "c", 0), Answered(Answer("x"), 0.0))
 
-        assert Answers(cache, replace(chat, **changed)).get([("q", "c")]) == {}
-        assert len(Answers(cache, Chat("openai:gpt")).get([("q", "c")])) == 1
+        assert Answers(cache, replace(chat, **changed)).get([("q", "c", 0)]) == {}
+        assert len(Answers(cache, Chat("openai:gpt")).get([("q", "c", 0)])) == 1
 
     @pytest.mark.parametrize("changed", [{"timeout": 1.0}, {"retries": 9}, {"concurrent": 9}])
     def test_the_pace_of_asking_does_not(self, cache, changed):
         chat = Chat("openai:gpt")
-        Answers(cache, chat).put("q", "c", Answered(Answer("x"), 0.0))
+        Answers(cache, chat).put(("q", "c", 0), Answered(Answer("x"), 0.0))
 
-        assert len(Answers(cache, replace(chat, **changed)).get([("q", "c")])) == 1
+        assert len(Answers(cache, replace(chat, **changed)).get([("q", "c", 0)])) == 1
 
 
 @pytest.mark.parametrize("recall", [None, IndexRecall(10, 0.1 + 0.2, 77)])

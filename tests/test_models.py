@@ -226,6 +226,10 @@ def test_no_path_of_this_machine_is_in_the_identity_of_the_packaged_model():
         "runtime": "torch",
         "precision": "float32",
         "device": processor.device(),
+        "query_prompt": "",
+        "document_prompt": "",
+        "dimensions": None,
+        "quantize": "none",
         "weights": weights_id(DEFAULT_MODEL),
     }
     assert str(Path.home()) not in str(known)

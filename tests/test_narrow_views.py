@@ -145,9 +145,12 @@ OTHERS = [
     replace(WHOLE, context=None),
     replace(WHOLE, keywords=()),
     replace(WHOLE, touching=()),
+    replace(WHOLE, touching=None),
 ]
 
 BROKEN = replace(WHOLE, failure=Failure("generation", "429"))
+UNRANKED = replace(WHOLE, ranked=False)
+"""Is not scored by what reads a ranking, and so has no key."""
 
 
 def test_cases_that_differ_in_anything_have_keys_of_their_own():
@@ -156,10 +159,14 @@ def test_cases_that_differ_in_anything_have_keys_of_their_own():
 
     assert len(set(found)) == len(everything)
     assert keys("recall@5", everything) == found
+    assert keys("recall@5", [UNRANKED]) == []
     varied = {
         field.name
         for field in fields(Case)
-        if any(getattr(each, field.name) != getattr(WHOLE, field.name) for each in everything)
+        if any(
+            getattr(each, field.name) != getattr(WHOLE, field.name)
+            for each in [*everything, UNRANKED]
+        )
     }
     assert varied == {field.name for field in fields(Case)}
 

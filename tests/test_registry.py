@@ -156,7 +156,7 @@ def test_any_text_survives_being_printed_and_read(model):
         (
             "recal@5",
             "unknown metric 'recal'",
-            "did you mean 'recall'? choose from: abstention, ap, ",
+            "did you mean 'recall'? choose from: abstention, answer_relevance, ap, ",
         ),
         ("bleu@5", "metric 'bleu' has no cut-off @k", "choose from: smoothing, tokens"),
         (

@@ -32,12 +32,13 @@ class Faulty:
     version = 1
     answers = True
     copies = False
-    concurrent = 1
+    at_once = 1
+    repeat = 1
 
     def check(self):
         pass
 
-    def answer(self, question, context):
+    def answer(self, question, context, sample=0):
         if "docks" in question:
             raise StageError("429 Too Many Requests")
         return Answer("A day pass costs 6 dollars." if context else "", declined=not context)

@@ -36,6 +36,8 @@ TEXTS = [
 class Exact:
     """Chunks, and their vectors searched exactly in numpy."""
 
+    allowed = None
+
     def __init__(self, texts, embedder=None):
         self.chunks = listed(texts)
         self.embedder = embedder or Hashing(64)

@@ -33,12 +33,13 @@ class Faulty:
     version = 1
     answers = True
     copies = False
-    concurrent = 1
+    at_once = 1
+    repeat = 1
 
     def check(self):
         pass
 
-    def answer(self, question, context):
+    def answer(self, question, context, sample=0):
         if self.interrupted_at in question:
             raise KeyboardInterrupt
         if self.fails_on in question:

@@ -398,17 +398,28 @@ class TestOtherModels:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("pooling", ["mean", "cls", "max", "mean_sqrt_len_tokens"])
-    def test_prompts_limit_and_pooling_are_the_models_own_on_every_runtime(self, make, pooling):
+    def test_prompts_limit_and_pooling_are_as_the_library_has_them_on_every_runtime(
+        self, make, pooling
+    ):
         needs_openvino()
         model = make(pooling, prompts=self.PROMPTS)
+        there = library.load(model)
         for runs in ("torch", "openvino"):
             encoder = encoders.open_encoder(model, runs, "float32", "cpu")
-            for kind in ("query", "document"):
-                expected = library.encoded(library.load(model), self.ASKED, kind)
-                found = encoder.vectors(self.ASKED, kind)
+            for kind, encode in (
+                ("query", there.encode_query),
+                ("document", there.encode_document),
+            ):
+                expected = np.vstack([encode([text]) for text in self.ASKED])
+                found = encoder.vectors(self.ASKED, kind, self.PROMPTS[kind])
                 assert (library._cosines(found, expected) > 0.999999).all()
+                without = np.vstack([encode([text], prompt="") for text in self.ASKED])
+                found = encoder.vectors(self.ASKED, kind)
+                assert (library._cosines(found, without) > 0.999999).all()
             # 24 tokens: two marks, three of the prompt, and nineteen words.
-            assert encoder.truncated(["moon " * 19, "moon " * 20]) == [False, True]
+            prompt = self.PROMPTS["document"]
+            assert encoder.truncated(["moon " * 19, "moon " * 20], prompt) == [False, True]
+            assert encoder.truncated(["moon " * 22, "moon " * 23]) == [False, True]
 
     @pytest.mark.slow
     def test_a_damaged_model_is_converted_anew_to_the_same_bytes(self, make, keep):
@@ -461,9 +472,7 @@ class TestOtherModels:
                 encoders.open_encoder(model, "openvino", "float32", "cpu")
 
     @pytest.mark.slow
-    @pytest.mark.parametrize(
-        "unusual", [{"side": "left"}, {"include_prompt": False, "prompts": PROMPTS}]
-    )
+    @pytest.mark.parametrize("unusual", [{"side": "left"}, {"include_prompt": False}])
     def test_what_reads_in_an_unusual_way_is_left_to_its_library_text_by_text(self, make, unusual):
         model = make(**unusual)
         encoder = encoders.open_encoder(model, "torch", "float32", "cpu")
@@ -471,6 +480,9 @@ class TestOtherModels:
         alone = np.vstack([encoder.vectors([text], "query") for text in self.ASKED])
         assert encoder.vectors(self.ASKED, "query").tobytes() == alone.tobytes()
         assert encoder.truncated(["moon " * 5, "moon " * 40]) == [False, True]
+        assert encoder.truncated(["moon " * 22, "moon " * 20], "query: ") == [True, False]
+        expected = library.load(model).encode_query(list(self.ASKED[:1]), prompt="query: ")
+        assert encoder.vectors(self.ASKED[:1], "query", "query: ") == pytest.approx(expected)
 
     @pytest.mark.slow
     def test_auto_measures_once_and_what_cannot_be_converted_is_no_candidate(

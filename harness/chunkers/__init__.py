@@ -3,9 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar, Protocol
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, Protocol
 
-from harness.registry import Registry
+from pydantic import BeforeValidator
+
+from harness.registry import Registry, label
+
+
+def _named(parent: Any) -> Any:
+    """Return the name of a parent that may be given in any of the forms of YAML."""
+    if parent is None:
+        return None
+    built = chunkers.build(parent)
+    if built.parent is not None:
+        raise ValueError("it cannot have a parent of its own")
+    return label(built)
+
+
+def _bool_too(header: Any) -> Any:
+    """Return what `true` and `false` stand for, and any other value as it is."""
+    known = {"true": "headings", "True": "headings", "false": "none", "False": "none"}
+    return known.get(str(header), header)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cut:
+    """What every chunker may be told beside its own parameters: chunkers are made of this.
+
+    `header` is embedded before a chunk's text, and never scored: the document's title, or with
+    `headings` (or `true`) the title and the Markdown headings that the chunk stands under.
+    `parent`, another chunker, makes a hit of the larger chunk around the one that was found.
+    """
+
+    header: Annotated[Literal["none", "title", "headings"], BeforeValidator(_bool_too)] = "none"
+    parent: Annotated[str | None, BeforeValidator(_named)] = None
 
 
 class Chunker(Protocol):
@@ -13,6 +45,16 @@ class Chunker(Protocol):
 
     name: ClassVar[str]
     version: ClassVar[int]
+
+    @property
+    def header(self) -> str:
+        """What is embedded before a chunk's text."""
+        ...
+
+    @property
+    def parent(self) -> str | None:
+        """The chunker whose chunks are handed over in the place of those that were found."""
+        ...
 
     def split(self, text: str) -> Iterable[tuple[int, int]]:
         """Yield the `(start, end)` of each chunk, in order.

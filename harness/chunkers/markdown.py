@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Gt, Le
 
-from harness.chunkers import chunkers
+from harness.chunkers import Cut, chunkers
+from harness.headings import headings, is_heading
 from harness.sentences import sentences, trimmed
-
-_FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}(?=[^`\n]*$)|~{3,})(?P<info>.*)$", re.MULTILINE)
-_HEADING = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]|$)", re.MULTILINE)
 
 
 @chunkers.register
 @dataclass(frozen=True)
-class Markdown:
+class Markdown(Cut):
     """A section under a heading of at most `depth` #s; one over `size` is cut between sentences.
 
     A heading stays with the text below it, and one with nothing but a heading below it joins
@@ -42,11 +39,9 @@ class Markdown:
 
     def _edges(self, text: str) -> Iterator[int]:
         """Yield where a section starts, other than at 0; headings inside code do not count."""
-        fenced = _fenced(text)
-        for found in _HEADING.finditer(text):
-            inside = any(start <= found.start() < end for start, end in fenced)
-            if found.start() > 0 and len(found[1]) <= self.depth and not inside:
-                yield found.start()
+        for heading in headings(text):
+            if heading.start > 0 and heading.level <= self.depth:
+                yield heading.start
 
     def _cut(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         """Yield a section whole, or in pieces of whole sentences of at most `size` characters."""
@@ -61,18 +56,4 @@ class Markdown:
 
 
 def _has_body(section: str) -> bool:
-    return any(line.strip() and not _HEADING.match(line) for line in section.splitlines())
-
-
-def _fenced(text: str) -> list[tuple[int, int]]:
-    """Return the spans of fenced code; a fence that is never closed reaches to the end."""
-    spans, opened = [], None
-    for fence in _FENCE.finditer(text):
-        if opened is None:
-            opened = fence
-        elif fence["mark"].startswith(opened["mark"]) and not fence["info"].strip():
-            spans.append((opened.start(), fence.end()))
-            opened = None
-    if opened is not None:
-        spans.append((opened.start(), len(text)))
-    return spans
+    return any(line.strip() and not is_heading(line) for line in section.splitlines())

@@ -8,14 +8,14 @@ from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Gt
 
-from harness.chunkers import chunkers
+from harness.chunkers import Cut, chunkers
 from harness.models import token_counter
 from harness.sentences import trimmed
 
 
 @chunkers.register
 @dataclass(frozen=True)
-class Recursive:
+class Recursive(Cut):
     """Paragraphs, then lines, then words, packed up to `size` with up to `overlap` shared.
 
     `unit: tokens` counts in the tokens of `tokenizer`: a model's name, or by default the model of

@@ -8,13 +8,13 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Gt
 
-from harness.chunkers import chunkers
+from harness.chunkers import Cut, chunkers
 from harness.sentences import sentences
 
 
 @chunkers.register
 @dataclass(frozen=True)
-class Sentence:
+class Sentence(Cut):
     """As many whole sentences as fit in `size` characters; the last `overlap` start the next.
 
     A sentence longer than `size` is a chunk of its own.

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
-from harness.chunkers import chunkers
+from harness.chunkers import Cut, chunkers
 
 
 @chunkers.register
 @dataclass(frozen=True)
-class Whole:
+class Whole(Cut):
     """One chunk a document; `header: title` embeds it as title, space, text, as BEIR does."""
-
-    header: Literal["none", "title"] = "none"
 
     name: ClassVar[str] = "whole"
     version: ClassVar[int] = 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,23 @@ class Embedder(Protocol):
 
     def describe(self) -> dict[str, Any]:
         """Return what runs the model, for the record: JSON values; empty without a model."""
+        ...
+
+    def warnings(self) -> list[str]:
+        """Return what a reader of its scores should know, a line each; empty for most."""
+        ...
+
+
+@runtime_checkable
+class Shortens(Protocol):
+    """An embedder whose vectors are made from longer ones, which several of them share."""
+
+    def whole(self) -> Embedder:
+        """Return the embedder of the longer vectors; itself or one like it."""
+        ...
+
+    def shorten(self, vectors: Vectors) -> Vectors:
+        """Return this embedder's vectors, made from the longer ones row by row."""
         ...
 
 

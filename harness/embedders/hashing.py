@@ -73,6 +73,10 @@ class Hashing:
         """Return nothing: there is no model to run."""
         return {}
 
+    def warnings(self) -> list[str]:
+        """Return nothing."""
+        return []
+
 
 @lru_cache(maxsize=_WORDS)
 def _code(word: str) -> int:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Literal
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from annotated_types import Ge
 
 from harness.embedders import Kind, Vectors, embedders
 from harness.errors import ModelError
 from harness.models import DEFAULT_MODEL, weights_id
+from harness.runtime import prompts
 from harness.runtime.choice import Choice, choose
 from harness.runtime.encoders import Encoder, open_encoder
+from harness.runtime.prompts import Prompts
+from harness.shortening import Quantize, shorten, unit
 
 
 @embedders.register
@@ -20,12 +25,20 @@ from harness.runtime.encoders import Encoder, open_encoder
 class SentenceTransformer:
     """A sentence-transformers model, by folder or hub name; vectors are brought to length 1.
 
-    A model's own prompts for questions and documents are used where it has any. What runs it is
-    chosen by measurement, once a machine: `runtime` and `precision` leave less to choose from.
-    bfloat16 changes vectors a little, and is only chosen where the processor has it.
+    `query_prompt` is put before each question and `document_prompt` before each chunk; none: the
+    model's own, where its files name one; "" leaves it out. `dimensions` keeps that many of a
+    vector's first numbers, for models trained to be cut (Matryoshka); `quantize` then rounds them:
+    int8 to 127ths of the vector's own largest, binary to their signs.
+    What runs the model is chosen by measurement, once a machine: `runtime` and `precision` leave
+    less to choose from. bfloat16 changes vectors a little, and is only chosen where the processor
+    has it.
     """
 
     model: str = DEFAULT_MODEL
+    query_prompt: str | None = None
+    document_prompt: str | None = None
+    dimensions: Annotated[int, Ge(1)] | None = None
+    quantize: Quantize = "none"
     runtime: Literal["auto", "torch", "openvino"] = "auto"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
 
@@ -47,28 +60,53 @@ class SentenceTransformer:
         """
         if not texts:
             return self.embed([""], kind)[:0]
-        vectors = self._encoder().vectors(texts, kind)
+        vectors = _encoder(self.model, self._chosen()).vectors(
+            texts, kind, self._prompts().of(kind)
+        )
         if not np.isfinite(vectors).all():
             raise ModelError(f"model {self.model!r} gave a vector that is not finite")
         # Here and not in the library, which would do it in the model's own, coarser numbers.
-        vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-        return vectors
+        return self.shorten(unit(vectors))
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return of each text whether it has more tokens than the model reads, marks included."""
-        return self._encoder().truncated(texts) if texts else []
+        if not texts:
+            return []
+        return _encoder(self.model, self._chosen()).truncated(texts, self._prompts().document)
+
+    def whole(self) -> SentenceTransformer:
+        """Return the embedder of the model's full vectors."""
+        return replace(self, dimensions=None, quantize="none")
+
+    def shorten(self, vectors: Vectors) -> Vectors:
+        """Return the full vectors cut to `dimensions` and quantized."""
+        return shorten(vectors, self.dimensions, self.quantize)
 
     def identity(self) -> dict[str, Any]:
-        """Return model name, the hash of its files, and what runs it.
+        """Return model name, the hash of its files, its prompts, and what runs it.
 
         Vectors of another runtime, precision or device are other vectors, in their last digits.
+
+        Raises:
+            ModelError: the model cannot be found, or has fewer numbers than `dimensions`.
         """
         chosen = self._chosen()
+        if self.dimensions is not None and self.dimensions > (has := _size(self.whole())):
+            raise ModelError(
+                f"model {self.model!r} gives vectors of {has} numbers, "
+                f"and `dimensions` asks for {self.dimensions}\n"
+                f"  set dimensions to {has} or fewer, or leave it out"
+            )
+        used = self._prompts()
         return {
             "name": self.name,
             "version": self.version,
             "model": self.model,
             "weights": weights_id(self.model),
+            "query_prompt": used.query,
+            "document_prompt": used.document,
+            "dimensions": self.dimensions,
+            "quantize": self.quantize,
             "runtime": chosen.runtime,
             "precision": chosen.precision,
             "device": chosen.device,
@@ -78,9 +116,21 @@ class SentenceTransformer:
         """Return runtime, precision and device, and each candidate's speed where measured."""
         return asdict(self._chosen())
 
+    def warnings(self) -> list[str]:
+        """Return a line for each prompt that the model expects and does not get."""
+        return list(prompts.missing(self.model, self._prompts()))
+
+    def _prompts(self) -> Prompts:
+        return prompts.used(self.model, self.query_prompt, self.document_prompt)
+
     def _chosen(self) -> Choice:
         return choose(self.model, self.runtime, self.precision)
 
-    def _encoder(self) -> Encoder:
-        chosen = self._chosen()
-        return open_encoder(self.model, chosen.runtime, chosen.precision, chosen.device)
+
+def _encoder(model: str, chosen: Choice) -> Encoder:
+    return open_encoder(model, chosen.runtime, chosen.precision, chosen.device)
+
+
+@lru_cache
+def _size(whole: SentenceTransformer) -> int:
+    return int(whole.embed([""], "document").shape[1])

@@ -19,16 +19,24 @@ class Generator(Protocol):
     """True where every answer is text of the context, word for word."""
 
     @property
-    def concurrent(self) -> int:
+    def at_once(self) -> int:
         """How many questions it may be asked at once, each in a thread of its own; from 1."""
+        ...
+
+    @property
+    def repeat(self) -> int:
+        """How many answers each question gets, each with a `sample` of its own; from 1."""
         ...
 
     def check(self) -> None:
         """Raise what would stop every question: a library, a model or a key that is missing."""
         ...
 
-    def answer(self, question: str, context: str) -> Answer | None:
+    def answer(self, question: str, context: str, sample: int = 0) -> Answer | None:
         """Answer from the context, which may be empty, or decline; keep nothing for the next.
+
+        `sample`, from 0, tells the answers to one question apart: another one may give another
+        answer, and the same one gives the same where the generator is deterministic.
 
         Raises:
             StageError: it gave up on this question.

@@ -1,65 +1,53 @@
-"""Chat: any chat model that LangChain can start by name."""
+"""Chat: any chat model, and a prompt template."""
 
 from __future__ import annotations
 
-import os
 import re
 import string
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, Any, ClassVar
 
-from annotated_types import Ge, Gt, Len
+from annotated_types import Ge, Gt, Le, Len
 
-from harness import fingerprint
+from harness.chat import ChatModel
 from harness.declines import DECLINES, is_decline
-from harness.errors import HarnessError, MissingExtra, StageError
+from harness.errors import SpecError
 from harness.generators import generators
-from harness.paths import portable
+from harness.prompts import shipped
 from harness.records import Answer
+from harness.registry import given
 
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
-
-PROMPT = """\
-Answer the question from the context alone, in one or two sentences.
-If the context does not hold the answer, say exactly: I don't know.
-
-Context:
-{context}
-
-Question: {question}
-Answer:"""
-
-_PACE = ("timeout", "retries", "concurrent")
-_SERVERS = {
-    "openai": ("OPENAI_API_BASE", "OPENAI_BASE_URL"),
-    "azure_openai": ("AZURE_OPENAI_ENDPOINT",),
-}
-"""Where a provider's library looks for a URL where `base_url` is None; the first one set holds."""
+_OWN = tuple(field.name for field in fields(ChatModel) if field.name not in ("model", "seed"))
+_PLACES = ["context", "question"]
 
 
 @generators.register
 @dataclass(frozen=True)
 class Chat:
-    """A chat model by its `init_chat_model` name, `provider:model`, and a prompt template.
+    """A chat model, hosted or a local file, and a prompt template.
 
-    The template has the places {context} and {question}. An answer that is empty or matches one
-    of `decline_patterns` (regular expressions, letter case ignored) is a decline. Keys come from
-    the environment, by the provider's own variable, and so does the URL of OpenAI's server where
-    `base_url` is None. At most `concurrent` questions are asked at once; `timeout`, in seconds, is
-    for each of the 1 + `retries` requests of a question.
+    The model is `model`, or where that is None the run's `chat:`; each setting of it that is None
+    is that of the run's `chat:`, or where `model` is named the usual one. `prompt` is the name of
+    a file beside the configuration, or the template itself, with the places {context} and
+    {question}. Each question is asked `repeat` times, with the seeds seed, seed + 1 and so on. An
+    answer that is empty or matches one of `decline_patterns` (regular expressions, letter case
+    ignored) is a decline.
     """
 
-    model: str
-    prompt: str = PROMPT
-    temperature: Annotated[float, Ge(0)] = 0.0
-    max_tokens: Annotated[int, Gt(0)] = 256
+    model: str | None = None
+    prompt: str | None = None
+    repeat: Annotated[int, Ge(1)] = 1
+    temperature: Annotated[float, Ge(0)] | None = None
+    max_tokens: Annotated[int, Gt(0)] | None = None
     base_url: str | None = None
-    timeout: Annotated[float, Gt(0)] = 60.0
-    retries: Annotated[int, Ge(0)] = 3
-    concurrent: Annotated[int, Ge(1)] = 4
+    timeout: Annotated[float, Gt(0)] | None = None
+    retries: Annotated[int, Ge(0)] | None = None
+    concurrent: Annotated[int, Ge(1)] | None = None
+    window: Annotated[int, Gt(0), Le(1 << 20)] | None = None
     decline_patterns: Annotated[tuple[str, ...], Len(1)] = DECLINES
+    chat: ChatModel | None = given()
+    seed: int | None = given()
+    template: str | None = given()
 
     name: ClassVar[str] = "chat"
     version: ClassVar[int] = 1
@@ -67,95 +55,79 @@ class Chat:
     copies: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        try:
-            places = [place for _, place, _, _ in string.Formatter().parse(self.prompt) if place]
-        except ValueError as error:
-            raise ValueError(f"prompt: {error}; write {{{{ and }}}} for braces") from None
-        if sorted(set(places)) != ["context", "question"]:
-            raise ValueError(
-                f"prompt: it must have the places {{context}} and {{question}}, and has {places}"
-            )
+        if self.template is not None or "{" in (self.prompt or ""):
+            _check_template(self._template)
         for pattern in self.decline_patterns:
             try:
                 re.compile(pattern)
             except re.error as error:
                 raise ValueError(f"decline_patterns: {pattern!r}: {error}") from None
+        model = None if self.model is None and self.chat is None else self._model
+        if self.repeat > 1 and model is not None and model.temperature == 0:
+            raise ValueError(
+                f"repeat: at temperature 0 all {self.repeat} answers would be the same; "
+                "set a `temperature` above 0"
+            )
+
+    @property
+    def at_once(self) -> int:
+        """How many questions it may be asked at once."""
+        return self._model.at_once
 
     def check(self) -> None:
-        """Start the model, which finds a missing library, name or key."""
-        _start(self, _server(self))
+        """Start the model, which finds a missing library, name, file or key."""
+        self._model.check()
 
-    def answer(self, question: str, context: str) -> Answer:
-        """Ask the model once; the library retries what is worth retrying.
-
-        A server's `Retry-After` is left to the library, which knows its provider's dialect of it.
-        What cannot be encoded in UTF-8, such as half a surrogate pair, becomes a question mark.
-        """
-        prompt = self.prompt.format(context=context, question=question)
-        try:
-            reply = _start(self, _server(self)).invoke(prompt)
-        except HarnessError:
-            raise
-        except Exception as error:  # noqa: BLE001  every provider has errors of its own
-            raise StageError(f"generator 'chat' failed: {_said(error)}") from None
-        text = _encodable(str(reply.text)).strip()
-        usage: Any = reply.usage_metadata or {}
-        about = reply.response_metadata
+    def answer(self, question: str, context: str, sample: int = 0) -> Answer:
+        """Ask the model once; `sample` is added to the seed."""
+        prompt = self._template.format(context=context, question=question)
+        reply = self._model.ask(prompt, sample)
         return Answer(
-            text,
-            declined=is_decline(text, self.decline_patterns),
-            tokens_in=usage.get("input_tokens"),
-            tokens_out=usage.get("output_tokens"),
-            model=about.get("model_name") or self.model,
-            finish=about.get("finish_reason"),
+            reply.text,
+            declined=is_decline(reply.text, self.decline_patterns),
+            tokens_in=reply.tokens_in,
+            tokens_out=reply.tokens_out,
+            model=reply.model,
+            finish=reply.finish,
+            prompt=prompt,
         )
 
     def identity(self) -> dict[str, Any]:
-        """Return all that shapes an answer: not the pace of asking, nor a URL's credentials."""
-        shaping = {k: v for k, v in fingerprint.identity(self).items() if k not in _PACE}
-        return {**shaping, "base_url": portable(_server(self))}
+        """Return all that shapes one answer: not how many, nor the pace, nor the file's name."""
+        own = {"prompt": self._template, "decline_patterns": self.decline_patterns}
+        return {"name": self.name, "version": self.version, **self._model.identity(), **own}
+
+    @property
+    def _model(self) -> ChatModel:
+        own = {key: getattr(self, key) for key in _OWN if getattr(self, key) is not None}
+        if self.model is not None:
+            return ChatModel(self.model, seed=self.seed, **own)
+        if self.chat is None:
+            hint = "name one: `chat: {model: provider:name}`, or its own `model`"
+            raise SpecError("generator 'chat' needs a chat model", hint)
+        return replace(self.chat, **own)
+
+    @property
+    def _template(self) -> str:
+        if self.template is not None:
+            return self.template.removesuffix("\n")
+        if self.prompt is None:
+            return shipped("answer")
+        if "{" not in self.prompt:
+            hint = "a run reads it; without one, give the template itself"
+            raise SpecError(f"generator 'chat': prompt {self.prompt!r} names a file", hint)
+        return self.prompt
 
 
-def _server(chat: Chat) -> str | None:
-    """Return the URL that will be asked, or None for the provider's own."""
-    if chat.base_url is not None:
-        return chat.base_url
-    provider, named, _ = chat.model.partition(":")
-    # LangChain guesses the provider of a model that names none: OpenAI's by names such as gpt-4o.
-    variables = _SERVERS.get(provider if named else "openai", ())
-    return next((url for name in variables if (url := os.environ.get(name))), None)
-
-
-@lru_cache
-def _start(chat: Chat, server: str | None) -> BaseChatModel:
-    """Start a model once for each server: the environment may name another one later."""
+def _check_template(template: str) -> None:
+    """Raise `ValueError` where a template has not both places, each written plainly."""
     try:
-        from langchain.chat_models import init_chat_model
-    except ModuleNotFoundError as error:
-        raise MissingExtra("generator 'chat'", str(error.name), "openai") from None
-    options: dict[str, Any] = {} if chat.base_url is None else {"base_url": chat.base_url}
-    try:
-        model: BaseChatModel = init_chat_model(
-            chat.model,
-            temperature=chat.temperature,
-            max_tokens=chat.max_tokens,
-            timeout=chat.timeout,
-            max_retries=chat.retries,
-            **options,
+        parts = list(string.Formatter().parse(template))
+    except ValueError as error:
+        raise ValueError(f"prompt: {error}; write {{{{ and }}}} for braces") from None
+    places = [place for _, place, _, _ in parts if place is not None]
+    if sorted(set(places)) != _PLACES or any(spec or how for _, _, spec, how in parts):
+        raise ValueError(
+            "prompt: it must have the places {context} and {question}, and no others, and has "
+            f"{places}; write {{{{ and }}}} for braces"
         )
-        return model
-    except Exception as error:  # noqa: BLE001  every provider has errors of its own
-        raise HarnessError(
-            f"generator 'chat': model {chat.model!r} cannot be started: {_said(error)}\n"
-            "  name it provider:model, install the provider's langchain package, and set its key"
-        ) from None
-
-
-def _said(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    said = f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
-    return _encodable(said)
-
-
-def _encodable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -38,12 +38,13 @@ class Extractive:
     version: ClassVar[int] = 1
     answers: ClassVar[bool] = True
     copies: ClassVar[bool] = True
-    concurrent: ClassVar[int] = 1
+    at_once: ClassVar[int] = 1
+    repeat: ClassVar[int] = 1
 
     def check(self) -> None:
         """There is nothing to check."""
 
-    def answer(self, question: str, context: str) -> Answer:
+    def answer(self, question: str, context: str, sample: int = 0) -> Answer:
         """Return the best sentences, in their order in the context, or an empty decline."""
         said = [context[start:end] for start, end in sentences(context)]
         ranked = _ranked(question, said)

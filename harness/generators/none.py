@@ -17,10 +17,11 @@ class NoGenerator:
     version: ClassVar[int] = 1
     answers: ClassVar[bool] = False
     copies: ClassVar[bool] = False
-    concurrent: ClassVar[int] = 1
+    at_once: ClassVar[int] = 1
+    repeat: ClassVar[int] = 1
 
     def check(self) -> None:
         """There is nothing to check."""
 
-    def answer(self, question: str, context: str) -> None:
+    def answer(self, question: str, context: str, sample: int = 0) -> None:
         """Answer nothing."""

@@ -3,14 +3,14 @@
 Each index has a folder of its own, is written by one process under another name, closed, renamed
 into place and only then read: two embedded writers on one collection corrupt it silently, and a
 reader beside a writer does not find what is new. Beside Chroma's files lie the vectors, to say how
-much an approximate index loses. Chunk texts stay out of Chroma, which would index them too.
+much an approximate index loses. Chunk texts stay out of Chroma, which would index them too. With a
+server the folder holds the vectors alone, and the collection is the server's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,13 +19,29 @@ from harness.batches import batched
 from harness.cache import Cache
 from harness.chunking import ChunkSet
 from harness.embedders import Embedder, Vectors
-from harness.exact import Near
-from harness.index.chroma import SUMS, Adding, Chroma
+from harness.exact import Near, Numbers
+from harness.fingerprint import fingerprint
+from harness.index import collection, existing
+from harness.index.chroma import SUMS, Adding, Chroma, sizes
+from harness.index.existing import AsItStands, Collected
 from harness.index.flat import Built, Flat, Writing
+from harness.index.remote import Connection
+from harness.index.server import Served
 from harness.index.settings import IndexSettings
 from harness.vectors import Texts
 
-__all__ = ["KIND", "Built", "IndexSettings", "VectorIndex", "about", "open_or_build"]
+__all__ = [
+    "KIND",
+    "AsItStands",
+    "Built",
+    "Collected",
+    "IndexSettings",
+    "VectorIndex",
+    "about",
+    "check",
+    "existing",
+    "open_or_build",
+]
 
 KIND = "index"
 _ADDED = 5_000
@@ -40,8 +56,15 @@ class VectorIndex(Protocol):
 
     built: Built
 
-    def nearest(self, vectors: Vectors, k: int) -> list[list[Near]]:
-        """Return the `k` nearest chunks of each vector, best first, ties by chunk number."""
+    def nearest(self, vectors: Vectors, k: int, among: Numbers | None = None) -> list[list[Near]]:
+        """Return the `k` nearest chunks of each vector, best first, ties by chunk number.
+
+        Of `among`, where that is given, all are compared, so that none is lost.
+        """
+        ...
+
+    def vectors(self, chunks: Sequence[int]) -> Vectors:
+        """Return the vectors of chunks, by number."""
         ...
 
     def recall(self, vectors: Vectors, k: int) -> list[float]:
@@ -54,8 +77,16 @@ def about(chunks_id: str, embedder: Embedder, settings: IndexSettings) -> dict[s
     return {
         "chunks": chunks_id,
         "embedder": embedder.identity(),
-        "settings": {"version": settings.version, **asdict(settings)},
+        "settings": settings.identity(),
     }
+
+
+def check(settings: IndexSettings) -> None:
+    """Raise `HarnessError` where a server, or a collection that should be there, is not."""
+    if settings.existing is not None:
+        collection.check(settings.existing)
+    elif settings.remote is not None:
+        Connection(settings.remote).check()
 
 
 def open_or_build(
@@ -72,12 +103,18 @@ def open_or_build(
 
     Raises:
         OSError: it cannot be written.
+        RunError: a server does not answer.
         HarnessError: the embedder cannot be used.
     """
     what = about(chunks.id, embedder, settings)
     make = partial(_build, chunks, Texts(embedder, cache), settings, progress, timed)
     folder = cache.folder(KIND, what, make, SUMS)
-    return (Flat if _compares_all(settings, chunks) else Chroma)(folder, settings)
+    if _compares_all(settings, chunks):
+        return Flat(folder, settings.space)
+    if settings.remote is None:
+        return Chroma(folder, settings.space)
+    with timed("indexing"):
+        return Served(folder, settings, Connection(settings.remote), fingerprint(what))
 
 
 def _compares_all(settings: IndexSettings, chunks: ChunkSet) -> bool:
@@ -93,9 +130,10 @@ def _build(
     timed: Timed,
     folder: Path,
 ) -> None:
-    size, last = _sizes(len(chunks))
+    size, last = sizes(len(chunks), _ADDED)
     file = Writing(folder, len(chunks))
-    adding = None if _compares_all(settings, chunks) else Adding(folder, settings, last)
+    elsewhere = _compares_all(settings, chunks) or settings.remote is not None
+    adding = None if elsewhere else Adding(folder, settings, last)
     done = truncated = 0
     try:
         for batch in batched(chunks, size):
@@ -117,10 +155,3 @@ def _build(
         if adding is not None:
             adding.close()
     file.finish(truncated)
-
-
-def _sizes(rows: int) -> tuple[int, int]:
-    """Return the size of the batches to add, as even as can be, and that of the last one."""
-    batches = -(-rows // _ADDED)
-    size = -(-rows // batches)
-    return size, rows - size * (batches - 1)

@@ -15,7 +15,7 @@ from harness import exact
 from harness.checksums import Sum
 from harness.embedders import Vectors
 from harness.errors import RunError
-from harness.exact import TIE, Near
+from harness.exact import TIE, Near, Numbers, Space
 from harness.index.flat import Flat
 from harness.index.settings import IndexSettings
 from harness.rows import content_sum
@@ -23,10 +23,12 @@ from harness.rows import content_sum
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
     from chromadb.api.collection_configuration import CreateCollectionConfiguration
+    from chromadb.api.models.Collection import Collection
 
 _COLLECTION = "chunks"
 _FOLDER = "chroma"
-_ASKED = 1_000
+ASKED = 1_000
+"""Questions a call."""
 
 # Chroma writes to this table of its file whenever it opens it.
 SUMS: Mapping[str, Sum] = {
@@ -34,20 +36,22 @@ SUMS: Mapping[str, Sum] = {
 }
 
 
-class Chroma(Flat):
-    """The collection of one folder, beside its vectors."""
+class Approximate(Flat):
+    """A collection that is asked for the nearest, beside its vectors, by which it is scored."""
 
-    def __init__(self, folder: Path, settings: IndexSettings) -> None:
-        super().__init__(folder, settings)
-        self._client = _open(folder / _FOLDER)
-        # Chroma keeps what it opened under a path for as long as the process lives, also when the
-        # folder has been deleted and built anew.
-        weakref.finalize(self, _close, self._client).atexit = False
-        self._collection = self._client.get_collection(_COLLECTION, embedding_function=None)
+    def __init__(self, folder: Path, space: Space, most: int | None = None) -> None:
+        super().__init__(folder, space)
+        self._most = min(self.built.chunks, most or self.built.chunks)
 
-    def nearest(self, vectors: Vectors, k: int) -> list[list[Near]]:
-        """Return the nearest chunks that the index finds, with exact scores."""
-        k = min(k, self.built.chunks)
+    def _find(self, vectors: Vectors, k: int) -> list[list[int]]:
+        """Return the numbers of the `k` chunks that the collection finds for each vector."""
+        raise NotImplementedError
+
+    def nearest(self, vectors: Vectors, k: int, among: Numbers | None = None) -> list[list[Near]]:
+        """Return the nearest chunks that the index finds, with exact scores; of some, the true."""
+        if among is not None:
+            return super().nearest(vectors, k, among)
+        k = min(k, self._most)
         rankings: list[list[Near]] = [[] for _ in vectors]
         # Of chunks that score the same the index picks any, and other ones once it is built anew:
         # so one more is asked for, and more again while the cut falls among equals.
@@ -60,7 +64,7 @@ class Chroma(Flat):
                 for at in unsettled
                 if rankings[at][k:] and rankings[at][k - 1].score - rankings[at][-1].score < TIE
             ]
-            if asked >= self.built.chunks:
+            if asked >= self._most:
                 break
             asked *= 2
         return [ranking[:k] for ranking in rankings]
@@ -72,16 +76,37 @@ class Chroma(Flat):
 
     def _query(self, vectors: Vectors, k: int) -> list[list[Near]]:
         """Return what the index finds, with exact scores: its own are rounded to float32."""
-        rankings: list[list[Near]] = []
-        for start in range(0, len(vectors), _ASKED):
-            some = vectors[start : start + _ASKED]
-            found = self._collection.query(
-                query_embeddings=some, n_results=min(k, self.built.chunks), include=["distances"]
-            )
-            near = [[Near(int(id_), 0.0) for id_ in ids] for ids in found["ids"]]
-            for ranking in exact.rescored(self._vectors, some, near, self._space):
-                rankings.append(sorted(ranking, key=lambda each: (-each.score, each.chunk)))
-        return rankings
+        found = self._find(vectors, min(k, self._most))
+        near = [[Near(number, 0.0) for number in numbers] for numbers in found]
+        return [
+            sorted(ranking, key=lambda each: (-each.score, each.chunk))
+            for ranking in exact.rescored(self._vectors, vectors, near, self._space)
+        ]
+
+
+class Chroma(Approximate):
+    """The collection of one folder, beside its vectors."""
+
+    def __init__(self, folder: Path, space: Space) -> None:
+        super().__init__(folder, space)
+        client = opened(folder / _FOLDER)
+        # Chroma keeps what it opened under a path for as long as the process lives, also when the
+        # folder has been deleted and built anew.
+        weakref.finalize(self, close, client).atexit = False
+        self._collection = client.get_collection(_COLLECTION, embedding_function=None)
+
+    def _find(self, vectors: Vectors, k: int) -> list[list[int]]:
+        return [
+            [int(id_) for id_ in ids]
+            for start in range(0, len(vectors), ASKED)
+            for ids in queried(self._collection, vectors[start : start + ASKED], k)
+        ]
+
+
+def queried(collection: Collection, vectors: Vectors, k: int) -> list[list[str]]:
+    """Return the ids of the `k` nearest of each vector, best first."""
+    found = collection.query(query_embeddings=vectors, n_results=k, include=["distances"])
+    return found["ids"]
 
 
 class Adding:
@@ -93,8 +118,8 @@ class Adding:
 
     def __init__(self, folder: Path, settings: IndexSettings, smallest: int) -> None:
         with _said_plainly():
-            self._client = _open(folder / _FOLDER)
-            configuration = _configuration(settings, smallest)
+            self._client = opened(folder / _FOLDER)
+            configuration = configured(settings, smallest)
             self._collection = self._client.create_collection(
                 _COLLECTION, configuration=configuration, embedding_function=None
             )
@@ -110,7 +135,7 @@ class Adding:
 
     def close(self) -> None:
         """Let go of the files."""
-        _close(self._client)
+        close(self._client)
 
 
 @contextmanager
@@ -124,7 +149,8 @@ def _said_plainly() -> Iterator[None]:
         raise RunError(f"Chroma cannot write the index: {error}") from error
 
 
-def _configuration(settings: IndexSettings, threshold: int) -> CreateCollectionConfiguration:
+def configured(settings: IndexSettings, threshold: int) -> CreateCollectionConfiguration:
+    """Return the settings of a collection; from `threshold` vectors on an index is made of them."""
     return {
         "hnsw": {
             "space": settings.space,
@@ -136,7 +162,15 @@ def _configuration(settings: IndexSettings, threshold: int) -> CreateCollectionC
     }
 
 
-def _open(path: Path) -> ClientAPI:
+def sizes(rows: int, most: int) -> tuple[int, int]:
+    """Return the size of the batches to add, as even as can be, and that of the last one."""
+    batches = -(-rows // most)
+    size = -(-rows // batches)
+    return size, rows - size * (batches - 1)
+
+
+def opened(path: Path) -> ClientAPI:
+    """Open a folder of Chroma's."""
     import chromadb
 
     quiet = chromadb.config.Settings(anonymized_telemetry=False)
@@ -145,6 +179,6 @@ def _open(path: Path) -> ClientAPI:
     return chromadb.PersistentClient(path=str(path.resolve()), settings=quiet)
 
 
-def _close(client: ClientAPI) -> None:
+def close(client: ClientAPI) -> None:
     """Release the files, so that the folder may be renamed and opened anew."""
     client.close()  # type: ignore[attr-defined]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -11,10 +12,9 @@ import numpy as np
 
 from harness import exact
 from harness.embedders import Vectors
-from harness.exact import Near
-from harness.index.settings import IndexSettings
+from harness.exact import Near, Numbers, Space
 
-_VECTORS = "vectors.npy"
+VECTORS = "vectors.npy"
 _BUILT = "built.json"
 
 
@@ -30,16 +30,20 @@ class Built:
 class Flat:
     """The vectors of one folder."""
 
-    def __init__(self, folder: Path, settings: IndexSettings) -> None:
+    def __init__(self, folder: Path, space: Space) -> None:
         self.built = Built(**json.loads((folder / _BUILT).read_text(encoding="utf-8")))
         # As a plain array, of which rows are taken several times as fast.
-        mapped = np.load(folder / _VECTORS, mmap_mode="r", allow_pickle=False)
+        mapped = np.load(folder / VECTORS, mmap_mode="r", allow_pickle=False)
         self._vectors = mapped.view(np.ndarray)
-        self._space = settings.space
+        self._space = space
 
-    def nearest(self, vectors: Vectors, k: int) -> list[list[Near]]:
+    def nearest(self, vectors: Vectors, k: int, among: Numbers | None = None) -> list[list[Near]]:
         """Return the `k` nearest chunks of each vector, best first, ties by chunk number."""
-        return exact.search(self._vectors, vectors, k, self._space)
+        return exact.search(self._vectors, vectors, k, self._space, among=among)
+
+    def vectors(self, chunks: Sequence[int]) -> Vectors:
+        """Return the vectors of chunks, by number."""
+        return np.asarray(self._vectors[list(chunks)])
 
     def recall(self, vectors: Vectors, k: int) -> list[float]:
         """Return 1 for each vector: nothing is lost."""
@@ -52,7 +56,7 @@ class Writing:
     def __init__(self, folder: Path, rows: int) -> None:
         self._folder = folder
         self._rows = rows
-        self._file: BinaryIO = (folder / _VECTORS).open("wb")
+        self._file: BinaryIO = (folder / VECTORS).open("wb")
         self.dimensions = 0
 
     def add(self, vectors: Vectors) -> None:

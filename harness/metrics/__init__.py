@@ -1,8 +1,9 @@
 """Metrics: each looks at one case and gives one score. Add one by adding a file here.
 
-A metric has one of four forms. `score(case)` is the usual one. `score_all(cases)` is for those
+A metric has one of five forms. `score(case)` is the usual one. `score_all(cases)` is for those
 that are cheaper together (a model's batches). `combine(scores)` is for those made of others.
-`total(counts)`, beside `score`, is for those of the whole set.
+`total(counts)`, beside `score`, is for those of the whole set. `score_with(cases, replies)` is for
+those that ask a chat model.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol, runtime_checkable
 
+from harness.chat import ChatModel
+from harness.judging import Replies
 from harness.needs import Kind, Need
 from harness.records import Case, Judged, Label, Question, Score
 from harness.registry import Registry
@@ -41,6 +44,24 @@ class Batched(Metric, Protocol):
 
     def score_all(self, cases: Sequence[Case]) -> list[Score]:
         """Score each case, in order."""
+        ...
+
+
+@runtime_checkable
+class Asking(Metric, Protocol):
+    """A metric that asks a chat model, its judge."""
+
+    @property
+    def judge(self) -> ChatModel | None:
+        """The judge; None where the run has none."""
+        ...
+
+    def check(self) -> None:
+        """Start the judge; raises `HarnessError` where there is none, or it cannot be started."""
+        ...
+
+    def score_with(self, cases: Sequence[Case], replies: Replies | None = None) -> list[Score]:
+        """Score each case, in order; `replies` has what the judge has said before."""
         ...
 
 

@@ -38,6 +38,8 @@ class ChunkCeiling:
         """Score one case; None where its question has no evidence."""
         if not case.question.passages:
             return not_scored("the question has no evidence label")
+        if case.touching is None:
+            return not_scored("the chunks of the index are not known")
         wanted = gold(case, case.touching)
         around = spans.union(_near(case.touching, wanted, reach=int(self.abutting)))
         both = spans.overlap(wanted, around)

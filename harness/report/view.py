@@ -126,6 +126,8 @@ class View:
     def uncut(self, metric: str) -> bool:
         """Return whether a metric of rankings has no cut of its own."""
         built = self._built(metric)
+        if "judge" in built.needs:
+            return False  # it asks about a few, however many are retrieved
         return getattr(built, "k", 0) is None and getattr(built, "budget", None) is None
 
     def in_full(self, metric: str) -> str:
@@ -176,6 +178,8 @@ def counts(line: AggregateLine | Aggregate) -> str:
         said += [f"{line.failed} failed", f"{numbers.score(line.mean_finished)} finished"]
     said += [f"{line.not_scored} not scored"] if line.not_scored else []
     said += [f"{line.judge_failed} judge failed"] if line.judge_failed else []
+    if line.judge_low is not None:
+        said += [f"{numbers.interval(line.judge_low, line.judge_high)} with them"]
     return ", ".join(said)
 
 

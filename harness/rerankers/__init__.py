@@ -15,9 +15,28 @@ class Reranker(Protocol):
     name: ClassVar[str]
     version: ClassVar[int]
 
+    @property
+    def keep(self) -> int | None:
+        """How many hits stay, at most; None: all."""
+        ...
+
+    def check(self) -> None:
+        """Raise what would stop every question: a library or a model that is missing."""
+        ...
+
     def rerank(self, question: str, hits: Sequence[Hit]) -> list[Hit]:
-        """Return the hits in a new order, or the first of them; scores never rise."""
+        """Return the hits in a new order, or the first of them; scores never rise.
+
+        Raises:
+            StageError: it gave up on this question.
+        """
         ...
 
 
 rerankers: Registry[Reranker] = Registry("reranker", __name__)
+
+
+def ordered(hits: Sequence[Hit], scores: Sequence[float], keep: int | None) -> list[Hit]:
+    """Return the `keep` hits with the highest of new `scores`, ties in the order of `hits`."""
+    rescored = [Hit(hit.chunk, score) for hit, score in zip(hits, scores, strict=True)]
+    return sorted(rescored, key=lambda hit: -hit.score)[:keep]

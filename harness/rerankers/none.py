@@ -17,6 +17,10 @@ class NoReranker:
 
     name: ClassVar[str] = "none"
     version: ClassVar[int] = 1
+    keep: ClassVar[int | None] = None
+
+    def check(self) -> None:
+        """There is nothing to check."""
 
     def rerank(self, question: str, hits: Sequence[Hit]) -> list[Hit]:
         """Return the hits unchanged."""

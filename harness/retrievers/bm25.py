@@ -13,7 +13,7 @@ from annotated_types import Ge, Le
 
 from harness.chunking import ChunkSet
 from harness.records import Hit
-from harness.retrievers import Searchable, retrievers
+from harness.retrievers import Numbers, Searchable, retrievers
 from harness.stopwords import ENGLISH
 
 _WORD = re.compile(r"\w+")
@@ -39,16 +39,19 @@ class Bm25:
     def retrieve(self, questions: Sequence[str], index: Searchable, k: int) -> list[list[Hit]]:
         """Return the best chunks of each question; ties by chunk number."""
         scorer = index.once((self.name, self), lambda: self._index(index.chunks))
-        return [self._rank(question, scorer, index.chunks, k) for question in questions]
+        numbers = np.arange(len(index.chunks)) if index.allowed is None else index.allowed
+        return [self._rank(question, scorer, index.chunks, numbers, k) for question in questions]
 
-    def _rank(self, question: str, scorer: Any, chunks: ChunkSet, k: int) -> list[Hit]:
+    def _rank(
+        self, question: str, scorer: Any, chunks: ChunkSet, numbers: Numbers, k: int
+    ) -> list[Hit]:
         words = self._words(question)
         known = [] if scorer is None else [word for word in words if word in scorer.vocab_dict]
         if not known:
             return []
-        scores = scorer.get_scores(known)
-        best = np.lexsort((np.arange(len(scores)), -scores))[:k]
-        return [Hit(chunks[i], float(scores[i])) for i in best.tolist() if scores[i] > 0]
+        scores = scorer.get_scores(known)[numbers]
+        best = np.argsort(-scores, kind="stable")[:k].tolist()
+        return [Hit(chunks[int(numbers[i])], float(scores[i])) for i in best if scores[i] > 0]
 
     def _index(self, chunks: ChunkSet) -> Any:
         import bm25s

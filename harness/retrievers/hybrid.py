@@ -1,62 +1,53 @@
-"""Hybrid: several rankings made into one by reciprocal-rank fusion."""
+"""Hybrid: several rankings made into one, by ranks or by scores."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Gt, Len
 
-from harness import fingerprint
-from harness.records import Chunk, Hit
-from harness.retrievers import Searchable, retrievers
+from harness import fusion
+from harness.records import Hit
+from harness.retrievers import Part, Searchable, Wrapping, retrievers
 
 
 @retrievers.register
 @dataclass(frozen=True)
-class Hybrid:
-    """Sums 1 / (c + rank) over the rankings of `of`, each `depth` deep; ties by chunk number.
+class Hybrid(Wrapping):
+    """Fuses the rankings of `of`, each `depth` deep; ties by chunk number.
 
-    Source: Cormack et al., "Reciprocal Rank Fusion Outperforms Condorcet and Individual Rank
-    Learning Methods", 2009 (c = 60).
+    `fuse: ranks` sums weight / (c + rank): reciprocal-rank fusion (Cormack et al., 2009, with
+    c = 60). `fuse: scores` sums weight * score, where the scores of each ranking of a question are
+    first brought to [0, 1] by the lowest and highest among them: relative score fusion (Lee, 1997).
+    `weights` has one for each of `of`; without it all count the same.
     """
 
-    of: Annotated[tuple[str, ...], Len(2)] = ("dense", "bm25")
+    of: Annotated[tuple[Part, ...], Len(2)] = ("dense", "bm25")
     c: Annotated[float, Ge(0)] = 60
     depth: Annotated[int, Gt(0)] = 100
+    fuse: Literal["ranks", "scores"] = "ranks"
+    weights: tuple[Annotated[float, Ge(0)], ...] | None = None
 
     name: ClassVar[str] = "hybrid"
     version: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        for name in self.of:
-            if retrievers.build(name).name == self.name:
-                raise ValueError("of: a hybrid cannot be part of itself")
-
-    def identity(self) -> dict[str, Any]:
-        """Return name, version and parameters, and those of its parts."""
-        parts = [fingerprint.identity_of(retrievers.build(name)) for name in self.of]
-        return {**fingerprint.identity(self), "of": parts}
-
-    @property
-    def uses_vectors(self) -> bool:
-        """Whether any of its parts does."""
-        return any(retrievers.build(name).uses_vectors for name in self.of)
+        if any(part.name == self.name for part in self.parts()):
+            raise ValueError("of: a hybrid cannot be part of itself")
+        if self.weights is not None and len(self.weights) != len(self.of):
+            raise ValueError(f"weights: {len(self.of)} are needed, not {len(self.weights)}")
+        if self.weights is not None and not 0 < sum(self.weights) < float("inf"):
+            raise ValueError("weights: one of them must be above 0, and all be finite")
 
     def retrieve(self, questions: Sequence[str], index: Searchable, k: int) -> list[list[Hit]]:
         """Return the fused ranking of each question."""
         depth = max(k, self.depth)
-        parts = [retrievers.build(name).retrieve(questions, index, depth) for name in self.of]
-        return [self._fuse(rankings)[:k] for rankings in zip(*parts, strict=True)]
+        parts = [part.retrieve(questions, index, depth) for part in self.parts()]
+        return [self._fused(rankings)[:k] for rankings in zip(*parts, strict=True)]
 
-    def _fuse(self, rankings: Sequence[Sequence[Hit]]) -> list[Hit]:
-        scores: dict[int, float] = defaultdict(float)
-        chunks: dict[int, Chunk] = {}
-        for ranking in rankings:
-            for rank, hit in enumerate(ranking, start=1):
-                chunks[hit.chunk.index] = hit.chunk
-                scores[hit.chunk.index] += 1 / (self.c + rank)
-        order = sorted(scores, key=lambda index: (-scores[index], index))
-        return [Hit(chunks[index], scores[index]) for index in order]
+    def _fused(self, rankings: Sequence[Sequence[Hit]]) -> list[Hit]:
+        if self.fuse == "scores":
+            return fusion.by_score(rankings, self.weights)
+        return fusion.by_rank(rankings, self.c, self.weights)

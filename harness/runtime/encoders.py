@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 _MODEL, _TOKENIZER = "model.xml", "tokenizer.json"
-_LAYOUT = 1
+_LAYOUT = 2
 
 
 class Encoder(Protocol):
     """What turns texts into vectors of any length, each the same in any company."""
 
-    def vectors(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
-        """Return a row a text."""
+    def vectors(self, texts: Sequence[str], kind: Kind, prompt: str = "") -> NDArray[np.float32]:
+        """Return a row a text; `prompt` is put before each."""
         ...
 
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return of each text whether the model reads only its start."""
+    def truncated(self, texts: Sequence[str], prompt: str = "") -> list[bool]:
+        """Return of each text whether the model, after `prompt`, reads only its start."""
         ...
 
 
@@ -68,17 +68,17 @@ class Whole:
     def __init__(self, model: SentenceTransformer) -> None:
         self._model = model
 
-    def vectors(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
+    def vectors(self, texts: Sequence[str], kind: Kind, prompt: str = "") -> NDArray[np.float32]:
         """Return a row a text, one text at a time."""
-        return library.encoded(self._model, texts, kind)
+        return library.encoded(self._model, texts, kind, prompt)
 
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
+    def truncated(self, texts: Sequence[str], prompt: str = "") -> list[bool]:
         """Return of each text whether it has more tokens than the model reads."""
         limit = self._model.max_seq_length
         tokenizer: Any = self._model.tokenizer
         if limit is None or not callable(tokenizer):
             return [False] * len(texts)
-        found = [tokenizer(text, truncation=False)["input_ids"] for text in texts]
+        found = [tokenizer(prompt + text, truncation=False)["input_ids"] for text in texts]
         return [len(ids) > limit for ids in found]
 
 
@@ -88,9 +88,9 @@ class _Packed(ABC):
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
 
-    def vectors(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
+    def vectors(self, texts: Sequence[str], kind: Kind, prompt: str = "") -> NDArray[np.float32]:
         """Return a row a text."""
-        ids = self._reader.ids(texts, kind)
+        ids = self._reader.ids([prompt + text for text in texts])
         batches = pack([len(each) for each in ids])
         found: NDArray[np.float32] | None = None
         for number, rows in self._run(filled(batches, ids, self._reader.reading.pad)):
@@ -101,9 +101,9 @@ class _Packed(ABC):
         assert found is not None, "there is a text"
         return found
 
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
+    def truncated(self, texts: Sequence[str], prompt: str = "") -> list[bool]:
         """Return of each text whether it has more tokens than the model reads."""
-        return self._reader.truncated(texts)
+        return self._reader.truncated([prompt + text for text in texts])
 
     @abstractmethod
     def _run(self, batches: Any) -> Any:

@@ -8,6 +8,7 @@ to the library itself, one text at a time.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -32,6 +33,7 @@ _PROBES = (
     "ÉTÉ: Größe 12,5 % – 保険 🙂",
     "A claim is paid within thirty days of the day on which all documents are there. " * 60,
 )
+_PROBED: tuple[tuple[Kind, str], ...] = (("document", ""), ("query", "query: "))
 
 
 @lru_cache(maxsize=2)
@@ -88,15 +90,15 @@ def supposed(model: SentenceTransformer) -> Reading | None:
         tokenizer=backend.to_str(),
         limit=None if limit is None or limit > _LONGEST else int(limit),
         pad=int(tokenizer.pad_token_id),
-        prompts={"query": _prompt(model, "query"), "document": _prompt(model, "document")},
     )
 
 
 def alike(model: SentenceTransformer, usual: Reading, run: Any) -> bool:
     """Return whether `run` (ids, mask -> vectors) gives the library's own float32 vectors."""
     reader = Reader(usual)
-    for kind in ("query", "document"):
-        ids = reader.ids(_PROBES, kind)
+    # With a prompt too, as a model may leave its tokens out of the pooling.
+    for kind, prompt in _PROBED:
+        ids = reader.ids([prompt + probe for probe in _PROBES])
         if not all(ids):
             return False
         # A row more than texts, as a text could come out otherwise beside another.
@@ -111,7 +113,7 @@ def alike(model: SentenceTransformer, usual: Reading, run: Any) -> bool:
             if not found.shape[1]:
                 found = np.empty((len(_PROBES), made.shape[1]), dtype=np.float32)
             found[list(batch.texts)] = made[: len(batch.texts)]
-        if not (_cosines(found, encoded(model, _PROBES, kind)) > _LIKE).all():
+        if not (_cosines(found, encoded(model, _PROBES, kind, prompt)) > _LIKE).all():
             return False
     return True
 
@@ -129,20 +131,16 @@ def forward(model: SentenceTransformer, ids: Ids, mask: Ids) -> NDArray[np.float
     return found
 
 
-def encoded(model: SentenceTransformer, texts: Any, kind: Kind) -> NDArray[np.float32]:
+def encoded(
+    model: SentenceTransformer, texts: Sequence[str], kind: Kind, prompt: str = ""
+) -> NDArray[np.float32]:
     """Return the vectors that the library gives, each text in a batch of its own."""
     encode = model.encode_query if kind == "query" else model.encode_document
     # Texts of one batch are padded to the longest of them, which changes their vectors.
-    found = encode(list(texts), batch_size=1, convert_to_numpy=True, show_progress_bar=False)
+    found = encode(
+        list(texts), prompt=prompt, batch_size=1, convert_to_numpy=True, show_progress_bar=False
+    )
     return np.asarray(found, dtype=np.float32).reshape(len(texts), -1)
-
-
-def _prompt(model: SentenceTransformer, kind: Kind) -> str:
-    named = ("query",) if kind == "query" else ("document", "passage", "corpus")
-    for each in (*named, model.default_prompt_name):
-        if each is not None and each in model.prompts:
-            return model.prompts[each] or ""
-    return ""
 
 
 def _cosines(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -14,18 +14,16 @@ Kind = Literal["document", "query"]
 class Reading:
     """How a model reads texts.
 
-    `limit` is how many tokens it reads, special ones included; None: all. `prompts` holds what is
-    put before a text of each kind.
+    `limit` is how many tokens it reads, special ones included; None: all.
     """
 
     tokenizer: str
     limit: int | None
     pad: int
-    prompts: Mapping[Kind, str]
 
     def settings(self) -> dict[str, Any]:
         """Return everything but the tokenizer."""
-        return {"limit": self.limit, "pad": self.pad, "prompts": dict(self.prompts)}
+        return {"limit": self.limit, "pad": self.pad}
 
 
 class Reader:
@@ -42,17 +40,16 @@ class Reader:
         else:
             self._tokenizer.enable_truncation(reading.limit)
 
-    def ids(self, texts: Sequence[str], kind: Kind) -> list[list[int]]:
+    def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of each text's tokens, cut at the model's limit."""
-        return [found.ids for found in self._read(texts, kind)]
+        return [found.ids for found in self._read(texts)]
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return of each text whether, as a document, it has more tokens than the model reads."""
-        return [bool(found.overflowing) for found in self._read(texts, "document")]
+        """Return of each text whether it has more tokens than the model reads."""
+        return [bool(found.overflowing) for found in self._read(texts)]
 
-    def _read(self, texts: Sequence[str], kind: Kind) -> list[Any]:
-        prompt = self.reading.prompts[kind]
-        found: list[Any] = self._tokenizer.encode_batch_fast([prompt + text for text in texts])
+    def _read(self, texts: Sequence[str]) -> list[Any]:
+        found: list[Any] = self._tokenizer.encode_batch_fast(list(texts))
         return found
 
 

@@ -23,6 +23,11 @@ class Note:
     text: str
 
 
+@dataclass(frozen=True)
+class Draft(Note):
+    """That no person has accepted a question yet; the text is its id."""
+
+
 class TestsetReader(Protocol):
     """What every file in this package provides."""
 
@@ -44,17 +49,26 @@ class TestsetReader(Protocol):
         ...
 
 
+_SHOWN = 100
+"""Problems that are listed; where a whole file is of another corpus, every line has one."""
+
 readers: Registry[TestsetReader] = Registry("test-set format", __name__)
 
 
 @dataclass(frozen=True)
 class Testset:
-    """The questions of one test set, in the file's order."""
+    """The questions of one test set, in the file's order; `drafts` has the ids of some of them."""
 
     __test__: ClassVar[bool] = False
     questions: tuple[Question, ...]
     id: str
     notes: tuple[str, ...] = ()
+    drafts: frozenset[str] = frozenset()
+
+    @property
+    def unaccepted(self) -> int:
+        """How many of the questions no person has accepted."""
+        return sum(question.id in self.drafts for question in self.questions)
 
     def labels(self) -> tuple[Label, ...]:
         """Return the kinds of label that every answerable question has, the most exact first."""
@@ -74,9 +88,12 @@ def load(reader: TestsetReader, corpus: Corpus) -> Testset:
     questions: dict[str, Question] = {}
     problems: list[Problem] = []
     notes: list[str] = []
+    drafts: set[str] = set()
     for found in reader.read(corpus):
         if isinstance(found, Problem):
             problems.append(found)
+        elif isinstance(found, Draft):
+            drafts.add(found.text)
         elif isinstance(found, Note):
             notes.append(found.text)
         elif found.id in questions:
@@ -86,9 +103,13 @@ def load(reader: TestsetReader, corpus: Corpus) -> Testset:
             questions[found.id] = found
     if not questions and not problems:
         problems.append(Problem(reader.path, "holds no question", "look at the path"))
+    if len(problems) > _SHOWN:
+        rest = Problem(f"and {len(problems) - _SHOWN:,} more", "problems of such kinds")
+        problems = [*problems[:_SHOWN], rest]
     if problems:
         raise DataError(reader.path, problems)
-    return Testset(tuple(questions.values()), _id(questions.values()), tuple(_counted(notes)))
+    found_in = tuple(questions.values())
+    return Testset(found_in, _id(found_in), tuple(_counted(notes)), frozenset(drafts))
 
 
 def _id(questions: object) -> str:

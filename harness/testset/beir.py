@@ -12,6 +12,8 @@ from harness.errors import DataError, Problem
 from harness.jsonl import rows
 from harness.records import Question
 from harness.testset import Note, readers
+from harness.testset.answered import answer_rows
+from harness.testset.jsonl import PlacedRow, questions
 from harness.trec import read_grade
 
 _HEADER = ("query-id", "corpus-id", "score")
@@ -23,10 +25,14 @@ class Beir:
     """A folder with `queries.jsonl` and `qrels/<split>.tsv` (query, document, grade).
 
     The questions of the split are those it judges; the others are left out, and counted.
+    `answers` names a .jsonl file in the folder with what BEIR has no place for, a line a question:
+    `id`, `answers` (texts, or `{text, answer_start}`), `context_id` (their document), `evidence`
+    (quotes of it), `answerable`. Those it says are unanswerable are kept without a judgement.
     """
 
     path: str
     split: str = "test"
+    answers: str | None = None
 
     name: ClassVar[str] = "beir"
     version: ClassVar[int] = 1
@@ -37,7 +43,7 @@ class Beir:
         return (path / "queries.jsonl").is_file() and (path / "qrels").is_dir()
 
     def read(self, corpus: Corpus) -> Iterator[Question | Problem | Note]:
-        """Yield the judged questions in the order of `queries.jsonl`."""
+        """Yield the questions in the order of `queries.jsonl`."""
         queries = Path(self.path) / "queries.jsonl"
         qrels = Path(self.path) / "qrels" / f"{self.split}.tsv"
         for file in (queries, qrels):
@@ -53,31 +59,47 @@ class Beir:
             else:
                 question, document, value = grade
                 judged.setdefault(question, {})[document] = value
-        yield from _questions(queries, judged)
+        answered: dict[str, PlacedRow] = {}
+        for row in self._answered(corpus):
+            if isinstance(row, PlacedRow):
+                answered[row.data["id"]] = row
+            else:
+                yield row
+        yield from questions(_rows(queries, judged, answered), corpus)
+
+    def _answered(self, corpus: Corpus) -> Iterator[PlacedRow | Problem | Note]:
+        if self.answers is not None:
+            yield from answer_rows(Path(self.path) / self.answers, corpus)
 
 
-def _questions(
-    queries: Path, judged: dict[str, dict[str, int]]
-) -> Iterator[Question | Problem | Note]:
-    left = dict(judged)
+def _rows(
+    queries: Path, judged: dict[str, dict[str, int]], answered: dict[str, PlacedRow]
+) -> Iterator[PlacedRow | Problem | Note]:
+    left, unused = dict(judged), dict(answered)
     unjudged = 0
     for row in rows(queries):
         if isinstance(row, Problem):
             yield Problem(f"queries.jsonl, {row.where}", row.what, row.hint)
             continue
         id_, text = str(row.data.get("_id", "")), row.data.get("text")
+        answer = unused.pop(id_, None)
+        where = f"queries.jsonl, {row.where}"
         if not id_ or not isinstance(text, str) or not text:
-            yield Problem(f"queries.jsonl, {row.where}", "`_id` and `text` must both be given")
-        elif id_ in left:
-            yield Question(id_, text, documents=left.pop(id_))
-        elif id_ not in judged:
-            unjudged += 1
+            yield Problem(where, "`_id` and `text` must both be given")
+        elif id_ in judged and id_ not in left:
+            yield Problem(where, f"the id {id_!r} is there twice")
+        elif id_ in left or (answer is not None and not answer.data["answerable"]):
+            data = {**(answer.data if answer else {"id": id_}), "question": text}
+            data["documents"] = left.pop(id_, None)
+            yield PlacedRow(row.line, data, answer.where if answer else where)
         else:
-            yield Problem(f"queries.jsonl, {row.where}", f"the id {id_!r} is there twice")
+            unjudged += 1
     for id_ in left:
         yield Problem("qrels", f"judges question {id_!r}, which is not in queries.jsonl")
     if unjudged:
         yield Note(f"{unjudged} questions of queries.jsonl are not judged in this split: left out")
+    if unused:
+        yield Note(f"{len(unused)} answered questions are not in queries.jsonl: left out")
 
 
 def _grades(qrels: Path, corpus: Corpus) -> Iterator[tuple[str, str, int] | Problem]:

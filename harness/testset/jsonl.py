@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -16,15 +15,14 @@ from pydantic import (
     Field,
     Strict,
     ValidationError,
-    model_validator,
 )
 
 from harness.corpus import Corpus, normalised
 from harness.errors import Problem, suggest
 from harness.jsonl import Row, rows
-from harness.locate import locate
-from harness.records import Document, Passage, Question, Span
-from harness.testset import Note, readers
+from harness.records import Passage, Question
+from harness.testset import Draft, Note, readers
+from harness.testset.evidence import Evidence, passages, unknown
 from harness.trec import HIGHEST
 
 _Text = Annotated[str, MinLen(1)]
@@ -42,27 +40,13 @@ def _graded(documents: Any) -> Any:
     return documents
 
 
-class Evidence(BaseModel):
-    """A passage that answers the question: a quote, offsets, or both."""
+class Origin(BaseModel):
+    """What a question was drafted by, and the passages that it was drafted from."""
 
     model_config = ConfigDict(extra="forbid")
 
-    doc: _Text
-    quote: _Text | None = None
-    start: Annotated[int, Ge(0)] | None = None
-    end: Annotated[int, Ge(1)] | None = None
-    grade: Annotated[int, Ge(1), Le(HIGHEST)] = 1
-    group: _Text | None = Field(None, description="passages of one group say the same")
-
-    @model_validator(mode="after")
-    def _has_a_place(self) -> Evidence:
-        if (self.start is None) != (self.end is None):
-            raise ValueError("start and end belong together")
-        if self.start is not None and self.end is not None and self.end <= self.start:
-            raise ValueError(f"end ({self.end}) must be behind start ({self.start})")
-        if self.quote is None and self.start is None:
-            raise ValueError("a quote, or start and end, must say where it is")
-        return self
+    by: str
+    passages: list[Evidence] = Field(default_factory=list)
 
 
 class QuestionRow(BaseModel):
@@ -85,6 +69,10 @@ class QuestionRow(BaseModel):
     category: _Text | None = None
     difficulty: Literal["easy", "medium", "hard"] | str | None = None
     answerable: bool = True
+    draft: Annotated[bool, Strict()] = Field(
+        False, description="true until a person has accepted it"
+    )
+    drafted: Origin | None = Field(None, description="what `harness draft` made it of")
 
     def references(self) -> list[str]:
         """Return all reference answers."""
@@ -112,49 +100,72 @@ class Jsonl:
 
     def read(self, corpus: Corpus) -> Iterator[Question | Problem | Note]:
         """Yield the questions in the file's order."""
-        seen: dict[str, int] = {}
-        for row in rows(Path(self.path)):
-            if isinstance(row, Problem):
-                yield row
-                continue
-            try:
-                data = QuestionRow.model_validate(row.data)
-            except ValidationError as error:
-                yield from problems_of(row, error)
-                continue
-            id_ = data.id if data.id is not None else f"line-{row.line}"
-            if id_ in seen:
-                what = f"the id {id_!r} is taken by line {seen[id_]}"
-                yield Problem(row.where, what, "make each id unique")
-                continue
-            seen[id_] = row.line
-            yield from _question(row, id_, data, corpus)
+        yield from questions(rows(Path(self.path)), corpus)
+
+
+@dataclass(frozen=True)
+class PlacedRow(Row):
+    """A row of a file whose places are not lines; `place` is how problems name it."""
+
+    place: str
+
+    @property
+    def where(self) -> str:
+        """The place, as errors name it."""
+        return self.place
+
+
+def questions(
+    found: Iterable[Row | Problem | Note], corpus: Corpus, unnamed: str = "line"
+) -> Iterator[Question | Problem | Note]:
+    """Yield the question of each row that has the form of `QuestionRow`.
+
+    A row without an id is named by its number, after `unnamed`. Problems and notes among the rows
+    are yielded as they are.
+    """
+    seen: dict[str, str] = {}
+    for row in found:
+        if isinstance(row, Problem | Note):
+            yield row
+            continue
+        try:
+            data = QuestionRow.model_validate(row.data)
+        except ValidationError as error:
+            yield from problems_of(row, error)
+            continue
+        id_ = data.id if data.id is not None else f"{unnamed}-{row.line}"
+        if id_ in seen:
+            what = f"the id {id_!r} is taken by {seen[id_]}"
+            yield Problem(row.where, what, "make each id unique")
+            continue
+        seen[id_] = row.where
+        yield from _question(row.where, id_, data, corpus)
 
 
 def _question(
-    row: Row, id_: str, data: QuestionRow, corpus: Corpus
+    where: str, id_: str, data: QuestionRow, corpus: Corpus
 ) -> Iterator[Question | Problem | Note]:
-    passages: list[Passage] = []
+    found: list[Passage] = []
     sound = True
-    numbers = count(1)
-    for evidence in data.evidence:
-        number = next(numbers)
-        for found in _passages(row, number, evidence, corpus):
-            if isinstance(found, Passage):
-                passages.append(found)
+    for number, evidence in enumerate(data.evidence, start=1):
+        for each in passages(where, number, evidence, corpus):
+            if isinstance(each, Passage):
+                found.append(each)
             else:
-                sound = sound and isinstance(found, Note)
-                yield found
+                sound = sound and isinstance(each, Note)
+                yield each
     for doc in data.documents or {}:
         if doc not in corpus.documents:
             sound = False
-            yield _unknown(row, f"the label for document {doc!r}", doc, corpus)
-    if not data.answerable and (passages or any(data.references())):
+            yield unknown(where, f"the label for document {doc!r}", doc, corpus)
+    if not data.answerable and (found or any(data.references())):
         sound = False
         what = "has answerable: false, and yet an answer or evidence"
-        yield Problem(row.where, what, "take one of the two out")
+        yield Problem(where, what, "take one of the two out")
     if sound:
-        yield question_of(id_, data, passages)
+        yield question_of(id_, data, found)
+        if data.draft:
+            yield Draft(id_)
 
 
 def question_of(id_: str, data: QuestionRow, passages: Sequence[Passage]) -> Question:
@@ -172,54 +183,6 @@ def question_of(id_: str, data: QuestionRow, passages: Sequence[Passage]) -> Que
     )
 
 
-def _passages(
-    row: Row, number: int, evidence: Evidence, corpus: Corpus
-) -> Iterator[Passage | Problem | Note]:
-    document = corpus.documents.get(evidence.doc)
-    if document is None:
-        yield _unknown(row, f"evidence in document {evidence.doc!r}", evidence.doc, corpus)
-        return
-    group = evidence.group or f"#{number}"
-    if evidence.start is not None and evidence.end is not None:
-        yield _at(row, evidence, document, group)
-        return
-    quote = normalised(evidence.quote or "")
-    located = locate(quote, document.text)
-    if located is None:
-        what = f"the evidence {_short(quote)} is not in document {evidence.doc!r}"
-        yield Problem(row.where, what, "quote the document to the letter")
-        return
-    if located.how != "exact":
-        yield Note(f"a quote was found only by {located.how} matching in {evidence.doc!r}")
-    for start, end in located.places:
-        span = Span(document.id, start, end)
-        yield Passage(span, document.text[start:end], group, evidence.grade)
-
-
-def _at(row: Row, evidence: Evidence, document: Document, group: str) -> Passage | Problem:
-    assert evidence.start is not None
-    assert evidence.end is not None
-    there = document.text[evidence.start : evidence.end]
-    place = f"{evidence.doc!r} at {evidence.start}-{evidence.end}"
-    if evidence.end > len(document.text) or not there.strip():
-        what = f"there is no text in document {place}; it has {len(document.text)} characters"
-        return Problem(row.where, what, "give a quote in place of the offsets")
-    if evidence.quote is not None and normalised(evidence.quote) != there:
-        what = f"the evidence {_short(evidence.quote)} is not in document {place}"
-        hint = f"the text there is {_short(there)}; without start and end the quote is searched for"
-        return Problem(row.where, what, hint)
-    span = Span(document.id, evidence.start, evidence.end)
-    return Passage(span, there, group, evidence.grade)
-
-
-def _unknown(row: Row, what: str, doc: str, corpus: Corpus) -> Problem:
-    known = sorted(corpus.documents)
-    hint = suggest(doc, known) if len(known) <= 10 else suggest(doc, known).split(" choose from")[0]
-    if hint.startswith("choose from") and len(known) > 10:
-        hint = f"the corpus has {len(known)} documents, {known[0]!r} for one"
-    return Problem(row.where, f"{what}: the corpus has no such document", hint)
-
-
 def problems_of(row: Row, error: ValidationError) -> Iterator[Problem]:
     """Yield what is wrong with a row, in the words of its author."""
     for each in error.errors():
@@ -231,7 +194,3 @@ def problems_of(row: Row, error: ValidationError) -> Iterator[Problem]:
         else:
             message = each["msg"].removeprefix("Value error, ")
             yield Problem(row.where, f"{where}: {message}" if where else message)
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 60 else f"{text[:57]}...")

@@ -117,6 +117,14 @@ def _notes(view: View) -> list[Block]:
                 "note",
             )
         )
+    if any(view.score(c, name).judge_failed for c in view.cells for name in view.metrics):
+        said.append(
+            Text(
+                "Judge failed: the judge gave no verdict that could be read; the mean leaves such "
+                "questions out. With them: the mean with all of them at 0, and at 1.",
+                "note",
+            )
+        )
     copied = [name for name in view.metrics if any(view.copied(c, name) for c in view.run.cells)]
     for name in copied:
         said.append(

@@ -41,7 +41,8 @@ class Timings:
             means = [f"{sum(each) / len(each):.0f}" if each else numbers.MISSING for each in tokens]
             found = cell.index_recall
             recall = numbers.MISSING if found is None else f"{numbers.score(found.mean)} @{found.k}"
-            rows.append([view.name(cell), f"{cell.chunks:,}", recall, *spent, *means])
+            chunks = f"{cell.chunks:,}" if cell.chunks else numbers.MISSING  # a system's own
+            rows.append([view.name(cell), chunks, recall, *spent, *means])
         head = [
             "Cell",
             "Chunks",

@@ -1,0 +1,135 @@
+"""Chat models: one way to ask any of them, for answers, questions, judgements and drafts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import PurePath
+from typing import Annotated, Any, Protocol
+
+from annotated_types import Ge, Gt, Le
+
+from harness.errors import StageError
+from harness.paths import portable
+
+_LOCAL = "gguf:"
+_SHAPING = ("model", "base_url", "temperature", "max_tokens", "seed")
+_URL = re.compile(r"https?://[^/\s]")
+_CUT = frozenset({"length", "max_tokens", "content_filter", "safety"})
+"""Why a reply ended where it was not the model that ended it, as providers put it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a chat model said, and what that took."""
+
+    text: str
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    model: str | None = None
+    finish: str | None = None
+
+
+@dataclass(frozen=True)
+class ChatModel:
+    """A chat model: `provider:model` as LangChain's `init_chat_model` has it, or `gguf:FILE`.
+
+    A provider's key comes from the environment, by the provider's own variable, and so does the
+    URL of OpenAI's server where `base_url` is None; a server that is named needs no key. At most
+    `concurrent` prompts are sent at once; `timeout`, in seconds, is for each of the 1 + `retries`
+    requests of a prompt. A GGUF file runs in this process, one prompt at a time, without timeout;
+    `window` is how many tokens the prompt and the reply may have there together. `seed` None is
+    the run's own; it is sent where the provider takes one.
+    """
+
+    model: str
+    base_url: str | None = None
+    temperature: Annotated[float, Ge(0)] = 0.0
+    max_tokens: Annotated[int, Gt(0)] = 256
+    seed: int | None = None
+    timeout: Annotated[float, Gt(0)] = 60.0
+    retries: Annotated[int, Ge(0)] = 3
+    concurrent: Annotated[int, Ge(1)] = 4
+    window: Annotated[int, Gt(0), Le(1 << 20)] = 4096
+
+    def __post_init__(self) -> None:
+        if self.base_url is not None and not _URL.match(self.base_url):
+            raise ValueError("base_url: it must be of the form http://... or https://...")
+
+    @property
+    def file(self) -> str | None:
+        """The path of the model's file; None where it is not in this process."""
+        return self.model.removeprefix(_LOCAL) if self.model.startswith(_LOCAL) else None
+
+    @property
+    def shown(self) -> str:
+        """The model's name for messages and records: a file's without its folder."""
+        return self.model if self.file is None else _LOCAL + PurePath(self.file).name
+
+    @property
+    def at_once(self) -> int:
+        """How many prompts it is worth asking at once."""
+        return self.concurrent if self.file is None else 1
+
+    def check(self) -> None:
+        """Start the model, which finds a missing library, name, file or key.
+
+        Raises:
+            HarnessError: it cannot be started.
+        """
+        self._backend().check(self)
+
+    def ask(self, prompt: str, sample: int = 0) -> Reply:
+        """Return the reply to one prompt; `sample` is added to the seed.
+
+        What cannot be encoded in UTF-8, such as half a surrogate pair, becomes a question mark. A
+        reply may be empty only where it was the model that ended it.
+
+        Raises:
+            StageError: it gave up on this prompt, retries included.
+        """
+        seed = None if self.seed is None else self.seed + sample
+        try:
+            reply = self._backend().ask(replace(self, seed=seed), encodable(prompt))
+        except StageError as error:
+            raise StageError(f"chat model {self.shown!r} failed: {error}") from None
+        text = encodable(reply.text).strip()
+        if not text and (reply.finish or "").lower() in _CUT:
+            raise StageError(
+                f"chat model {self.shown!r} failed: it said nothing before it was cut off "
+                f"({reply.finish}, max_tokens={self.max_tokens})"
+            )
+        return replace(reply, text=text)
+
+    def identity(self) -> dict[str, Any]:
+        """Return all that shapes a reply: not the pace of asking, nor a URL's credentials."""
+        about = {key: value for key, value in asdict(self).items() if key in _SHAPING}
+        found: dict[str, Any] = portable({**about, **self._backend().identity(self)})
+        return found
+
+    def _backend(self) -> _Backend:
+        from harness.chat import hosted, local
+
+        return hosted if self.file is None else local
+
+
+class _Backend(Protocol):
+    """What runs a model."""
+
+    def check(self, chat: ChatModel) -> None: ...
+
+    def ask(self, chat: ChatModel, prompt: str) -> Reply: ...
+
+    def identity(self, chat: ChatModel) -> Mapping[str, Any]: ...
+
+
+def located(model: str, find: Callable[[str], str]) -> str:
+    """Return a model's name with the path of its file, if it has one, as `find` gives it."""
+    path = model.removeprefix(_LOCAL)
+    return model if path == model else _LOCAL + find(path)
+
+
+def encodable(text: str) -> str:
+    """Return `text` with a question mark for all that cannot be encoded in UTF-8."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,79 @@
+"""Replies of a chat model to prompts: several asked at once, and kept where they can be used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict
+from functools import partial
+from typing import TypeVar
+
+from harness import calls
+from harness.cache import Cache
+from harness.chat import ChatModel, Reply
+from harness.errors import StageError
+from harness.rephrasing import Wanted
+from harness.rows import key_of
+
+KIND = "replies"
+_VERSION = 1
+T = TypeVar("T")
+
+
+class ChatReplies:
+    """The replies that one chat model gave, by prompt and sample."""
+
+    def __init__(self, cache: Cache, chat: ChatModel) -> None:
+        self._cache = cache
+        self._chat = chat
+        self._rows = cache.rows(KIND, {"version": _VERSION, "chat": chat.identity()})
+
+    def to(self, wanted: Sequence[Wanted[T]]) -> list[T | StageError]:
+        """Return what is read of the reply to each prompt, or why there is nothing.
+
+        A reply that cannot be used is not kept, nor is a failure: whoever asks again gets another
+        try. What is there twice is asked once.
+        """
+        each = {_key(one): one for one in wanted}
+        made: dict[bytes, T | StageError] = {}
+        for key, raw in self._rows.get(list(each)).items():
+            known = _read(each[key], Reply(**json.loads(raw)))
+            if not isinstance(known, StageError):
+                made[key] = known
+        self._cache.count(KIND, reused=len(made))
+
+        def keep(done: calls.Done[bytes, Reply]) -> None:
+            found = self._kept(done, each[done.key])
+            made[done.key] = found
+
+        new = [
+            (key, partial(self._chat.ask, one.prompt, one.sample))
+            for key, one in each.items()
+            if key not in made
+        ]
+        with closing(calls.done(new, self._chat.at_once, spare=keep)) as finished:
+            for done in finished:
+                keep(done)
+        return [made[_key(one)] for one in wanted]
+
+    def _kept(self, done: calls.Done[bytes, Reply], one: Wanted[T]) -> T | StageError:
+        """Return what a call came to, once it is kept if it can be used."""
+        if done.answer is None:
+            return StageError(done.failure)
+        found = _read(one, done.answer)
+        if not isinstance(found, StageError):
+            self._cache.count(KIND, made=1)
+            self._rows.put([(done.key, json.dumps(asdict(done.answer)).encode())])
+        return found
+
+
+def _key(one: Wanted[T]) -> bytes:
+    return key_of(one.prompt, str(one.sample))
+
+
+def _read(one: Wanted[T], reply: Reply) -> T | StageError:
+    try:
+        return one.read(reply)
+    except StageError as error:
+        return error

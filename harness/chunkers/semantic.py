@@ -1,0 +1,97 @@
+"""Semantic: breaks where what the sentences are about changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from annotated_types import Ge, Gt, Le
+from numpy.typing import NDArray
+
+from harness import cuts, fingerprint
+from harness.batches import batched
+from harness.chunkers import Cut, chunkers
+from harness.embedders import Embedder, embedders
+from harness.sentences import sentences
+
+_BATCH = 8_192
+"""How many vectors are held at once; most documents are embedded in one call."""
+_DIGITS = 6
+"""Distances that differ in later ones only differ by the model's rounding, and are the same."""
+
+
+@chunkers.register
+@dataclass(frozen=True)
+class Semantic(Cut):
+    """Cuts between the sentences whose meanings lie furthest apart, by an embedding model.
+
+    Each sentence is embedded with `buffer` sentences on either side of it. A chunk ends where the
+    cosine distance from one to the next is above the `percentile` of all such distances in its
+    document, so that about one gap in twenty is cut at 95, whatever the document. A chunk over
+    `size` characters, where one is given, is cut between sentences again. `embedder` is the spec
+    of one: `hashing`, `sentence_transformer(model=...)`.
+
+    Source: Kamradt, "5 Levels of Text Splitting", 2024, with the defaults of LangChain's
+    `SemanticChunker` and LlamaIndex's `SemanticSplitterNodeParser`.
+    """
+
+    embedder: str = "sentence_transformer"
+    percentile: Annotated[float, Ge(0), Le(100)] = 95
+    buffer: Annotated[int, Ge(0)] = 1
+    size: Annotated[int, Gt(0)] | None = None
+
+    name: ClassVar[str] = "semantic"
+    version: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        embedders.build(self.embedder)
+
+    def identity(self) -> dict[str, Any]:
+        """Return name, version and parameters, and the identity of the embedder.
+
+        Raises:
+            ModelError: the model cannot be found.
+        """
+        embedder = embedders.build(self.embedder)
+        return {**fingerprint.identity(self), "embedder": fingerprint.identity_of(embedder)}
+
+    def split(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield the chunks, each of whole sentences.
+
+        Raises:
+            ModelError: the model cannot be found or run.
+        """
+        spans = list(sentences(text))
+        if not spans:
+            return
+        windows = [
+            (spans[max(0, at - self.buffer)][0], spans[min(len(spans) - 1, at + self.buffer)][1])
+            for at in range(len(spans))
+        ]
+        breaks = _breaks(text, windows, embedders.build(self.embedder), self.percentile)
+        edges = [0, *(at + 1 for at in breaks), len(spans)]
+        places = [start for start, _ in spans]
+        size = len(text) if self.size is None else self.size
+        for first, last in pairwise(edges):
+            yield from cuts.pieces(text, spans[first][0], spans[last - 1][1], [places], size)
+
+
+def _breaks(
+    text: str, windows: Sequence[tuple[int, int]], embedder: Embedder, percentile: float
+) -> list[int]:
+    """Return after which of the windows the distance to the next is above the percentile."""
+    parts: list[NDArray[np.float32]] = []
+    last: NDArray[np.float32] | None = None
+    for batch in batched(windows, _BATCH):
+        vectors = embedder.embed([text[start:end] for start, end in batch], "document")
+        chain = vectors if last is None else np.vstack([last, vectors])
+        parts.append(1 - np.einsum("ij,ij->i", chain[:-1], chain[1:]))
+        last = vectors[-1:]
+    distances = np.concatenate(parts).astype(np.float64).round(_DIGITS)
+    if not len(distances):
+        return []
+    found: list[int] = np.flatnonzero(distances > np.percentile(distances, percentile)).tolist()
+    return found

@@ -1,0 +1,106 @@
+"""Model2vec: static vectors distilled from a sentence transformer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from annotated_types import Ge
+
+from harness import fingerprint
+from harness.embedders import Kind, Vectors, embedders
+from harness.errors import HarnessError, MissingExtra, ModelError
+from harness.models import locate, weights_id
+from harness.shortening import shorten, unit
+
+
+@embedders.register
+@dataclass(frozen=True)
+class Model2Vec:
+    """A model2vec model, by folder or hub name: the mean of static token vectors, fast.
+
+    Every token is read, where the library stops at 512 unless told otherwise. `dimensions` keeps
+    that many of a vector's first numbers. A text without a known token is the first axis.
+    """
+
+    model: str
+    dimensions: Annotated[int, Ge(1)] | None = None
+
+    name: ClassVar[str] = "model2vec"
+    version: ClassVar[int] = 1
+    floor: ClassVar[bool] = False
+    kept: ClassVar[bool] = True
+
+    @property
+    def tokenizer(self) -> str:
+        """The model itself."""
+        return self.model
+
+    def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
+        """Return one unit vector a text.
+
+        Raises:
+            ModelError: the model cannot be loaded, or gives a vector that is not finite.
+            MissingExtra: the library is not installed.
+        """
+        model = _load(self.model)
+        # One text a batch, as the library holds every token's vector of a batch at once; and one
+        # text more than there are, as it has nothing to give for none.
+        options = {"batch_size": 1, "max_length": None, "use_multiprocessing": False}
+        vectors = model.encode([*texts, ""], **options)[:-1]
+        if not np.isfinite(vectors).all():
+            raise ModelError(f"model {self.model!r} gave a vector that is not finite")
+        return shorten(unit(vectors), self.dimensions, "none")
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return False for each text: every token is read."""
+        return [False] * len(texts)
+
+    def identity(self) -> dict[str, Any]:
+        """Return name, version, parameters, the library's version and the hash of the files.
+
+        Raises:
+            ModelError: the model cannot be loaded, or has fewer numbers than `dimensions`.
+            MissingExtra: the library is not installed.
+        """
+        has = _load(self.model).dim
+        if self.dimensions is not None and self.dimensions > has:
+            raise ModelError(
+                f"model {self.model!r} gives vectors of {has} numbers, "
+                f"and `dimensions` asks for {self.dimensions}\n"
+                f"  set dimensions to {has} or fewer, or leave it out"
+            )
+        return {
+            **fingerprint.identity(self),
+            **fingerprint.versions("model2vec"),
+            "weights": weights_id(self.model),
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """Return nothing: numpy runs it."""
+        return {}
+
+    def warnings(self) -> list[str]:
+        """Return nothing."""
+        return []
+
+
+@lru_cache(maxsize=4)
+def _load(name: str) -> Any:
+    try:
+        from model2vec import StaticModel
+    except ModuleNotFoundError as error:
+        raise MissingExtra("embedder 'model2vec'", str(error.name), "static") from None
+    try:
+        model = StaticModel.from_pretrained(locate(name), force_download=False)
+    except HarnessError:
+        raise
+    except Exception as error:  # noqa: BLE001  the libraries that read its files raise plain ones
+        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ModelError(f"model {name!r} cannot be loaded: {said}") from None
+    # The mean of many numbers is taken in their own kind, which may be of 16 bits.
+    model.embedding = model.embedding.astype(np.float32)
+    return model

@@ -1,0 +1,182 @@
+"""An embedding class of LangChain: found by its dotted name, made once, and asked at a pace."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.arguments import Arguments, scrubbed
+from harness.errors import MissingExtra, ModelError
+
+if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
+
+_SERVERS = ("openai_api_base", "azure_endpoint", "base_url", "endpoint_url")
+_VARIABLES = ("OPENAI_API_BASE", "OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT")
+"""Where OpenAI's library looks for a server that no argument names."""
+_BUSY = (408, 409, 429)
+_LONGEST = 30
+"""Seconds between two requests of one batch, at most."""
+_WRONG = (TypeError, ValueError, LookupError, AttributeError, NotImplementedError, ImportError)
+"""What another try would meet again."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How many requests are begun in a minute (0: any number), and how often one is repeated."""
+
+    per_minute: int
+    retries: int
+
+
+@dataclass
+class Opened:
+    """A class made with its arguments, and what was seen of it since."""
+
+    dotted: str
+    model: Embeddings
+    library: str
+    server: str | None
+    size: int | None = None
+    next: float = 0.0
+
+    def documents(self, texts: list[str], pace: Pace) -> NDArray[np.float64]:
+        """Return the vectors of some documents [n, d], as the class gives them.
+
+        Raises:
+            ModelError: it gives up, or gives no proper vectors.
+        """
+        return self._vectors(partial(self.model.embed_documents, texts), len(texts), pace)
+
+    def question(self, text: str, pace: Pace) -> NDArray[np.float64]:
+        """Return the vector of a question [1, d], as the class gives it.
+
+        Raises:
+            ModelError: it gives up, or gives no proper vector.
+        """
+        return self._vectors(lambda: [self.model.embed_query(text)], 1, pace)
+
+    def _vectors(self, ask: Callable[[], Any], number: int, pace: Pace) -> NDArray[np.float64]:
+        found = self._reply(ask, pace)
+        try:
+            vectors = np.asarray(found, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise self._failed("gave vectors of different sizes, or no numbers") from None
+        if vectors.ndim != 2 or len(vectors) != number or not vectors.shape[1]:
+            raise self._failed(f"gave not one vector for each of {number} texts")
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not np.isfinite((vectors**2).sum()):
+                raise self._failed("gave a vector that is not finite")
+        self.size = self.size or vectors.shape[1]
+        if vectors.shape[1] != self.size:
+            raise self._failed(f"gave vectors of {vectors.shape[1]} numbers, and of {self.size}")
+        return vectors
+
+    def _reply(self, ask: Callable[[], Any], pace: Pace) -> Any:
+        from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
+
+        tries = Retrying(
+            stop=stop_after_attempt(pace.retries + 1),
+            wait=wait_exponential(multiplier=0.5, max=_LONGEST),
+            retry=retry_if_exception(_may_pass),
+            reraise=True,
+        )
+
+        def paced() -> Any:
+            if pace.per_minute:
+                time.sleep(max(0.0, self.next - time.monotonic()))
+                self.next = time.monotonic() + 60 / pace.per_minute
+            return ask()
+
+        try:
+            return tries(paced)
+        except Exception as error:  # noqa: BLE001  every provider has errors of its own
+            made = tries.statistics["attempt_number"]
+            raise self._failed(f"gave up at request {made}: {_said(error)}") from None
+
+    def _failed(self, what: str) -> ModelError:
+        return ModelError(
+            f"embedder 'langchain': {self.dotted} {what}\n"
+            "  what was embedded before is kept: the same command goes on from there"
+        )
+
+
+def opened(dotted: str, arguments: Arguments) -> Opened:
+    """Return the class called `dotted`, `package.module:Class`, made once with `arguments`.
+
+    Raises:
+        ModelError: it cannot be imported or made, or is no embedding class of LangChain.
+        MissingExtra: LangChain is not installed.
+    """
+    # The environment may name another server later.
+    return _opened(dotted, arguments, tuple(map(os.environ.get, _VARIABLES)))
+
+
+@lru_cache(maxsize=16)
+def _opened(dotted: str, arguments: Arguments, servers: tuple[str | None, ...]) -> Opened:
+    module, _, _ = dotted.partition(":")
+    try:
+        model = _class(dotted)(**arguments.identity())
+    except (MissingExtra, ModelError):
+        raise
+    except Exception as error:  # noqa: BLE001  every provider has errors of its own
+        raise ModelError(
+            f"embedder 'langchain': {dotted} cannot be made: {_said(error)}\n"
+            "  check its arguments, and set its key in the environment"
+        ) from None
+    hosts = [getattr(model, each, None) for each in _SERVERS]
+    hosts += servers if module.startswith("langchain_openai") else ()
+    named = next((each for each in hosts if isinstance(each, str)), None)
+    return Opened(dotted, model, _library(module), named)
+
+
+def _class(dotted: str) -> type[Embeddings]:
+    try:
+        from langchain_core.embeddings import Embeddings
+    except ModuleNotFoundError as error:
+        raise MissingExtra("embedder 'langchain'", str(error.name), "openai") from None
+    module, _, name = dotted.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except Exception as error:  # noqa: BLE001  a module may do anything when it is imported
+        package = module.partition(".")[0].replace("_", "-")
+        raise ModelError(
+            f"embedder 'langchain': {dotted} cannot be imported: {_said(error)}\n"
+            f"  check the name, and install its package: pip install {package}"
+        ) from None
+    if not (isinstance(found, type) and issubclass(found, Embeddings)):
+        raise ModelError(
+            f"embedder 'langchain': {dotted} is no embedding class of LangChain\n"
+            "  it must derive from langchain_core.embeddings.Embeddings"
+        )
+    return found
+
+
+def _library(module: str) -> str:
+    package = module.partition(".")[0]
+    found = metadata.packages_distributions().get(package, [])
+    return " ".join(f"{each} {metadata.version(each)}" for each in sorted(set(found)))
+
+
+def _may_pass(error: BaseException) -> bool:
+    """Return whether the same request may succeed later."""
+    reply = getattr(error, "response", None)
+    status = getattr(error, "status_code", getattr(reply, "status_code", None))
+    if isinstance(status, int):
+        return status in _BUSY or status >= 500
+    return isinstance(error, Exception) and not isinstance(error, _WRONG)
+
+
+def _said(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    said = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    return scrubbed(said)[:300].encode("utf-8", "replace").decode("utf-8")

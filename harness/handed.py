@@ -1,0 +1,82 @@
+"""What a run hands to its components: the chat models it names, its seed, its prompt files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from harness.chat import ChatModel, located
+from harness.corpus import decoded
+from harness.errors import Problem, SpecError
+
+T = TypeVar("T")
+
+_MODELS = {
+    "chat": "name one: `chat: {model: provider:name}`",
+    "judge": "name one: `judge: {model: provider:name}`; context_overlap and abstention need "
+    "neither a judge nor a reference",
+}
+
+
+@dataclass(frozen=True)
+class Handed:
+    """The values of fields that `registry.given` marks, for the components under one key.
+
+    `models` are the chat models that the run names, under `chat` and `judge`; `find` turns a key
+    and a path that stands under it into a path that exists. Nothing is handed to a component that
+    has been given its own.
+    """
+
+    key: str
+    models: Mapping[str, ChatModel | None]
+    seed: int
+    find: Callable[[str, str], str]
+
+    def to(self, component: T, family: str) -> T:
+        """Return `component` with all that it takes of the run.
+
+        Raises:
+            SpecError: it needs a chat model and the run names none, or its prompt cannot be read.
+        """
+        values: dict[str, Any] = {}
+        # What is handed to a component may be refused by it: so each error names it.
+        name = f"{family} {component.name!r}"  # type: ignore[attr-defined]
+        for field in fields(component):  # type: ignore[arg-type]
+            if field.metadata.get("given") and getattr(component, field.name) is None:
+                values[field.name] = self._value(component, field.name, name)
+        own = getattr(component, "model", None)
+        if isinstance(own, str) and hasattr(component, "chat"):
+            values["model"] = located(own, partial(self.find, self.key))
+        if not values:
+            return component
+        try:
+            return replace(component, **values)  # type: ignore[type-var]
+        except ValueError as error:
+            raise SpecError(f"{name}: {error}") from None
+
+    def _value(self, component: Any, key: str, name: str) -> Any:
+        if key == "seed":
+            return self.seed
+        if key == "template":
+            return self._template(component.prompt, name)
+        if getattr(component, "model", None) is not None:
+            return None  # it names a model of its own
+        if self.models[key] is None:
+            raise SpecError(f"{name} needs a chat model", _MODELS[key])
+        return self.models[key]
+
+    def _template(self, prompt: str | None, name: str) -> str | None:
+        """Return the text of the file that `prompt` names; None where it is a text itself."""
+        if prompt is None or "{" in prompt:
+            return None
+        path = Path(self.find(self.key, prompt))
+        try:
+            text = decoded(path.read_bytes(), prompt)
+        except OSError as error:
+            raise SpecError(f"{name}: prompt {prompt!r}: {error.strerror}") from None
+        if isinstance(text, Problem):
+            raise SpecError(f"{name}: prompt {prompt!r} {text.what}")
+        return text

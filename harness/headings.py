@@ -1,0 +1,60 @@
+"""The headings of a Markdown text, and what stands above a place in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+_FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}(?=[^`\n]*$)|~{3,})(?P<info>.*)$", re.MULTILINE)
+_HEADING = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """One heading: where its line starts, how many #s it has, and its words."""
+
+    start: int
+    level: int
+    text: str
+
+
+def headings(text: str) -> Iterator[Heading]:
+    """Yield the headings of a Markdown text, in order; those inside fenced code do not count."""
+    fenced = _fenced(text)
+    for found in _HEADING.finditer(text):
+        if not any(start <= found.start() < end for start, end in fenced):
+            yield Heading(found.start(), len(found[1]), (found[2] or "").strip())
+
+
+def is_heading(line: str) -> bool:
+    """Return whether a line is a heading."""
+    return _HEADING.fullmatch(line) is not None
+
+
+def above(known: Sequence[Heading], place: int) -> list[str]:
+    """Return the words of the headings that `place` stands under, the outermost first.
+
+    A heading that starts at `place` belongs to the text there already, and is not above it.
+    """
+    open_: list[Heading] = []
+    for heading in known:
+        if heading.start >= place:
+            break
+        open_ = [each for each in open_ if each.level < heading.level]
+        open_.append(heading)
+    return [each.text for each in open_ if each.text]
+
+
+def _fenced(text: str) -> list[tuple[int, int]]:
+    """Return the spans of fenced code; a fence that is never closed reaches to the end."""
+    spans, opened = [], None
+    for fence in _FENCE.finditer(text):
+        if opened is None:
+            opened = fence
+        elif fence["mark"].startswith(opened["mark"]) and not fence["info"].strip():
+            spans.append((opened.start(), fence.end()))
+            opened = None
+    if opened is not None:
+        spans.append((opened.start(), len(text)))
+    return spans

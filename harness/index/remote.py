@@ -1,0 +1,193 @@
+"""A Chroma server, asked again where that may help, and the errors that say where it was asked."""
+
+from __future__ import annotations
+
+import logging
+import os
+import weakref
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
+
+from harness.errors import HarnessError, RunError
+from harness.index.settings import Cloud, Server
+
+if TYPE_CHECKING:
+    from chromadb.api import ClientAPI
+    from chromadb.api.models.Collection import Collection
+
+T = TypeVar("T")
+
+CLOUD_KEY = "CHROMA_API_KEY"
+_PAYLOAD = 30_000_000
+"""Bytes a request: a server takes 40 MiB by default."""
+_NUMBER = 24
+"""Bytes that a number takes in JSON, at most, its comma included."""
+_CLOUD_ROWS = 300
+"""What Chroma Cloud takes, and gives, in one request; `get_max_batch_size` says more than that."""
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
+_MAY_PASS = frozenset({408, 429, 500, 502, 503, 504})
+
+
+class Connection:
+    """The connection to one server; it is made when it is first needed."""
+
+    def __init__(self, place: Server | Cloud) -> None:
+        self.place = place
+
+    def check(self, collection: str | None = None) -> None:
+        """Raise `HarnessError` where nobody answers, or there is no such collection."""
+        try:
+            self._client.heartbeat()
+            if collection is not None:
+                self._client.get_collection(collection, embedding_function=None)
+        except HarnessError:
+            raise
+        except Exception as error:  # noqa: BLE001  Chroma raises plain ones too
+            raise HarnessError(
+                f"Chroma at {self.place.shown} cannot be used: {self._said(error)}\n"
+                "  start it, or correct `index` in the configuration"
+            ) from None
+
+    def ask(self, what: Callable[[ClientAPI], T]) -> T:
+        """Return what `what` gives; it is tried again while that may help.
+
+        Raises:
+            RunError: it gives nothing.
+        """
+        from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
+
+        tries = Retrying(
+            stop=stop_after_attempt(self.place.retries + 1),
+            wait=wait_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT),
+            retry=retry_if_exception(_may_pass),
+            reraise=True,
+        )
+        try:
+            return tries(lambda: what(self._client))
+        except HarnessError:
+            raise
+        except Exception as error:  # noqa: BLE001  Chroma raises plain ones too
+            made = tries.statistics["attempt_number"]
+            raise RunError(
+                f"Chroma at {self.place.shown} gave up at request {made}: {self._said(error)}\n"
+                "  what was done is kept: once it answers, the same command continues"
+            ) from None
+
+    def collection(self, name: str) -> Collection:
+        """Return a collection that is there."""
+        return self.ask(partial(_found, name))
+
+    def rows(self, dimensions: int, most: int) -> int:
+        """Return how many vectors fit into one request: `most`, or fewer."""
+        fit = max(1, _PAYLOAD // (_NUMBER * dimensions))
+        return min(most, fit, _CLOUD_ROWS if self.is_cloud else most)
+
+    @property
+    def is_cloud(self) -> bool:
+        """Whether the limits of Chroma Cloud are those to keep to."""
+        return isinstance(self.place, Cloud)
+
+    @property
+    def most_found(self) -> int | None:
+        """The most hits that one question may be given; None: any number."""
+        return _CLOUD_ROWS if self.is_cloud else None
+
+    def _said(self, error: BaseException) -> str:
+        """Return what went wrong, without the secret: a server may send back what it was sent."""
+        name = CLOUD_KEY if isinstance(self.place, Cloud) else (self.place.token or "")[2:-1]
+        secret = os.environ.get(name, "")
+        return _said(error).replace(secret, f"${{{name}}}") if secret else _said(error)
+
+    @cached_property
+    def _client(self) -> ClientAPI:
+        client = _client(self.place)
+        weakref.finalize(self, _close, client)
+        return client
+
+
+def _found(name: str, client: ClientAPI) -> Collection:
+    return client.get_collection(name, embedding_function=None)
+
+
+def _client(place: Server | Cloud) -> ClientAPI:
+    import chromadb
+    import httpx
+
+    # Every request would be a line of the log.
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    quiet = chromadb.config.Settings(anonymized_telemetry=False)
+    if isinstance(place, Cloud):
+        key = _variable(CLOUD_KEY)
+        client = chromadb.CloudClient(place.tenant, place.database, key, quiet)
+    else:
+        token = None if place.token is None else _variable(place.token[2:-1])
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        # The client would wait for ever, and leave its sockets open where there is no database.
+        tenant, database = (quote(each, safe="") for each in (place.tenant, place.database))
+        url = f"{place.url.rstrip('/')}/api/v2/tenants/{tenant}/databases/{database}"
+        httpx.get(url, headers=headers, timeout=place.timeout).raise_for_status()
+        client = chromadb.HttpClient(
+            place.url,
+            headers=headers,
+            settings=quiet,
+            tenant=place.tenant,
+            database=place.database,
+        )
+    for session in _sessions(client):
+        session.timeout = httpx.Timeout(place.timeout)
+    return client
+
+
+def _close(client: ClientAPI) -> None:
+    sessions = _sessions(client)
+    client.close()  # type: ignore[attr-defined]
+    for session in sessions:
+        session.close()  # Chroma itself leaves them open
+
+
+def _sessions(client: Any) -> list[Any]:
+    """Return the HTTP sessions of a client: its own, and that of the one it looks up tenants by."""
+    return [each._server._session for each in (client, client._admin_client)]
+
+
+def _variable(name: str) -> str:
+    value = os.environ.get(name, "")
+    if not value:
+        raise HarnessError(
+            f"index: the environment variable {name} is not set\n"
+            f"  run it as: {name}=... python -m harness ..."
+        )
+    if not (value.isascii() and value.isprintable()):
+        raise HarnessError(
+            f"index: the environment variable {name} holds characters that no header takes\n"
+            "  a line feed at its end, perhaps"
+        )
+    return value
+
+
+def _may_pass(error: BaseException) -> bool:
+    """Return whether the same request may succeed another time."""
+    import httpx
+    from chromadb.errors import RateLimitError
+
+    # Chroma raises a plain error from the one of its HTTP library.
+    cause = error if isinstance(error, httpx.HTTPError) else error.__context__
+    if isinstance(cause, httpx.HTTPStatusError):
+        return cause.response.status_code in _MAY_PASS
+    return isinstance(cause, httpx.TransportError) or isinstance(error, RateLimitError)
+
+
+def _said(error: BaseException) -> str:
+    """Return what went wrong, on one line."""
+    import httpx
+
+    if isinstance(error, httpx.HTTPStatusError):
+        reply = error.response
+        return f"{reply.status_code} {reply.reason_phrase}, asked for {reply.url.path}"
+    text = " ".join(str(error).split()).partition(" (trace ID")[0]
+    cause = error.__context__
+    if not text or text.startswith("Could not connect"):
+        text = " ".join(str(cause or type(error).__name__).split())
+    return text[:300]

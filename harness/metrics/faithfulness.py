@@ -1,0 +1,47 @@
+"""Faithfulness: does the context say what the answer says?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.judging import ByJudge, Item, answer_of
+from harness.metrics import metrics
+from harness.needs import Need
+from harness.records import Case, Score, not_scored
+from harness.sentences import sentences
+
+
+@metrics.register
+@dataclass(frozen=True)
+class Faithfulness(ByJudge):
+    """Share of the answer's statements that the context supports, by a judge model.
+
+    A statement is a sentence, and each is judged by itself: yes or no, by the context as it was
+    sent. Not scored where the system declined, said nothing, or was sent no context. Use it against
+    invention. It cannot see whether the context is right, nor what a sentence leaves to the one
+    before it or to the question; and a text can talk a judge round. From 0 to 1, graded, not
+    order-aware. Source: Es et al., "RAGAS: Automated Evaluation of Retrieval Augmented Generation",
+    2023, with sentences in the place of statements that a model makes.
+    """
+
+    name: ClassVar[str] = "faithfulness"
+    needs: ClassVar[frozenset[Need]] = frozenset({"answer", "context", "judge"})
+    top: ClassVar[int] = 1
+
+    def items(self, case: Case) -> list[Item] | Score:
+        """Return each statement of the answer, to be held against the context."""
+        said = answer_of(case)
+        if isinstance(said, Score):
+            return said
+        if not (case.context or "").strip():
+            return not_scored("no context was sent")
+        found = [said[start:end] for start, end in sentences(said)]
+        statements = [each for each in found if any(map(str.isalnum, each))]
+        if not statements:
+            return not_scored("the answer has no statement")
+        return [self.item(each, context=case.context or "", statement=each) for each in statements]
+
+    def _sum(self, values: Sequence[int]) -> str:
+        return f"{sum(values)} of {len(values)} statements supported"

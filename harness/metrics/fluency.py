@@ -1,0 +1,33 @@
+"""Fluency: is the answer well written?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.judging import ByJudge, Item, answer_of
+from harness.metrics import metrics
+from harness.needs import Need
+from harness.records import Case, Score
+
+
+@metrics.register
+@dataclass(frozen=True)
+class Fluency(ByJudge):
+    """The answer's grammar and wording, 0 to 3 by a judge model, divided by 3.
+
+    Not scored where the system declined or said nothing. Use it for small models, and languages
+    that a model knows badly. It cannot see anything of what the answer says. From 0 to 1, graded,
+    not order-aware. Source: this harness; the criterion is that of Fabbri et al., "SummEval:
+    Re-evaluating Summarization Evaluation", 2021.
+    """
+
+    name: ClassVar[str] = "fluency"
+    needs: ClassVar[frozenset[Need]] = frozenset({"answer", "judge"})
+
+    def items(self, case: Case) -> list[Item] | Score:
+        """Return the answer, to be read by itself."""
+        said = answer_of(case)
+        if isinstance(said, Score):
+            return said
+        return [self.item("the answer", answer=said)]

@@ -1,0 +1,87 @@
+"""Prompts that turn a question into other texts to search for, and how replies are read."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from harness.chat import Reply
+from harness.errors import StageError
+
+T = TypeVar("T")
+_PROMPTS = Path(__file__).parent / "prompts"
+_MARK = re.compile(r"\s*(?:[-*•–—]+|\(?[Qq]?\d{1,2}[.):]+)\s+")
+_CUT = ("length", "max_tokens")
+"""How providers say that a reply ran out of tokens."""
+_QUOTES = "\"'`*“”„«»_ \t"
+
+
+@dataclass(frozen=True)
+class Wanted(Generic[T]):
+    """A prompt, the number of the sample, and what makes of the reply what is wanted of it.
+
+    `read` raises `StageError` for a reply that cannot be used.
+    """
+
+    prompt: str
+    sample: int
+    read: Callable[[Reply], T]
+
+
+def template(name: str, own: str | None) -> str:
+    """Return the prompt that `own` holds, or the shipped one of that name.
+
+    Raises:
+        ValueError: it lacks the place {question}, or has one that nothing is known of.
+    """
+    text = (_PROMPTS / f"{name}.txt").read_text(encoding="utf-8") if own is None else own
+    try:
+        places = {place for _, place, _, _ in string.Formatter().parse(text) if place is not None}
+    except ValueError as error:
+        raise ValueError(f"prompt: {error}; write {{{{ and }}}} for braces") from None
+    if "question" not in places or not places <= {"question", "n"}:
+        raise ValueError(
+            f"prompt: it must have the place {{question}}, may have {{n}}, and has {sorted(places)}"
+        )
+    return text
+
+
+def lines(reply: Reply, n: int, known: str = "") -> tuple[str, ...]:
+    """Return the first `n` different lines of a reply, numbers, bullets and quotes taken off.
+
+    Left out are lines without a letter or digit, those that end in a colon, which announce what
+    follows, and what is `known`; and of a reply that ran out of tokens the last line.
+
+    Raises:
+        StageError: nothing is left.
+    """
+    said = reply.text.splitlines()
+    if (reply.finish or "").lower() in _CUT:
+        said = said[:-1]
+    found: dict[str, str] = {}
+    for line in said:
+        text = _MARK.sub("", line, count=1).strip(_QUOTES)
+        if any(map(str.isalnum, text)) and not text.endswith(":"):
+            found.setdefault(text.casefold(), text)
+    found.pop(known.strip().casefold(), None)
+    if not found:
+        raise StageError(
+            f"the chat model's reply holds no line to search for: {reply.text[:200]!r}"
+        )
+    return tuple(found.values())[:n]
+
+
+def passage(reply: Reply) -> str:
+    """Return the text of a reply on one line.
+
+    Raises:
+        StageError: it has no letter and no digit.
+    """
+    text = " ".join(reply.text.split())
+    if not any(map(str.isalnum, text)):
+        raise StageError(f"the chat model's reply holds no passage: {reply.text[:200]!r}")
+    return text

@@ -1,0 +1,99 @@
+"""Bi-encoder: the vectors of another embedding model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from annotated_types import Gt
+from numpy.typing import NDArray
+from pydantic import BeforeValidator
+
+from harness import fingerprint
+from harness.embedders import Embedder, Kind, embedders
+from harness.records import Hit
+from harness.registry import label
+from harness.rerankers import ordered, rerankers
+
+_AT_HAND = 50_000
+
+
+def _checked(spec: Any) -> Any:
+    component = embedders.build(spec)
+    return label(component) if isinstance(spec, Mapping) else spec
+
+
+Spec = Annotated[str, BeforeValidator(_checked, json_schema_input_type=str | dict[str, Any])]
+
+
+@rerankers.register
+@dataclass(frozen=True)
+class BiEncoder:
+    """Orders hits by the cosine of question and chunk under another embedder than the index's.
+
+    `embedder` is written as in `embedders`: `sentence_transformer(model=...)`. `keep` hits stay;
+    none: all.
+    """
+
+    embedder: Spec
+    keep: Annotated[int, Gt(0)] | None = None
+
+    name: ClassVar[str] = "bi_encoder"
+    version: ClassVar[int] = 1
+
+    def check(self) -> None:
+        """Find the model."""
+        self._memory().embedder.identity()
+
+    def identity(self) -> dict[str, Any]:
+        """Return name, version, parameters and the embedder's own identity."""
+        return {**fingerprint.identity(self), "embedder": self._memory().embedder.identity()}
+
+    def prepare(self, asked: Sequence[tuple[str, Sequence[Hit]]]) -> None:
+        """Embed at once, which is several times as fast, all that `rerank` will ask for."""
+        memory = self._memory()
+        memory.vectors([question for question, _ in asked], "query")
+        memory.vectors([hit.chunk.indexed_text for _, hits in asked for hit in hits], "document")
+
+    def rerank(self, question: str, hits: Sequence[Hit]) -> list[Hit]:
+        """Return the hits by falling cosine; ties keep their order."""
+        if not hits:
+            return []
+        memory = self._memory()
+        (asked,) = memory.vectors([question], "query")
+        chunks = memory.vectors([hit.chunk.indexed_text for hit in hits], "document")
+        # Row by row, as a product of matrices rounds by their shapes.
+        wide = asked.astype(np.float64)
+        scores = [float((row.astype(np.float64) * wide).sum()) for row in chunks]
+        return ordered(hits, scores, self.keep)
+
+    def _memory(self) -> _Memory:
+        return _memory(self.embedder)
+
+
+class _Memory:
+    """An embedder and the vectors that it made: many questions find the same chunks."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.embedder = embedder
+        self._known: dict[tuple[Kind, str], NDArray[np.float32]] = {}
+
+    def vectors(self, texts: Sequence[str], kind: Kind) -> list[NDArray[np.float32]]:
+        """Return the vector of each text."""
+        wanted = dict.fromkeys((kind, text) for text in texts)
+        new = [each for each in wanted if each not in self._known]
+        if len(self._known) + len(new) > _AT_HAND:
+            self._known.clear()
+            new = list(wanted)
+        if new:
+            made = self.embedder.embed([text for _, text in new], kind)
+            self._known |= zip(new, made, strict=True)
+        return [self._known[kind, text] for text in texts]
+
+
+@lru_cache(maxsize=2)
+def _memory(embedder: str) -> _Memory:
+    return _Memory(embedders.build(embedder))

@@ -1,0 +1,74 @@
+"""LangChain: any document compressor of it or of a package for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import Gt
+from pydantic import AfterValidator, BeforeValidator
+
+from harness import dotted, fingerprint
+from harness.arguments import Arguments, scrubbed, written
+from harness.errors import MissingExtra, StageError
+from harness.records import Hit
+from harness.rerankers import rerankers
+
+
+@rerankers.register
+@dataclass(frozen=True)
+class LangChain:
+    """Orders hits by a LangChain `BaseDocumentCompressor`, named as package.module:Class.
+
+    `arguments` are what the class is made with; keys come from the environment variables it reads.
+    What the compressor leaves out is left out, and what it splits counts once. A hit keeps its own
+    text, also where the compressor shortened it: so an extractor only chooses and orders. The score
+    of a hit is 1 / its rank. `keep` hits stay; none: all.
+    """
+
+    cls: dotted.Name
+    arguments: Annotated[tuple[str, ...], BeforeValidator(written), AfterValidator(Arguments)] = ()
+    keep: Annotated[int, Gt(0)] | None = None
+
+    name: ClassVar[str] = "langchain"
+    version: ClassVar[int] = 1
+
+    def check(self) -> None:
+        """Make the compressor, which finds a missing package, name or key."""
+        self._compressor()
+
+    def identity(self) -> dict[str, Any]:
+        """Return name, version, parameters and the version of the library."""
+        library = re.split(r"[.:]", self.cls)[0]
+        return {**fingerprint.identity(self), "library": fingerprint.versions(library)}
+
+    def rerank(self, question: str, hits: Sequence[Hit]) -> list[Hit]:
+        """Return the hits in the compressor's order."""
+        from langchain_core.documents import Document
+
+        if not hits:
+            return []
+        given = [
+            Document(hit.chunk.indexed_text, metadata={"index": at, "doc": hit.chunk.span.doc})
+            for at, hit in enumerate(hits)
+        ]
+        compressor = self._compressor()
+        try:
+            found = list(compressor.compress_documents(given, question))
+        except Exception as error:  # noqa: BLE001  every compressor has errors of its own
+            said = scrubbed(f"{type(error).__name__}: {error}")
+            raise StageError(f"{self.cls} failed: {said}") from None
+        places = dict.fromkeys(document.metadata.get("index") for document in found)
+        if not places.keys() <= set(range(len(hits))):
+            raise StageError(f"{self.cls} gave back a document without the metadata it was given")
+        ranked = enumerate(list(places)[: self.keep], start=1)
+        return [Hit(hits[at].chunk, 1 / rank) for rank, at in ranked]
+
+    def _compressor(self) -> Any:
+        try:
+            from langchain_core.documents import BaseDocumentCompressor
+        except ModuleNotFoundError as error:
+            raise MissingExtra("reranker 'langchain'", str(error.name), "openai") from None
+        return dotted.make(self.cls, self.arguments, BaseDocumentCompressor)

@@ -1,0 +1,79 @@
+"""Systems under test that are not built from the harness's parts. Add one by adding a file here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, ClassVar, Protocol
+
+from harness.registry import Registry, Spec
+from harness.told import Told
+
+
+class System(Protocol):
+    """What every file in this package provides.
+
+    In a configuration a text in the place of a mapping, `{python: TEXT}`, is the first parameter.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+    files: ClassVar[tuple[str, ...]]
+    """Its parameters that name a file, looked for beside the configuration."""
+
+    @property
+    def shown(self) -> str:
+        """What reports call it."""
+        ...
+
+    @property
+    def concurrent(self) -> int:
+        """How many questions it may be asked at once, each in a thread of its own; from 1."""
+        ...
+
+    @property
+    def tells_answers(self) -> bool:
+        """Whether it may give answers, and not contexts alone."""
+        ...
+
+    @property
+    def tells_contexts(self) -> bool:
+        """Whether it may tell its contexts, and not answers alone."""
+        ...
+
+    @property
+    def cache(self) -> bool:
+        """Whether its replies are kept, so that it is asked each question once."""
+        ...
+
+    def check(self) -> None:
+        """Raise what would stop every question: a module, a file or a key that is missing."""
+        ...
+
+    def ask(self, id_: str, question: str) -> Told:
+        """Return what it tells of one question; `id_` is the question's in the test set.
+
+        Raises:
+            StageError: it gave up on this question, or told something that makes no sense.
+        """
+        ...
+
+    def identity(self) -> dict[str, Any]:
+        """Return all that shapes a reply, as far as it can be seen from here."""
+        ...
+
+
+systems: Registry[System] = Registry("system", __name__)
+
+
+def in_full(spec: Spec) -> Spec:
+    """Return `{name: TEXT}` as `{name: {first parameter: TEXT}}`, any other spec as it is.
+
+    Raises:
+        SpecError: there is no such system.
+    """
+    if isinstance(spec, Mapping) and len(spec) == 1:
+        ((name, value),) = spec.items()
+        if isinstance(value, str):
+            return {name: {fields(systems[str(name)])[0].name: value}}  # type: ignore[arg-type]
+    return spec

@@ -1,0 +1,70 @@
+"""Python: a function that answers questions."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import Ge
+
+from harness import dotted, told, usercode
+from harness.errors import HarnessError, StageError
+from harness.systems import systems
+from harness.told import Told
+
+
+@systems.register
+@dataclass(frozen=True)
+class Python:
+    """A Python function, called with each question; returns documents and answer.
+
+    `function` is `package.module:name`, where modules beside the configuration count too. It
+    returns (documents, answer) as `harness.evaluate` has it, or a mapping with any of `contexts`,
+    `answer`, `declined`, `tokens_in`, `tokens_out`, `model` and `context`, the text that its model
+    was sent. An exception is the failure of its question. Replies are kept, and asked for anew when
+    the function's own file changes; a change of another file is not seen: then run with --fresh, or
+    set `cache: false`.
+    """
+
+    function: dotted.Name
+    concurrent: Annotated[int, Ge(1)] = 1
+    cache: bool = True
+    label: str | None = None
+
+    name: ClassVar[str] = "python"
+    version: ClassVar[int] = 1
+    files: ClassVar[tuple[str, ...]] = ()
+    tells_answers: ClassVar[bool] = True
+    tells_contexts: ClassVar[bool] = True
+
+    @property
+    def shown(self) -> str:
+        """What reports call it."""
+        return self.label or f"python({self.function})"
+
+    def check(self) -> None:
+        """Import the function."""
+        function = usercode.load(self.function)
+        if not callable(function):
+            raise HarnessError(f"system {self.shown}: {self.function!r} cannot be called")
+        if inspect.iscoroutinefunction(function):
+            raise HarnessError(
+                f"system {self.shown}: {self.function!r} is async, and is called from plain code\n"
+                "  wrap it: def ask(question): return asyncio.run(it(question))"
+            )
+
+    def ask(self, id_: str, question: str) -> Told:
+        """Call the function."""
+        function = usercode.load(self.function)
+        try:
+            return told.read(function(question))
+        except StageError:
+            raise
+        except (Exception, SystemExit) as error:  # noqa: BLE001  any failure of it is its own
+            raise StageError(f"the system raised {told.why(error)}") from None
+
+    def identity(self) -> dict[str, Any]:
+        """Return the function's name and the content of its file."""
+        about = {"name": self.name, "version": self.version, "function": self.function}
+        return {**about, "code": usercode.code_id(self.function)}

@@ -1,0 +1,106 @@
+"""Runnable: a LangChain chain, agent or retriever."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import Ge
+
+from harness import dotted, told, usercode
+from harness.errors import HarnessError, StageError
+from harness.systems import systems
+from harness.told import Told
+
+
+@systems.register
+@dataclass(frozen=True)
+class Runnable:
+    """A LangChain runnable or retriever, invoked with each question.
+
+    `object` is `package.module:name`, where modules beside the configuration count too. It is
+    invoked with the question, or with {`input`: question}. Of a mapping that it returns, `answer`
+    and `contexts` are the keys (dots lead deeper) of its answer and its documents: by default what
+    `create_retrieval_chain` returns; none for what it does not tell. A list is of documents, and a
+    text or a message an answer. Replies are kept as those of `python` are.
+    """
+
+    object: dotted.Name
+    input: str | None = None
+    answer: str | None = "answer"
+    contexts: str | None = "context"
+    concurrent: Annotated[int, Ge(1)] = 1
+    cache: bool = True
+    label: str | None = None
+
+    name: ClassVar[str] = "runnable"
+    version: ClassVar[int] = 1
+    files: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        if self.answer is None and self.contexts is None:
+            raise ValueError("answer and contexts are both none: it would tell nothing")
+
+    @property
+    def shown(self) -> str:
+        """What reports call it."""
+        return self.label or f"runnable({self.object})"
+
+    @property
+    def tells_answers(self) -> bool:
+        """Whether it may give answers."""
+        return self.answer is not None
+
+    @property
+    def tells_contexts(self) -> bool:
+        """Whether it may tell its contexts."""
+        return self.contexts is not None
+
+    def check(self) -> None:
+        """Import the object."""
+        if not callable(getattr(usercode.load(self.object), "invoke", None)):
+            raise HarnessError(
+                f"system {self.shown}: {self.object!r} has no `invoke`: it is no runnable\n"
+                "  for a function, use system: {python: ...}"
+            )
+
+    def ask(self, id_: str, question: str) -> Told:
+        """Invoke the object."""
+        runnable = usercode.load(self.object)
+        try:
+            said = runnable.invoke(question if self.input is None else {self.input: question})
+            return told.read(self._picked(said) if isinstance(said, Mapping) else said)
+        except StageError:
+            raise
+        except (Exception, SystemExit) as error:  # noqa: BLE001  any failure of it is its own
+            raise StageError(f"the system raised {told.why(error)}") from None
+
+    def identity(self) -> dict[str, Any]:
+        """Return the object's name, what is read of its reply, and the content of its file."""
+        keys = {key: getattr(self, key) for key in ("object", "input", "answer", "contexts")}
+        code = usercode.code_id(self.object)
+        return {"name": self.name, "version": self.version, **keys, "code": code}
+
+    def _picked(self, reply: Mapping[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        if self.answer is not None:
+            value = _at(reply, self.answer, "answer")
+            said = told.read(value) if value is not None else Told()
+            found |= {"answer": said.answer}
+            found |= {key: getattr(said, key) for key in ("tokens_in", "tokens_out")}
+        if self.contexts is not None:
+            value = _at(reply, self.contexts, "contexts")
+            found["contexts"] = [value] if isinstance(value, str) else value
+        return found
+
+
+def _at(reply: Mapping[str, Any], path: str, parameter: str) -> Any:
+    value: Any = reply
+    for key in path.split("."):
+        if not isinstance(value, Mapping) or key not in value:
+            keys = ", ".join(map(repr, list(reply)[:10])) or "nothing"
+            said = f"the reply has no {path!r} (it holds {keys}): set {parameter}: KEY, or none"
+            raise StageError(said[:300])
+        value = value[key]
+    return value

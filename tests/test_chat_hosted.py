@@ -1,0 +1,149 @@
+"""Hosted chat models: what is sent, which seed and which key, to a server on this machine."""
+
+import sys
+
+import pytest
+
+from harness.chat import ChatModel
+from harness.errors import HarnessError, SpecError, StageError
+from harness.generators import generators
+from tests.chat_server import serving
+
+PROVIDER = """
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+
+class {name}(BaseChatModel):
+    model: str
+    temperature: float
+    max_tokens: int
+    timeout: float
+    max_retries: int
+    {field}
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        said = AIMessage(str({said}), response_metadata={{"stop_reason": "end_turn"}})
+        return ChatResult(generations=[ChatGeneration(message=said)])
+
+    @property
+    def _llm_type(self):
+        return "of this test"
+"""
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """Start a server for one test; no key is set."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with serving() as state:
+        yield state
+
+
+@pytest.fixture
+def provider(monkeypatch, tmp_path):
+    """Return a function that makes a provider's package, and starts a model of it."""
+
+    def make(package, name, field, said):
+        text = PROVIDER.format(name=name, field=field, said=said)
+        (tmp_path / f"langchain_{package}.py").write_text(text)
+        monkeypatch.syspath_prepend(tmp_path)
+        return ChatModel(f"{package}:of-{name}", seed=7)
+
+    yield make
+    for name in ("langchain_mistralai", "langchain_cohere"):
+        sys.modules.pop(name, None)
+
+
+def hosted(server, **settings):
+    return ChatModel("openai:gpt-test", **{"base_url": server.url, "retries": 0, **settings})
+
+
+def test_a_seed_is_sent_and_a_sample_has_the_seed_that_many_further_on(server):
+    chat = hosted(server, seed=7)
+    for sample in (0, 1, 5):
+        chat.ask("How far?", sample)
+    assert [asked["seed"] for asked in server.asked] == [7, 8, 12]
+
+
+def test_without_a_seed_none_is_sent(server):
+    hosted(server).ask("How far?", 3)
+    assert "seed" not in server.asked[0]
+
+
+def test_a_run_sends_its_own_seed_with_every_question(server, project, cli):
+    chat = {"model": "openai:gpt-test", "base_url": server.url, "retries": 0}
+    project.config(generators=[{"chat": chat}], seed=11)
+    said = cli("run", "config.yaml")
+    assert said.status == 0, said.err
+    assert [asked["seed"] for asked in server.asked] == [11, 11, 11]
+
+
+def test_a_provider_that_calls_the_seed_otherwise_gets_it_by_that_name(provider):
+    field = "random_seed: int | None = None"
+    chat = provider("mistralai", "ChatMistralAI", field, "self.random_seed")
+    assert (chat.ask("x").text, chat.ask("x", 2).text) == ("7", "9")
+
+
+def test_a_provider_that_takes_no_seed_is_sent_none_and_says_why_it_stopped(provider):
+    chat = provider("cohere", "ChatCohere", "", "hasattr(self, 'seed')")
+    reply = chat.ask("x")
+    assert (reply.text, reply.finish, reply.model) == ("False", "end_turn", "cohere:of-ChatCohere")
+
+
+@pytest.mark.parametrize("key", [None, ""])
+def test_a_server_that_is_named_needs_no_key(server, monkeypatch, key):
+    if key is not None:
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+    chat = hosted(server)
+    chat.check()
+    assert chat.ask("How far?").text == "It is 384,400 km away."
+    assert server.asked[0]["key"] == "Bearer none"
+
+
+def test_a_server_that_the_environment_names_needs_no_key_and_is_sent_one_set_later(
+    server, monkeypatch
+):
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    monkeypatch.delenv("OPENAI_API_BASE", raising=False)
+    chat = ChatModel("openai:gpt-test", retries=0)
+    chat.ask("How far?")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-set-later")
+    chat.ask("How far?")
+    assert [asked["key"] for asked in server.asked] == ["Bearer none", "Bearer sk-set-later"]
+
+
+def test_the_providers_own_server_needs_a_key(monkeypatch):
+    for name in ("OPENAI_API_KEY", "OPENAI_API_BASE", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(HarnessError, match="OPENAI_API_KEY"):
+        ChatModel("openai:gpt-test").check()
+
+
+def test_half_a_surrogate_pair_in_a_prompt_becomes_a_question_mark(server):
+    hosted(server).ask("far \ud83d?")
+    assert server.asked[0]["messages"][0]["content"] == "far ??"
+
+
+@pytest.mark.parametrize("url", ["nonsense", "ftp://host/v1", "", "http://", "file:///etc/passwd"])
+def test_a_url_that_is_none_is_refused_before_anything_is_asked(url):
+    with pytest.raises(ValueError, match="base_url: it must be of the form http://"):
+        ChatModel("openai:gpt-test", base_url=url)
+    with pytest.raises(SpecError, match="base_url"):
+        generators.build({"chat": {"model": "openai:gpt-test", "base_url": url}})
+
+
+def test_as_many_prompts_as_it_says_are_worth_asking_at_once():
+    assert ChatModel("openai:gpt-test", concurrent=3).at_once == 3
+
+
+@pytest.mark.parametrize("finish", ["length", "content_filter"])
+def test_a_reply_cut_off_before_its_first_word_is_a_failure_and_no_empty_answer(server, finish):
+    choice = b'{"index": 0, "finish_reason": "%s", "message": {"role": "assistant"}}'
+    server.replies = [(200, b'{"choices": [%s]}' % (choice % finish.encode()))]
+    with pytest.raises(StageError) as raised:
+        hosted(server, max_tokens=9).ask("How far?")
+    assert str(raised.value) == (
+        "chat model 'openai:gpt-test' failed: it said nothing before it was cut off "
+        f"({finish}, max_tokens=9)"
+    )

@@ -1,0 +1,239 @@
+"""PDF, Word, PowerPoint and HTML as documents: their text, titles, pages, and what is kept."""
+
+import json
+
+import pytest
+
+from harness import cache
+from harness.chunkers.page import Page
+from harness.converting import FORMATS, Converted, convert
+from harness.corpus import load
+from harness.corpus.folder import Folder
+from harness.errors import DataError, MissingExtra, Problem
+from harness.locate import locate
+from tests.office import docx, pdf, properties, slides
+
+HTML = b"""<!DOCTYPE html><html><head><title>Moon &amp; Mars</title><style>p {}</style></head>
+<body><script>alert(1)</script><p>Two worlds.<h2>Facts</h2><ul><li>no air<li>two moons</ul>
+<table><tr><th>world</th><th>moons</th></tr><tr><td>Mars</td><td>2</td></tr></table></body></html>
+"""
+
+
+def corpus(folder, **files):
+    """Write files, `a_pdf=...` for a.pdf, and return the reader of their folder."""
+    folder.mkdir(exist_ok=True)
+    for name, content in files.items():
+        stem, _, suffix = name.rpartition("_")
+        (folder / f"{stem}.{suffix}").write_bytes(content)
+    return Folder(str(folder))
+
+
+def converted(raw, suffix):
+    """Return the text of a file that can be converted."""
+    found = convert(raw, suffix, "file")
+    assert isinstance(found, Converted), found
+    return found
+
+
+def test_a_pdf_has_its_pages_between_form_feeds_its_title_and_its_author():
+    found = converted(pdf("One.\nAir.", "", "Three.", title="The Moon", author="Ann"), ".pdf")
+
+    assert found.text == "One.\nAir.\n\f\n\n\f\nThree."
+    assert found.title == "The Moon"
+    assert found.facts == {"pages": 3, "author": "Ann"}
+
+
+def test_the_page_chunker_cuts_a_pdf_where_its_pages_end():
+    text = converted(pdf("One.\nAir.", "Two."), ".pdf").text
+
+    assert [text[start:end] for start, end in Page().split(text)] == ["One.\nAir.", "Two."]
+
+
+def test_a_word_file_keeps_headings_and_tables_and_names_its_author():
+    raw = docx(
+        "Before.",
+        "# The Moon",
+        "It has no air.",
+        "a | b",
+        docProps__core_xml=properties("P", "Ann"),
+    )
+
+    found = converted(raw, ".docx")
+
+    table = "|  |  |\n| --- | --- |\n| a | b |"
+    assert found.text == f"Before.\n\n# The Moon\n\nIt has no air.\n\n{table}"
+    assert found.title == "The Moon"
+    assert found.facts == {"author": "Ann"}
+
+
+def test_a_word_file_without_a_heading_has_the_title_of_its_properties():
+    raw = docx("Text.", docProps__core_xml=properties("The  Moon", ""))
+
+    assert converted(raw, ".docx") == Converted("Text.", "The Moon", {})
+
+
+def test_slides_are_pages_with_their_titles_as_headings_and_their_notes():
+    found = converted(slides(("Moon", "no air"), ("Mars", "two moons"), notes="Slowly"), ".pptx")
+
+    assert found.text == "# Moon\nno air\n\n### Notes:\nSlowly\n\f\n# Mars\ntwo moons"
+    assert (found.title, found.facts) == ("Moon", {"pages": 2})
+
+
+def test_html_keeps_headings_lists_and_tables_and_loses_scripts():
+    found = converted(HTML, ".html")
+
+    table = "| world | moons |\n| --- | --- |\n| Mars | 2 |"
+    assert found.text == f"Two worlds.\n\n## Facts\n\n* no air\n* two moons\n\n{table}"
+    assert found.title == "Moon & Mars"
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ("<p>Café".encode(), "Café"),
+        ("\ufeff<p>Café".encode(), "Café"),
+        ("<meta charset=iso-8859-1><p>Café –".encode("cp1252"), "Café –"),
+        ('<meta http-equiv=x content="text/html; charset=koi8-r"><p>Ж'.encode("koi8-r"), "Ж"),
+        ("<p>Café".encode("utf-16"), "Café"),
+    ],
+)
+def test_html_is_read_by_the_encoding_that_it_declares_else_as_utf_8(raw, text):
+    assert converted(raw, ".html").text == text
+
+
+@pytest.mark.parametrize(
+    ("raw", "what"),
+    [
+        (b"<p>Caf\xe9", "is not UTF-8"),
+        (b"<meta charset=utf-8><p>Caf\xe9", "is not utf-8, as it says"),
+        (b"<meta charset=klingon><p>x", "is not klingon, as it says"),
+        (b"<meta charset=zip><p>x", "is not zip, as it says"),
+    ],
+)
+def test_html_of_another_encoding_is_refused(raw, what):
+    found = convert(raw, ".html", "a.html")
+
+    assert isinstance(found, Problem)
+    assert found.what == what
+
+
+def test_html_may_stay_the_markup_it_is(tmp_path):
+    reader = corpus(tmp_path / "c", a_html=HTML)
+
+    found = load(Folder(reader.path, html="raw"))
+
+    assert found.documents["a.html"].text == HTML.decode()
+    assert found.documents["a.html"].title == "Moon & Mars"
+    assert found.origins == {}
+
+
+def test_a_folder_of_all_formats_is_one_corpus(tmp_path):
+    reader = corpus(
+        tmp_path / "c",
+        a_pdf=pdf("The Moon has no air."),
+        b_docx=docx("# Mars", "Mars has two moons."),
+        c_pptx=slides(("Venus", "no moon")),
+        d_html=HTML,
+        e_csv=b"q,a\nx,y\n",
+        f_md=b"# F\n\ntext",
+        g_jsonl=b'{"id": 1, "text": "line"}\n',
+        h_txt=b"plain",
+    )
+
+    found = load(reader)
+
+    titles = {id_: document.title for id_, document in found.documents.items()}
+    assert titles == {
+        "a.pdf": "a",
+        "b.docx": "Mars",
+        "c.pptx": "Venus",
+        "d.html": "Moon & Mars",
+        "e.csv": "e",
+        "f.md": "F",
+        "g.jsonl#1": "",
+        "h.txt": "h",
+    }
+    assert found.documents["a.pdf"].metadata == {"folder": ".", "suffix": ".pdf", "pages": 1}
+    assert set(found.origins) == {"a.pdf", "b.docx", "c.pptx", "d.html", "e.csv"}
+    assert sorted(found.converters.values()) == [1, 1, 1, 1, 1]
+    assert found.origins["a.pdf"].converter == FORMATS[".pdf"].name
+    assert found.origins["a.pdf"].converter.startswith("pdf 1 (pypdfium2 ")
+
+
+def test_a_quote_is_found_in_the_text_that_was_extracted(tmp_path):
+    reader = corpus(tmp_path / "c", a_pdf=pdf("Phobos is near.", "Deimos is far away."))
+
+    text = load(reader).documents["a.pdf"].text
+
+    ((start, end),) = locate("Deimos is far away.", text).places
+    assert text[start:end] == "Deimos is far away."
+    assert text[:start].count("\f") == 1
+
+
+class TestKept:
+    def test_a_file_is_converted_once_and_then_taken_from_the_cache(self, tmp_path):
+        reader = corpus(tmp_path / "c", a_pdf=pdf("The Moon."), b_pdf=pdf("Mars."))
+        place = tmp_path / "cache"
+        first = load(reader, place)
+
+        with cache.Cache(place) as kept:
+            about = {"suffix": ".pdf", "converter": FORMATS[".pdf"].name}
+            digest = first.origins["a.pdf"].source.removeprefix("sha256:")
+            from harness.rows import key_of
+
+            key = key_of(digest)
+            rows = kept.rows("documents", about)
+            assert json.loads(rows.get([key])[key]) == ["The Moon.", "", {"pages": 1}]
+            rows.put({key: json.dumps(["Kept.", "T", {"pages": 9}]).encode()})
+        again = load(reader, place)
+
+        # What is kept is used, and shapes the identity as the text it is.
+        assert again.documents["a.pdf"].text == "Kept."
+        assert again.documents["b.pdf"].text == "Mars."
+        assert again.id != first.id
+        assert load(reader, place, fresh=True).documents["a.pdf"].text == "The Moon."
+        assert load(reader).id == first.id
+
+    def test_nothing_is_kept_where_nothing_is_converted(self, tmp_path):
+        load(corpus(tmp_path / "c", a_md=b"text"), tmp_path / "cache")
+
+        assert not (tmp_path / "cache").exists()
+
+    def test_a_cache_that_cannot_be_used_costs_nothing_but_time(self, tmp_path):
+        (tmp_path / "cache").write_text("a file")
+
+        found = load(corpus(tmp_path / "c", a_pdf=pdf("The Moon.")), tmp_path / "cache")
+
+        assert found.documents["a.pdf"].text == "The Moon."
+
+
+@pytest.mark.parametrize(
+    ("suffix", "library"),
+    [("pdf", "pypdfium2"), ("html", "markitdown"), ("docx", "mammoth"), ("pptx", "pptx")],
+)
+def test_a_library_that_is_missing_is_named_with_its_extra(tmp_path, monkeypatch, suffix, library):
+    monkeypatch.setitem(__import__("sys").modules, library, None)
+    reader = corpus(tmp_path / "c", **{f"a_{suffix}": b"x"})
+
+    with pytest.raises(MissingExtra) as caught:
+        load(Folder(reader.path, on_error="skip"))
+
+    assert str(caught.value) == (
+        f"reading 'a.{suffix}' needs a library that is not installed: {library}\n"
+        "  pip install 'rag-eval-harness[documents]'"
+    )
+
+
+def test_all_that_cannot_be_read_is_said_at_once_or_skipped_and_listed(tmp_path):
+    reader = corpus(tmp_path / "c", a_pdf=pdf(""), b_docx=b"PK", c_html=b"\xff", d_md=b"text")
+
+    with pytest.raises(DataError) as caught:
+        load(reader)
+    found = load(Folder(reader.path, on_error="skip"))
+
+    assert [each.where for each in caught.value.problems] == ["a.pdf", "b.docx", "c.html"]
+    assert found.skipped == caught.value.problems
+    assert found.skipped[0] == Problem(
+        "a.pdf", "holds no text", "a scan wants OCR first; or leave it out: on_error: skip"
+    )
+    assert list(found.documents) == ["d.md"]

@@ -1,0 +1,99 @@
+"""Converted documents on the command line: `extract`, and what a run's folder keeps of them."""
+
+import json
+
+from harness.corpus import load
+from harness.corpus.folder import Folder
+from harness.store import RunWriter
+from tests.office import docx, pdf
+
+
+def test_extract_shows_the_text_of_converted_files_and_notes_what_is_left_out(project, cli):
+    project.document("a/phobos.pdf", pdf("Phobos is near.", "Deimos is far."))
+    project.document("bad.docx", b"PK")
+    project.document("x.png", b"x")
+
+    said = cli("extract", "corpus")
+
+    assert said.status == 0
+    assert said.out == "==> a/phobos.pdf <==\nPhobos is near.\n\f\nDeimos is far.\n\n"
+    assert said.err.splitlines() == [
+        "note: skipped: bad.docx: cannot be converted: BadZipFile: File is not a zip file",
+        "note: files of the corpus that nothing reads were left out: 1 .png",
+    ]
+
+
+def test_extract_writes_one_file_each_beside_none_of_the_corpus(project, cli):
+    project.document("a/phobos.pdf", pdf("Phobos is near."))
+    project.document("b.docx", docx("# B", "Text."))
+
+    said = cli("extract", "corpus", "-o", "out")
+
+    assert said.out.splitlines() == ["out/a/phobos.pdf.txt", "out/b.docx.md"]
+    assert (project.folder / "out/a/phobos.pdf.txt").read_text("utf-8") == "Phobos is near."
+    assert (project.folder / "out/b.docx.md").read_text("utf-8") == "# B\n\nText."
+    refused = cli("extract", "corpus", "-o", "corpus/text")
+    assert (refused.status, refused.err) == (
+        2,
+        "'corpus/text' lies in the corpus, and would become part of it\n  name another\n",
+    )
+
+
+def test_extract_reads_one_file_too(project, cli):
+    path = project.document("b.docx", docx("Text."))
+
+    assert cli("extract", path).out == "==> b.docx <==\nText.\n\n"
+
+
+def test_extract_says_where_there_is_nothing_to_extract(project, cli):
+    project.document("x.png", b"x")
+
+    said = cli("extract", "corpus")
+    assert (said.status, said.err) == (
+        2,
+        "'corpus' holds no file that must be converted: quote its files as they are\n"
+        "  files of the corpus that nothing reads were left out: 1 .png\n",
+    )
+    assert "'nowhere' is no folder and no file that is read" in cli("extract", "nowhere").err
+
+
+def test_evidence_quoted_from_an_extracted_text_is_found(project, cli):
+    project.document("phobos.pdf", pdf("Phobos is near.", "Deimos is far away."))
+    evidence = [{"doc": "phobos.pdf", "quote": "Deimos is far away."}]
+    project.testset({"question": "Which is far away?", "answers": ["Deimos"], "evidence": evidence})
+
+    assert cli("validate", "config.yaml").status == 0
+    evidence[0]["quote"] = "Deimos orbits backwards."
+    project.testset({"question": "Which is far away?", "answers": ["Deimos"], "evidence": evidence})
+    assert "is not in document 'phobos.pdf'" in cli("validate", "config.yaml").err
+
+
+def test_a_runs_folder_keeps_the_text_of_converted_documents_alone(tmp_path):
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "a.md").write_text("plain")
+    (tmp_path / "c" / "b.pdf").write_bytes(pdf("The Moon.", title="Moon"))
+    corpus = load(Folder(str(tmp_path / "c")))
+    writer = RunWriter(tmp_path, "run", "documents", "x")
+    writer.folder.mkdir()
+
+    writer.documents(corpus.converted())
+
+    lines = (tmp_path / "run" / "documents.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == [
+        {
+            "id": "b.pdf",
+            "title": "Moon",
+            "text": "The Moon.",
+            "source": corpus.origins["b.pdf"].source,
+            "converter": corpus.origins["b.pdf"].converter,
+        }
+    ]
+
+
+def test_a_run_of_plain_text_keeps_no_documents(tmp_path):
+    writer = RunWriter(tmp_path, "run", "documents", "x")
+    writer.folder.mkdir()
+
+    writer.documents(iter(()))
+
+    assert list(writer.folder.iterdir()) == []

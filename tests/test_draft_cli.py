@@ -1,0 +1,153 @@
+"""Drafts on the command line, in runs, and how a person accepts them."""
+
+import json
+import os
+import signal
+import sys
+
+import pytest
+
+from harness import runner
+from harness.cli import main
+from harness.config import load
+from harness.drafting.acceptance import accept
+from harness.errors import DataError, HarnessError
+from tests.draft_server import Script
+from tests.draft_server import drafting as served
+from tests.small import QUESTIONS, project
+from tests.test_cli_exit import ended, start
+
+NAMES = [f"d{at}" for at in range(20)]
+
+
+def harness(monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["harness", *map(str, arguments)])
+    main()
+
+
+def write(path, rows):
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+
+
+def rows_of(path):
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_draft_writes_a_test_set_that_a_run_accepts_and_warns_of(tmp_path, monkeypatch, capsys):
+    out = tmp_path / "testset.jsonl"
+    with served(tmp_path, NAMES) as (config, _):
+        with pytest.raises(SystemExit) as ended_with:
+            harness(monkeypatch, "draft", config, "--n", 5, "-o", out)
+        assert ended_with.value.code == 0
+        said = capsys.readouterr()
+        assert "5 of 5 questions drafted" in said.out
+        assert f"python -m harness draft accept {out} --all" in said.out
+        assert "no test set to compare with" in said.err
+        with pytest.raises(SystemExit):
+            harness(monkeypatch, "run", config, "--set", "retrievers=bm25")
+    warning = "5 of 5 questions are drafts that no person has accepted"
+    assert warning in capsys.readouterr().out
+    (folder,) = (tmp_path / "reports").iterdir()
+    assert json.loads((folder / "run.json").read_text("utf-8"))["provenance"]["testset"][
+        "drafts"
+    ] == len(rows_of(out))
+    assert warning in (folder / "report.html").read_text("utf-8")
+    assert warning in (folder / "report.md").read_text("utf-8")
+
+
+def test_a_run_counts_the_drafts_among_the_questions_that_it_asks(tmp_path):
+    marked = [{**each, "draft": at in (0, 4)} for at, each in enumerate(QUESTIONS)]
+    config = load(project(tmp_path, marked))
+
+    assert runner.prepare(config).testset.unaccepted == 2
+    assert runner.prepare(config, limit=3).testset.unaccepted == 1
+
+
+def test_the_mark_is_no_part_of_what_a_test_set_is(tmp_path):
+    plain = runner.prepare(load(project(tmp_path))).testset
+    marked = runner.prepare(load(project(tmp_path, [{**QUESTIONS[0], "draft": True}])))
+
+    assert plain.unaccepted == 0
+    accept(tmp_path / "testset.jsonl", None)
+    again = runner.prepare(load(tmp_path / "config.yaml")).testset
+    assert marked.testset.unaccepted == 1
+    assert again.unaccepted == 0
+    assert again.id == marked.testset.id
+
+
+def test_an_interrupt_keeps_what_there_is_and_the_same_command_goes_on(tmp_path):
+    class Sleepy(Script):
+        def draft(self, passages):
+            if self.drafts == 13:
+                os.kill(process.pid, signal.SIGINT)
+            return super().draft(passages)
+
+    out = tmp_path / "drafts.jsonl"
+    with served(tmp_path, NAMES, says=Sleepy()) as (config, bench):
+        arguments = (
+            "draft",
+            str(config),
+            "--n",
+            "16",
+            "-o",
+            str(out),
+            "--set",
+            "chat.concurrent=1",
+        )
+        process = start(*arguments)
+        status, _, err = ended(process)
+        assert status == 130, err
+        part = tmp_path / "drafts.part.jsonl"
+        assert f"interrupted; the drafts made are in {part}" in err
+        first, asked = rows_of(part), len(bench.asked)
+        assert len(first) == 8  # those of the first eight that were asked for together
+        process = start(*arguments)
+        assert ended(process)[0] == 0
+        assert rows_of(out)[: len(first)] == first
+        assert not part.exists()
+        drafted = [each for each in bench.asked[asked:] if "<passage" in each]
+        assert len(drafted) <= 16 - 12
+
+
+def test_accepting_takes_the_mark_off_and_leaves_every_other_line_as_it_is(tmp_path, capsys):
+    path = tmp_path / "t.jsonl"
+    odd = '{"id":"mine",   "question":"Caf\\u00e9?"}\n\n'
+    drafts = [{"id": "a", "question": "A?", "draft": True}, {"question": "B?", "draft": True}]
+    path.write_text(odd + "".join(f"{json.dumps(row)}\n" for row in drafts), encoding="utf-8")
+
+    assert accept(path, ["line-4"]).left == 1
+    lines = path.read_text("utf-8").split("\n")
+    assert lines[0] == odd.strip()
+    assert lines[2:] == [json.dumps(drafts[0]), '{"question": "B?"}', ""]
+
+
+def test_accept_says_how_many_are_left(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "t.jsonl"
+    write(path, [{"id": id_, "question": f"{id_}?", "draft": True} for id_ in "abc"])
+
+    with pytest.raises(SystemExit):
+        harness(monkeypatch, "draft", "accept", path, "--id", "a", "--id", "c")
+    assert capsys.readouterr().out == f"2 accepted, 1 still drafts: {path}\n"
+    with pytest.raises(SystemExit):
+        harness(monkeypatch, "draft", "accept", path, "--all")
+    assert capsys.readouterr().out == f"1 accepted, 0 still drafts: {path}\n"
+    assert rows_of(path) == [{"id": id_, "question": f"{id_}?"} for id_ in "abc"]
+
+
+def test_accept_names_what_is_wrong_and_changes_nothing(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "t.jsonl"
+    write(path, [{"id": "a", "question": "A?", "draft": True}, {"id": "b", "question": "B?"}])
+    before = path.read_bytes()
+
+    with pytest.raises(HarnessError, match="no draft with the id 'b'\n  it has 1, 'a' for one"):
+        accept(path, ["a", "b"])
+    with pytest.raises(SystemExit) as error:
+        harness(monkeypatch, "draft", "accept", path)
+    assert error.value.code == 2
+    assert "nothing says what to accept" in capsys.readouterr().err
+    assert path.read_bytes() == before
+    path.write_bytes(b"\xff\xfe{\n")
+    with pytest.raises(DataError, match="line 1: is not UTF-8"):
+        accept(path, None)
+    with pytest.raises(DataError, match="cannot be read"):
+        accept(tmp_path / "none.jsonl", None)

@@ -1,0 +1,160 @@
+"""Prompts before texts: the model's own, those given, and a warning where one is missing."""
+
+import json
+
+import numpy as np
+import pytest
+
+from harness import cautions
+from harness.chunkers import chunkers
+from harness.embedders import embedders
+from harness.generators import generators
+from harness.registry import label
+from harness.rerankers import rerankers
+from harness.retrievers import retrievers
+from harness.runtime import prompts
+from harness.runtime.prompts import Prompts
+from harness.sweep import Cell
+
+ASKED = "Represent this sentence for searching relevant passages: "
+TEXTS = ["When was the firm founded?", "Is the cat insured?", ""]
+
+
+@pytest.fixture
+def model(tmp_path):
+    """Return a function that makes the folder of a model by a name, with the prompts it names."""
+
+    def call(name="plain", noted=None):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "config.json").write_text("{}")
+        if noted is not None:
+            text = noted if isinstance(noted, str) else json.dumps({"prompts": noted})
+            (folder / "config_sentence_transformers.json").write_text(text)
+        return str(folder)
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("noted", "found"),
+    [
+        (None, Prompts("", "")),
+        ({}, Prompts("", "")),
+        ({"query": "q: ", "document": "d: "}, Prompts("q: ", "d: ")),
+        ({"query": "q: ", "passage": "p: "}, Prompts("q: ", "p: ")),
+        ({"query": "q: ", "document": "", "corpus": "c: "}, Prompts("q: ", "c: ")),
+        ({"query": None, "document": 5}, Prompts("", "")),
+        ({"clustering": "c: "}, Prompts("", "")),
+        (["query"], Prompts("", "")),
+        ("[]", Prompts("", "")),
+        ("{", Prompts("", "")),
+    ],
+    ids=str,
+)
+def test_a_models_own_prompts_are_those_that_its_file_names(model, noted, found):
+    assert prompts.own(model(noted=noted)) == found
+
+
+def test_a_given_prompt_takes_the_place_of_the_models_own_and_an_empty_one_leaves_it_out(model):
+    named = model(noted={"query": "q: ", "document": "d: "})
+    assert prompts.used(named, None, None) == Prompts("q: ", "d: ")
+    assert prompts.used(named, "ask: ", None) == Prompts("ask: ", "d: ")
+    assert prompts.used(named, None, "") == Prompts("q: ", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "document"),
+    [
+        ("e5-base-v2", "query: ", "passage: "),
+        ("multilingual-e5-small", "query: ", "passage: "),
+        ("bge-small-en-v1.5", ASKED, ""),
+        ("nomic-embed-text-v1.5", "search_query: ", "search_document: "),
+        ("mxbai-embed-large-v1", ASKED, ""),
+        ("snowflake-arctic-embed-m-v1.5", ASKED, ""),
+        ("snowflake-arctic-embed-l-v2.0", "query: ", ""),
+        ("embeddinggemma-300m", "task: search result | query: ", "title: none | text: "),
+    ],
+)
+def test_a_family_that_wants_prompts_is_known_by_its_name(model, name, query, document):
+    folder = model(name)
+    said = list(prompts.missing(folder, Prompts("", "")))
+    kinds = {"questions": query, "documents": document}
+    assert [each.split("; ")[1] for each in said] == [
+        f"set {kind}_prompt" for kind in ("query", "document") if kinds[f"{_TEXTS[kind]}"]
+    ]
+    for line, (texts, prompt) in zip(said, ((k, v) for k, v in kinds.items() if v), strict=True):
+        assert f"model '.../{name}': {texts} are embedded without the prompt {prompt!r}" in line
+    assert list(prompts.missing(folder, Prompts(query, document))) == []
+
+
+_TEXTS = {"query": "questions", "document": "documents"}
+
+
+@pytest.mark.parametrize(
+    "name", ["e5-large-instruct", "gte-Qwen2-7B-instruct", "Qwen3-Embedding-4B"]
+)
+def test_models_that_follow_instructions_want_one_before_questions(model, name):
+    (said,) = prompts.missing(model(name), Prompts())
+    assert "questions are embedded without the prompt 'Instruct: Given a web search query" in said
+
+
+@pytest.mark.parametrize("name", ["all-MiniLM-L6-v2", "bge-m3", "gte-base", "size5-base", "jina"])
+def test_other_models_want_none(model, name):
+    assert list(prompts.missing(model(name), Prompts())) == []
+
+
+def test_a_prompt_of_the_file_that_is_switched_off_is_a_warning(model):
+    folder = model("own", {"query": "q: "})
+    part = embedders.build({"sentence_transformer": {"model": folder, "query_prompt": ""}})
+    assert part.warnings() == [
+        "model '.../own': questions are embedded without the prompt 'q: ' "
+        "of its config_sentence_transformers.json; set query_prompt"
+    ]
+    assert embedders.build({"sentence_transformer": {"model": folder}}).warnings() == []
+
+
+def test_a_run_gets_each_warning_once_whatever_the_cells(model):
+    folder = model("e5-base")
+    specs = [{"model": folder, "quantize": each} for each in ("none", "int8")]
+    parts = [embedders.build({"sentence_transformer": each}) for each in specs]
+    made = chunkers.build("whole"), retrievers.build("dense"), rerankers.build("none")
+    cells = [
+        Cell(made[0], part, made[1], made[2], generators.build("none"))
+        for part in (*parts, *parts, embedders.build("hashing"), None)
+    ]
+    said = list(cautions.of_embedders(cells))
+    assert [each.rpartition(" ")[2] for each in said] == ["query_prompt", "document_prompt"]
+
+
+@pytest.mark.parametrize("prompt", ["query: ", "", "a, b (c)\n", 'say "so": ', "none: "])
+def test_a_label_with_a_prompt_reads_back(prompt):
+    part = embedders.build({"sentence_transformer": {"query_prompt": prompt}})
+    assert part.query_prompt == prompt
+    assert embedders.build(label(part)) == part
+
+
+@pytest.mark.slow
+class TestMiniLM:
+    def test_a_prompt_is_put_before_each_text_of_its_kind(self):
+        spec = {"query_prompt": "query: ", "document_prompt": "passage: "}
+        plain = embedders.build("sentence_transformer")
+        asking = embedders.build({"sentence_transformer": spec})
+        for kind, prompt in (("query", "query: "), ("document", "passage: ")):
+            found = asking.embed(TEXTS, kind)
+            expected = plain.embed([prompt + text for text in TEXTS], kind)
+            assert found.tobytes() == expected.tobytes()
+            assert np.abs(found - plain.embed(TEXTS, kind)).max() > 0.01
+
+    def test_a_prompt_takes_its_part_of_what_the_model_reads(self):
+        part = embedders.build({"sentence_transformer": {"document_prompt": "cat cat "}})
+        assert part.truncated(["cat " * 252, "cat " * 253]) == [False, True]
+
+    def test_identity_has_the_prompts_that_are_used(self):
+        plain = embedders.build("sentence_transformer").identity()
+        assert (plain["query_prompt"], plain["document_prompt"]) == ("", "")
+        off = embedders.build({"sentence_transformer": {"query_prompt": ""}})
+        assert off.identity() == plain
+        given = embedders.build({"sentence_transformer": {"query_prompt": "query: "}})
+        assert given.identity() == {**plain, "query_prompt": "query: "}
+        assert given.warnings() == []

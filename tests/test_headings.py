@@ -1,0 +1,99 @@
+"""Headings of a Markdown text, and which of them a place stands under."""
+
+import pytest
+
+from harness import chunking
+from harness.chunkers import chunkers
+from harness.corpus import Corpus
+from harness.errors import SpecError
+from harness.headings import Heading, above, headings
+from harness.records import Document
+
+TEXT = """# Bikes
+
+Free.
+
+## Fares ##
+
+Six dollars.
+
+### Month
+
+Forty.
+
+```
+# not a heading
+```
+
+## Rules
+Helmets.
+"""
+
+
+def place(words):
+    return TEXT.index(words)
+
+
+def test_headings_have_their_place_level_and_words_and_code_has_none():
+    assert list(headings(TEXT)) == [
+        Heading(0, 1, "Bikes"),
+        Heading(place("## Fares"), 2, "Fares"),
+        Heading(place("### Month"), 3, "Month"),
+        Heading(place("## Rules"), 2, "Rules"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("# Bikes", []),
+        ("Free", ["Bikes"]),
+        ("Six", ["Bikes", "Fares"]),
+        ("Forty", ["Bikes", "Fares", "Month"]),
+        ("# not", ["Bikes", "Fares", "Month"]),
+        ("## Rules", ["Bikes", "Fares", "Month"]),
+        ("Helmets", ["Bikes", "Rules"]),
+    ],
+)
+def test_a_place_stands_under_the_last_heading_of_each_level_before_it(words, expected):
+    assert above(list(headings(TEXT)), place(words)) == expected
+
+
+def embedded(spec, folder):
+    """Return what is embedded of each chunk and what is scored of it."""
+    corpus = Corpus({"b.md": Document("b.md", TEXT, "Bikes")}, "id")
+    chunker = chunkers.build(spec)
+    chunking.save(folder, corpus, chunker)
+    found = chunking.load(folder, "id", corpus, chunker)
+    return {chunk.text: chunk.indexed_text for chunk in found}
+
+
+def test_a_header_of_headings_names_title_and_headings_once_each_and_is_not_scored(tmp_path):
+    found = embedded({"fixed": {"size": 30, "header": True}}, tmp_path)
+
+    for text, indexed in found.items():
+        names = ["Bikes", *above(list(headings(TEXT)), TEXT.index(text))]
+        assert indexed == " > ".join(dict.fromkeys(names)) + " " + text
+    assert [indexed.split("\n")[0] for indexed in found.values()] == [
+        "Bikes # Bikes",
+        "Bikes > Fares ix dollars.",
+        "Bikes > Fares > Month ",
+        "Bikes > Rules Rules",
+    ]
+
+
+def test_a_header_of_the_title_is_title_space_text_and_none_is_none(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    titled = embedded("fixed(size=30, header=title)", tmp_path / "a")
+    bare = embedded("fixed(size=30, header=false)", tmp_path / "b")
+
+    assert list(bare) == list(titled) == list(bare.values())
+    assert list(titled.values()) == [f"Bikes {text}" for text in bare]
+
+
+def test_true_is_the_same_chunker_as_headings_and_an_unknown_header_is_refused():
+    assert chunkers.build({"fixed": {"header": True}}) == chunkers.build("fixed(header=headings)")
+    assert chunkers.build("fixed(header=true)") == chunkers.build("fixed(header=headings)")
+    with pytest.raises(SpecError, match="header"):
+        chunkers.build("fixed(header=footer)")

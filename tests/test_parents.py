@@ -1,0 +1,120 @@
+"""`parent`: small chunks are searched, and the larger one around each is handed over."""
+
+import re
+
+import numpy as np
+import pytest
+
+from harness import runner, store
+from harness.chunkers import chunkers
+from harness.chunking import ChunkSet
+from harness.config import load
+from harness.errors import SpecError
+from harness.records import Document, Span
+from harness.registry import label
+from tests.small import DOCUMENTS, project
+
+
+def quiet(work, done, total):
+    """Progress nobody looks at."""
+
+
+def records(folder, **changes):
+    config = project(folder, retrievers=["bm25"], retrieve=4, **changes)
+    finished = runner.run(runner.prepare(load(config, [], {})), quiet)
+    return store.load(finished.folder)
+
+
+def spans(record):
+    return [(hit.doc, hit.start, hit.end) for hit in record.hits]
+
+
+SMALL = {"sentence": {"size": 40}}
+WITHIN = {"sentence": {"size": 40, "parent": "whole"}}
+
+
+def test_hits_are_the_larger_chunks_at_their_first_childs_rank_and_score(tmp_path):
+    small = records(tmp_path / "small", chunkers=[SMALL])
+    within = records(tmp_path / "within", chunkers=[WITHIN])
+
+    assert len(small.records) == len(within.records) == 5
+    for child, parent in zip(small.records, within.records, strict=True):
+        best = {}
+        for hit in child.hits:
+            best.setdefault(hit.doc, hit.score)
+        assert spans(parent) == [(doc, 0, len(DOCUMENTS[doc])) for doc in best]
+        assert [hit.score for hit in parent.hits] == list(best.values())
+
+
+def test_relevance_counts_the_larger_chunks_and_the_context_is_made_of_them(tmp_path):
+    stored = records(tmp_path, chunkers=[WITHIN], metrics=["recall@2", "passage_recall@2"])
+    found = {record.question: record for record in stored.records}
+
+    assert found["day"].judged["evidence"].inventory == [1]
+    assert found["day"].context.startswith(DOCUMENTS["fares.md"])
+    assert found["day"].scores["recall@2"].value == 1
+
+
+def test_the_small_chunks_are_indexed_once_whatever_is_handed_over(tmp_path):
+    grid = [{"sentence": {"size": 40, "parent": [None, "whole", "fixed(size=70)"]}}]
+    config = project(tmp_path, chunkers=grid, retrievers=["dense"], retrieve=4)
+    finished = runner.run(runner.prepare(load(config, [], {})), quiet)
+
+    assert [cell.chunker for cell in finished.run.cells] == [
+        "sentence(size=40)",
+        "sentence(parent=whole, size=40)",
+        "sentence(parent=fixed(size=70), size=40)",
+    ]
+    assert finished.run.cache["index"]["made"] == 1
+    assert finished.run.cache["rankings"]["made"] == 5
+    lengths = {
+        record.cell: max(hit.end - hit.start for hit in record.hits)
+        for record in store.load(finished.folder).records
+    }
+    first, second, third = lengths.values()
+    assert first <= 40 < third <= 70 < second
+
+
+def test_the_parent_is_the_chunk_that_holds_most_and_of_equals_the_first():
+    documents = {"a": Document("a", "x" * 10), "b": Document("b", "y" * 40)}
+    rows = [(0, 0, 10), (1, 0, 20), (1, 10, 30), (1, 30, 40)]
+    chunks = ChunkSet("id", documents, np.array(rows), "none")
+
+    assert chunks.around(Span("b", 12, 18)).index == 1
+    assert chunks.around(Span("b", 12, 25)).index == 2
+    assert chunks.around(Span("b", 29, 34)).index == 3
+    assert chunks.around(Span("a", 0, 3)).index == 0
+    with pytest.raises(LookupError):
+        chunks.around(Span("c", 0, 3))
+
+
+@pytest.mark.parametrize("form", ["recursive(size=900)", {"recursive": {"size": 900}}])
+def test_a_parent_is_named_in_any_form_and_prints_as_it_parses(form):
+    built = chunkers.build({"fixed": {"size": 100, "parent": form}})
+
+    assert built.parent == "recursive(size=900)"
+    assert chunkers.build(label(built)) == built
+
+
+@pytest.mark.parametrize(
+    ("parent", "said"),
+    [
+        ("hole", "unknown chunker 'hole'"),
+        ("fixed(sise=3)", "chunker 'fixed' has no parameter 'sise'"),
+        ("fixed(parent=whole)", "it cannot have a parent of its own"),
+        (3, "expected a name or a mapping, found 3"),
+    ],
+)
+def test_a_parent_that_cannot_be_is_refused(parent, said):
+    with pytest.raises(SpecError, match=re.escape(said)):
+        chunkers.build({"fixed": {"parent": parent}})
+
+
+def test_a_parent_counts_in_the_embedders_tokens_as_its_child_does(tmp_path):
+    spec = {
+        "fixed": {"size": 90, "parent": {"recursive": {"size": 50, "overlap": 0, "unit": "tokens"}}}
+    }
+    config = project(tmp_path, chunkers=[spec], embedders=["sentence_transformer"])
+    (cell, *_) = load(config, [], {}).cells
+
+    assert "tokenizer=sentence-transformers/all-MiniLM-L6-v2" in cell.chunker.parent

@@ -1,0 +1,106 @@
+"""Maximal marginal relevance: values by hand, and every choice against a search of all."""
+
+import numpy as np
+import pytest
+
+from harness.errors import SpecError
+from harness.retrievers import retrievers
+from tests.given import Given, unit
+from tests.searching import documents, ids, pairs, searching
+
+
+def on_vectors(tmp_path, vectors, **settings):
+    """Search documents "1", "2", ... that have these vectors; text "0" has the first."""
+    found = documents({str(number): str(number) for number in range(1, len(vectors))})
+    embedder = Given(np.asarray(vectors, dtype=np.float32))
+    return searching(tmp_path, found, embedder, **settings)
+
+
+def test_scores_by_hand(tmp_path):
+    """The question is (1, 0); cosines with it are 1, .8, .6 and 0.
+
+    Half of each counts, and half of the highest cosine with what was chosen is taken off; for the
+    first hit that is -1. Hit 1: .5 + .5 = 1. Then 2: .4 - .4 = 0; 3: .3 - .3 = 0; 4: 0 - 0 = 0: the
+    first of the equals. Then 3 has cosine .8 * .6 - .6 * .8 = 0 with 2, and .6 with 1: .3 - .3 = 0;
+    4 has .6 with 2: -.3.
+    """
+    vectors = [(1, 0), (1, 0), (0.8, 0.6), (0.6, -0.8), (0, 1)]
+    with on_vectors(tmp_path, vectors) as ask:
+        (hits,) = ask("mmr", ["0"])
+    assert ids(hits) == ["1", "2", "3", "4"]
+    assert [hit.score for hit in hits] == pytest.approx([1, 0, 0, -0.3], abs=1e-6)
+
+
+def test_a_weight_of_one_is_the_order_of_dense_and_of_none_all_that_is_unlike(tmp_path):
+    vectors = [(1, 0), (1, 0), (0.99, 0.141), (0, 1), (-1, 0)]
+    with on_vectors(tmp_path, vectors) as ask:
+        (dense,) = ask("dense", ["0"])
+        (near,) = ask("mmr(weight=1)", ["0"])
+        (unlike,) = ask("mmr(weight=0)", ["0"], 2)
+    assert ids(near) == ids(dense) == ["1", "2", "3", "4"]
+    assert [hit.score for hit in near] == pytest.approx([1, 0.99, 0, -1], abs=1e-3)
+    assert ids(unlike) == ["1", "4"]  # nothing chosen: all score the same, and the first is taken
+
+
+@pytest.mark.parametrize("weight", [0.2, 0.5, 0.9])
+def test_every_choice_is_the_best_that_was_left(tmp_path, weight):
+    vectors = unit(41, 8)
+    with on_vectors(tmp_path, vectors) as ask:
+        (hits,) = ask({"mmr": {"weight": weight, "fetch": 40}}, ["0"], 15)
+    cosines = vectors.astype(np.float64) @ vectors.T.astype(np.float64)
+    chosen = []
+    for hit in hits:
+        values = {
+            at: weight * cosines[0, at]
+            - (1 - weight) * max((cosines[at, other] for other in chosen), default=-1)
+            for at in range(1, 41)
+            if at not in chosen
+        }
+        best = max(values, key=values.get)
+        assert int(hit.chunk.span.doc) == best
+        assert hit.score == pytest.approx(values[best], abs=1e-6)
+        chosen.append(best)
+    scores = [hit.score for hit in hits]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_only_the_first_of_its_part_are_looked_at_and_as_many_as_are_wanted(tmp_path):
+    with on_vectors(tmp_path, unit(31, 8)) as ask:
+        (dense,) = ask("dense", ["0"], 5)
+        (few,) = ask("mmr(fetch=5)", ["0"], 5)
+        (many,) = ask("mmr(fetch=1)", ["0"], 20)
+    assert sorted(ids(few)) == sorted(ids(dense))
+    assert len(many) == 20
+
+
+@pytest.mark.parametrize("settings", [{}, {"index": {"exact": True}}], ids=["chroma", "exact"])
+def test_candidates_of_bm25_are_compared_by_their_vectors(tmp_path, settings):
+    texts = {"a": "moon moon moon", "b": "moon moon moon", "c": "moon air travel far", "d": "mars"}
+    with searching(tmp_path, documents(texts), **settings) as ask:
+        (hits,) = ask("mmr(of=bm25, weight=0.3)", ["moon"], 3)
+    # `b` says what `a` does, and comes last; `d` has no word of the question.
+    assert ids(hits) == ["a", "c", "b"]
+    assert retrievers.build("mmr(of=bm25)").uses_vectors
+
+
+def test_hits_that_are_alike_keep_their_order(tmp_path):
+    texts = {f"copy{number}": "a comet passes" for number in range(9)}
+    with searching(tmp_path, documents(texts)) as ask:
+        (hits,) = ask("mmr", ["comet"])
+    assert ids(hits) == list(texts)
+    assert [score for _, score in pairs(hits)][1:] == [hits[1].score] * 8
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("mmr(weight=1.5)", "weight: Input should be less than or equal to 1, not '1.5'"),
+        ("mmr(fetch=0)", "fetch: Input should be greater than 0"),
+        ("mmr(of=dens)", "unknown retriever 'dens'\n  did you mean 'dense'?"),
+        ("mmr(of=hyde)", "'hyde' asks a chat model about the question, so it comes outermost"),
+    ],
+)
+def test_a_wrong_parameter_is_named(spec, message):
+    with pytest.raises(SpecError) as caught:
+        retrievers.build(spec)
+    assert message in str(caught.value)

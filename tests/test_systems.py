@@ -1,0 +1,305 @@
+"""Systems of the user's own: functions, runnables and files, and what is read of their replies."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from harness import told, usercode
+from harness.errors import DataError, HarnessError, SpecError, StageError
+from harness.systems import in_full, systems
+from harness.told import Context, Told
+
+APP = """
+import sys
+from types import SimpleNamespace
+
+from langchain_core.documents import Document
+from langchain_core.messages import AIMessage
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda
+
+def ask(question):
+    if question == "raise":
+        raise RuntimeError("no reply\\nand more of it")
+    if question == "exit":
+        sys.exit(3)
+    return [{"id": "a.md", "text": question}], question.upper()
+
+def lazy(question):
+    def documents():
+        yield "one"
+        raise TimeoutError("30 s")
+    return documents(), "x"
+
+async def later(question):
+    return [], ""
+
+class Own:
+    def __call__(self, question):
+        return {"answer": "called", "contexts": None}
+
+made = Own()
+number = 6
+
+class Found(BaseRetriever):
+    def _get_relevant_documents(self, query, *, run_manager):
+        if query == "raise":
+            raise KeyError(query)
+        return [Document(query, metadata={"source": "docs/a.md", "start_index": 5}), Document("b")]
+
+retriever = Found()
+usage = {"input_tokens": 5, "output_tokens": 1, "total_tokens": 6}
+
+def retrieved(said):
+    found = retriever.invoke(said["input"])
+    return {**said, "context": found, "answer": AIMessage("yes", usage_metadata=usage)}
+
+chain = RunnableLambda(retrieved)
+deep = RunnableLambda(lambda question: {"out": {"text": question, "docs": ["x"]}})
+model = RunnableLambda(lambda question: AIMessage(question))
+"""
+
+
+@pytest.fixture
+def app(tmp_path, monkeypatch):
+    """Return the name of a module beside a configuration."""
+    name = f"app_of_{tmp_path.name.replace('-', '_')}"
+    (tmp_path / f"{name}.py").write_text(APP)
+    monkeypatch.setattr("sys.path", __import__("sys").path[:])
+    usercode.importable(tmp_path)
+    return name
+
+
+def python(name, **parameters):
+    return systems.build({"python": {"function": name, **parameters}})
+
+
+def runnable(name, **parameters):
+    return systems.build({"runnable": {"object": name, **parameters}})
+
+
+def failure(call):
+    with pytest.raises(StageError) as caught:
+        call()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("returned", "read"),
+    [
+        (([], ""), Told((), "")),
+        ((["a", {"id": 0, "text": "b"}], None), Told((Context("a"), Context("b", ("0",))), None)),
+        (
+            ([SimpleNamespace(page_content="a", id="x", metadata={"source": "s", "id": 3})], "y"),
+            Told((Context("a", ("x", "3", "s")),), "y"),
+        ),
+        ({"answer": "x"}, Told(None, "x")),
+        ({"documents": ["a"], "answer": None}, Told((Context("a"),), None, "answer is null")),
+        ({"contexts": [{"id": "d"}]}, Told((Context("", ("d",)),))),
+        ({"contexts": [{"text": "a", "start": 3, "score": 1}]}, Told((Context("a", (), 3, 1.0),))),
+        (
+            {"answer": "x", "declined": True, "context": "sent", "tokens_in": 1, "model": "m"},
+            Told(None, "x", None, True, "sent", 1, None, "m"),
+        ),
+        ("x", Told(None, "x")),
+        (iter(["a"]), Told((Context("a"),))),
+        (SimpleNamespace(content="x"), Told(None, "x")),
+        (SimpleNamespace(content=[{"type": "text"}], text="x"), Told(None, "x")),
+    ],
+)
+def test_every_form_of_reply_is_read(returned, read):
+    assert told.read(returned) == read
+
+
+class Odd:
+    """A value that does not want to be shown."""
+
+    def __repr__(self):
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        (None, "the system returned null: neither contexts nor an answer"),
+        (6, "the system returned 6: neither contexts nor an answer"),
+        (b"x", "the system returned of type bytes: neither contexts nor an answer"),
+        (Odd(), "the system returned of type Odd: neither contexts nor an answer"),
+        ({}, "the reply has neither 'contexts' nor 'answer': it holds nothing"),
+        ({"text": 1}, "the reply has neither 'contexts' nor 'answer': it holds 'text'"),
+        (("x", "y"), "the documents: not a list of them, but 'x'"),
+        ((None, "y"), "the documents: not a list of them, but null"),
+        (([], 6), "the answer is 6, not a text"),
+        (([7], "y"), "the documents[0] is 7: no text, mapping or document"),
+        (([Odd()], "y"), "the documents[0] is of type Odd: no text, mapping or document"),
+        (([{}], "y"), "the documents[0] has neither `text` nor `id`"),
+        (([{"text": None}], "y"), "the documents[0].text is null, not a text"),
+        (([{"text": "a", "metadata": 3}], "y"), "the documents[0].metadata is 3, not a mapping"),
+        (([{"text": "a", "id": 1.5}], "y"), "the documents[0].id is 1.5, not a text"),
+        (
+            ([{"text": "a", "score": float("nan")}], "y"),
+            "the documents[0].score is nan, not a finite number",
+        ),
+        (
+            ([{"text": "a", "score": 10**400}], "y"),
+            "the documents[0].score is of type int, not a finite number",
+        ),
+        (
+            ([{"text": "a", "start": -1}], "y"),
+            "the documents[0].start is -1, not a whole number from 0",
+        ),
+        (["a\ud800"], "the documents[0] holds half of a character, at 1"),
+        ((["x"] * 10_001, "y"), "the documents: there are more than 10,000"),
+        ({"answer": "x", "declined": "no"}, "declined is 'no', not true or false"),
+        ({"answer": "x", "tokens_in": 1.0}, "tokens_in is 1.0, not a whole number from 0"),
+        ("x" * 1_000_001, "the answer has 1,000,001 characters, more than 1,000,000"),
+    ],
+)
+def test_what_makes_no_sense_is_the_failure_of_its_question(returned, said):
+    assert failure(lambda: told.read(returned)) == said
+
+
+def test_a_function_beside_the_configuration_is_called_with_the_question(app):
+    system = python(f"{app}:ask")
+    system.check()
+
+    assert system.ask("q1", "why") == Told((Context("why", ("a.md",)),), "WHY")
+    assert system.shown == f"python({app}:ask)"
+    assert python(f"{app}.made").ask("q1", "why") == Told(None, "called")
+    assert python(f"{app}:ask", label="mine").shown == "mine"
+    assert in_full({"python": "a:b"}) == {"python": {"function": "a:b"}}
+
+
+def test_any_failure_of_a_function_is_that_of_its_question(app, monkeypatch):
+    monkeypatch.setenv("APP_TOKEN", "no reply")
+    system = python(f"{app}:ask")
+
+    assert failure(lambda: system.ask("q", "raise")) == "the system raised RuntimeError: $APP_TOKEN"
+    assert failure(lambda: system.ask("q", "exit")) == "the system raised SystemExit: 3"
+    lazy = python(f"{app}:lazy")
+    assert failure(lambda: lazy.ask("q", "x")) == "the system raised TimeoutError: 30 s"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("{app}:number", "cannot be called"),
+        ("{app}:later", "is async"),
+        ("{app}:retriver", "has no 'retriver'"),
+        ("no_such_module_at_all:ask", "module 'no_such_module_at_all' cannot be imported"),
+    ],
+)
+def test_a_function_that_cannot_be_called_is_said_before_anything_is_asked(app, name, said):
+    with pytest.raises(HarnessError) as caught:
+        python(name.format(app=app)).check()
+
+    assert said in str(caught.value)
+
+
+def test_a_module_that_ends_the_process_is_refused(tmp_path, app):
+    (tmp_path / f"{app}_script.py").write_text("import sys\nsys.exit('usage: script FILE')\n")
+    with pytest.raises(HarnessError, match=r"its module ends the process \(usage: script FILE\)"):
+        python(f"{app}_script:ask").check()
+
+
+def test_another_text_of_the_file_is_another_system(app, tmp_path):
+    before = python(f"{app}:ask").identity()
+    same = python(f"{app}:ask", concurrent=5, cache=False, label="x").identity()
+    (tmp_path / f"{app}.py").write_text(APP + "\n# changed\n")
+
+    assert same == before
+    assert python(f"{app}:ask").identity() != before
+
+
+def test_a_retriever_tells_its_documents_and_no_answer(app):
+    system = runnable(f"{app}:retriever")
+    system.check()
+    contexts = (Context("why", ("docs/a.md",), 5), Context("b"))
+
+    assert system.ask("q", "why") == Told(contexts)
+    assert failure(lambda: system.ask("q", "raise")) == "the system raised KeyError: 'raise'"
+
+
+def test_of_what_a_chain_returns_its_keys_are_read(app):
+    contexts = (Context("why", ("docs/a.md",), 5), Context("b"))
+
+    assert runnable(f"{app}:chain", input="input").ask("q", "why") == Told(
+        contexts, "yes", tokens_in=5, tokens_out=1
+    )
+    deep = runnable(f"{app}:deep", answer="out.text", contexts="out.docs")
+    assert deep.ask("q", "why") == Told((Context("x"),), "why")
+    alone = runnable(f"{app}:deep", answer="out.text", contexts="none")
+    assert alone.ask("q", "why") == Told(None, "why")
+    assert (alone.tells_answers, alone.tells_contexts) == (True, False)
+    assert runnable(f"{app}:model").ask("q", "why") == Told(None, "why")
+
+
+def test_a_key_that_a_chain_does_not_return_is_said_with_those_it_does(app):
+    said = failure(lambda: runnable(f"{app}:deep").ask("q", "why"))
+
+    assert said == "the reply has no 'answer' (it holds 'out'): set answer: KEY, or none"
+    with pytest.raises(SpecError, match="it would tell nothing"):
+        runnable(f"{app}:deep", answer="none", contexts="none")
+    with pytest.raises(HarnessError, match="has no `invoke`: it is no runnable"):
+        runnable(f"{app}:number").check()
+
+
+def trec(folder, run, answers=None):
+    (folder / "my.run").write_text(run)
+    given = {"path": str(folder / "my.run")}
+    if answers is not None:
+        (folder / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
+        given["answers"] = str(folder / "answers.jsonl")
+    return systems.build({"trec_run": given})
+
+
+def test_a_run_ranks_documents_by_score_and_then_by_id(tmp_path):
+    system = trec(tmp_path, "q1 Q0 a 1 0.5 x\nq1 Q0 c 2 0.5 x\nq1 Q0 b 3 0.75 x\n")
+    system.check()
+
+    ranked = system.ask("q1", "any")
+    assert [(each.ids, each.score) for each in ranked.contexts] == [
+        (("b",), 0.75),
+        (("c",), 0.5),
+        (("a",), 0.5),
+    ]
+    assert (ranked.answer, ranked.lacking) == (None, None)
+    assert (system.shown, system.tells_answers) == ("trec_run(my.run)", False)
+    assert failure(lambda: system.ask("q2", "any")) == "missing from my.run"
+
+
+def test_answers_come_from_a_file_beside_the_run(tmp_path):
+    rows = [{"id": "q1", "answer": "x", "contexts": ["a", "b"], "tokens_out": 3}]
+    system = trec(tmp_path, "q1 a 1\nq2 a 1\n", [*rows, {"id": 2, "answer": None}])
+    system.check()
+    contexts = (Context("", ("a",), score=1.0),)
+
+    assert system.ask("q1", "") == Told(contexts, "x", sent="a\n\nb", tokens_out=3)
+    assert system.ask("q2", "") == Told(contexts, lacking="missing from answers.jsonl")
+
+
+def test_a_file_of_answers_with_errors_is_refused_with_all_of_them(tmp_path):
+    rows = [{"id": "a", "answer": 1}, {"answer": "x"}, {"id": "b"}, {"id": "c", "answer": "x"}]
+    with pytest.raises(DataError) as caught:
+        trec(tmp_path, "q1 a 1\n", [*rows, rows[-1]]).check()
+
+    assert [(each.where, each.what) for each in caught.value.problems] == [
+        ("line 1", "answer is 1, not a text"),
+        ("line 2", "the id is None"),
+        ("line 3", "the reply has neither 'contexts' nor 'answer': it holds 'id'"),
+        ("line 5", "the id 'c' is taken"),
+    ]
+
+
+def test_another_text_of_its_files_is_another_system(tmp_path):
+    one = trec(tmp_path, "q1 a 1\n").identity()
+
+    assert trec(tmp_path, "q1 b 1\n").identity() != one
+    assert trec(tmp_path, "q1 a 1\n", []).identity() != one
+    assert trec(tmp_path, "q1 a 1\n").identity() == one
+
+
+def test_a_system_that_there_is_not_is_refused():
+    with pytest.raises(SpecError, match=r"unknown system 'htp'"):
+        in_full({"htp": "x"})

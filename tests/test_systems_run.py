@@ -1,0 +1,438 @@
+"""Runs of systems of the user's own: what its own parts would have got, and every fault."""
+
+import json
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+import yaml
+
+from harness import cautions, rescore
+from harness.config import load
+from harness.errors import ConfigError, RunError
+from harness.matching import Counts
+from harness.runner import prepare, run
+from harness.store import load as stored
+from tests.reply_server import replying
+from tests.small import DOCUMENTS, QUESTIONS, project
+
+ROOT = Path(__file__).parent.parent
+METRICS = ["passage_recall@2", "hit_rate@2", "recall@2", "token_f1", "abstention"]
+OWN_PARTS = """
+from pathlib import Path
+
+from harness import context
+from harness.cache import Cache
+from harness.config import load
+from harness.runner import prepare
+from harness.stages import Stages
+
+prepared = prepare(load(Path({config!r}), [], {{}}))
+(cell,) = prepared.config.cells
+cache = Cache(Path({cache!r}))
+searched = Stages(prepared.corpus, cache, prepared.plan, ()).searchable(cell)
+
+def ask(question):
+    (hits,) = cell.retriever.retrieve([question], searched, prepared.config.settings.retrieve)
+    answer = cell.generator.answer(question, context.assemble(hits, 5, 1500))
+    return [as_told(hit) for hit in hits], answer.text
+"""
+NAMED = """
+def as_told(hit):
+    return {"text": hit.chunk.text, "id": "/srv/data/" + hit.chunk.span.doc, "score": hit.score}
+"""
+TEXT_ALONE = """
+def as_told(hit):
+    return hit.chunk.text
+"""
+APP = """
+import os
+asked = []
+
+def ask(question):
+    asked.append(question)
+    if question in os.environ.get("FAILING", "").split("|"):
+        raise RuntimeError("no reply")
+    if question == "What does a day pass cost?":
+        there = "A day pass  costs 6 DOLLARS. A month pass costs 40 dollars."
+        return [there, "Nowhere to be found, neither here nor there."], "6 dollars"
+    if question == "How old must riders be?":
+        return [{"text": "Riders must be at least 14.", "id": "rules.md"}], None
+    return {"contexts": [{"id": "stations"}, {"id": "stations.md"}], "answer": "I don't know."}
+"""
+
+
+def written(folder, name, text):
+    """Write a module beside the configuration; its name is of this test alone."""
+    module = f"{name}_{folder.name.replace('-', '_')}"
+    (folder / f"{module}.py").write_text(text)
+    return module
+
+
+@pytest.fixture(autouse=True)
+def _path(monkeypatch):
+    monkeypatch.setattr(sys, "path", sys.path[:])
+
+
+def own(folder, system, **changes):
+    """Write a project whose system is the user's own; what it replaces is left out."""
+    path = project(folder, **{"metrics": METRICS, **changes})
+    data = yaml.safe_load(path.read_text())
+    for key in ("chunkers", "embedders", "retrievers", "generators", "context"):
+        if key not in changes:
+            data.pop(key, None)
+    path.write_text(yaml.safe_dump({**data, "system": system, **changes}))
+    return path
+
+
+def ran(config, *overrides, **options):
+    done = run(prepare(load(config, overrides, {})), lambda work, done, total: None, **options)
+    return stored(done.folder)
+
+
+def records(run):
+    return {record.question: record for record in run.records}
+
+
+@pytest.mark.parametrize("told", [NAMED, TEXT_ALONE], ids=["named", "text alone"])
+def test_a_systems_scores_are_those_of_the_parts_it_is_made_of(tmp_path, told):
+    parts = {
+        "corpus": str(ROOT / "corpora" / "insurellm"),
+        "testset": str(ROOT / "testsets" / "insurellm.jsonl"),
+        "metrics": [
+            "passage_recall@5",
+            "evidence_recall@1000t",
+            "evidence_precision@1000t",
+            "passage_mrr@10",
+            "hit_rate@5",
+            "mrr@10",
+            "precision@5",
+            "recall(labels=documents)@5",
+            "ndcg(labels=documents)@10",
+            "ap(labels=documents)@10",
+            "keyword_recall@5",
+            "token_f1",
+            "bleu",
+            "abstention",
+        ],
+        "output": str(tmp_path / "reports"),
+        "cache": str(tmp_path / "cache"),
+    }
+    native = tmp_path / "native.yaml"
+    grid = {"chunkers": ["recursive"], "retrievers": ["bm25"], "embedders": ["hashing"]}
+    native.write_text(yaml.safe_dump({**parts, **grid}))
+    about = {"config": str(native), "cache": str(tmp_path / "other")}
+    module = written(tmp_path, "parts", OWN_PARTS.format(**about) + told)
+    config = tmp_path / "own.yaml"
+    config.write_text(yaml.safe_dump({**parts, "system": {"python": f"{module}:ask"}}))
+    theirs, ours = ran(config), ran(native)
+
+    assert theirs.run.cells[0].matched.exact == theirs.run.cells[0].matched.contexts > 3000
+    for name, mean in ours.run.cells[0].scores.items():
+        assert theirs.run.cells[0].scores[name] == mean, name
+    spans = [
+        [
+            [(hit.doc, hit.start, hit.end, hit.grade) for hit in record.hits]
+            for record in run.records
+        ]
+        for run in (theirs, ours)
+    ]
+    assert spans[0] == spans[1]
+
+
+def test_contexts_are_found_in_the_corpus_judged_there_and_counted(tmp_path):
+    run = ran(own(tmp_path, {"python": {"function": f"{written(tmp_path, 'app', APP)}:ask"}}))
+    cell, found = run.run.cells[0], records(run)
+
+    counted = cell.matched.model_dump()
+    assert counted == {
+        "contexts": 9,
+        "exact": 6,
+        "spacing": 1,
+        "fuzzy": 0,
+        "unmatched": 2,
+        "repeated": 3,
+    }
+    day, age, docks = found["day"], found["age"], found["docks"]
+    assert [(hit.doc, hit.start, hit.grade) for hit in day.hits[:1]] == [("fares.md", 9, 1)]
+    assert day.hits[1].doc.startswith("unmatched:")
+    assert (day.hits[1].grade, day.answer) == (0, "6 dollars")
+    # A context whose document is known and whose place is not lies behind the document's end.
+    assert age.hits[0].doc == "rules.md"
+    assert age.hits[0].start > len(DOCUMENTS["rules.md"])
+    assert (age.answer, age.error) == (None, None)
+    assert [(hit.doc, hit.start, hit.end) for hit in docks.hits] == [
+        ("stations.md", 0, len(DOCUMENTS["stations.md"]))
+    ]
+    scores = {id_: {k: v.value for k, v in each.scores.items()} for id_, each in found.items()}
+    assert scores["day"]["passage_recall@2"] == 1.0
+    assert (scores["age"]["passage_recall@2"], scores["age"]["token_f1"]) == (0.0, None)
+    assert scores["docks"]["passage_recall@2"] == 1.0
+    assert (docks.declined, scores["docks"]["abstention"], scores["ceo"]["abstention"]) == (
+        True,
+        0.0,
+        1.0,
+    )
+    assert scores["day"]["recall@2"] is None
+    assert day.scores["recall@2"].reason == "how many relevant items there are is not known"
+    warning = next(each for each in run.run.warnings if "nowhere in the corpus" in each)
+    assert "2 of 9 contexts (22.2 %)" in warning
+    assert "'Nowhere to be found, neither here nor there.' (question 'day')" in warning
+
+
+def test_a_few_contexts_that_are_nowhere_are_no_cause_for_a_warning():
+    assert list(cautions.of_matching("mine", Counts(contexts=100, unmatched=5, example="x"))) == []
+    assert len(list(cautions.of_matching("mine", Counts(contexts=100, unmatched=6)))) == 1
+
+
+def test_a_second_run_asks_nothing_and_scores_the_same(tmp_path):
+    module = written(tmp_path, "app", APP)
+    config = own(tmp_path, {"python": f"{module}:ask"})
+    first = ran(config)
+    app = sys.modules[module]
+    assert len(app.asked) == 5
+    second = ran(config)
+    third = ran(config, fresh=True)
+
+    assert len(app.asked) == 10
+    assert second.run.cache["told"] == {"made": 0, "reused": 5}
+    assert second.records == first.records
+    assert third.run.cells[0].scores == first.run.cells[0].scores
+
+
+def test_replies_that_are_not_to_be_kept_are_asked_for_each_time(tmp_path):
+    module = written(tmp_path, "app", APP)
+    config = own(tmp_path, {"python": {"function": f"{module}:ask", "cache": False}})
+    ran(config)
+    ran(config)
+
+    assert len(sys.modules[module].asked) == 10
+
+
+def test_a_question_that_fails_is_recorded_and_tried_again_by_the_next_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAILING", QUESTIONS[0]["question"])
+    module = written(tmp_path, "app", APP)
+    config = own(tmp_path, {"python": f"{module}:ask"}, max_failures=1)
+    failed = ran(config)
+    monkeypatch.delenv("FAILING")
+    whole = ran(config)
+
+    error = records(failed)["day"].error
+    assert (error.stage, error.reason) == ("retrieval", "the system raised RuntimeError: no reply")
+    assert records(failed)["day"].scores["passage_recall@2"].state == "failed"
+    assert (failed.run.cells[0].failed, whole.run.cells[0].failed) == (1, 0)
+    assert len(sys.modules[module].asked) == 6
+
+
+def test_a_run_that_was_broken_off_goes_on_where_it_was(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAILING", "|".join(each["question"] for each in QUESTIONS[2:4]))
+    module = written(tmp_path, "app", APP)
+    config = own(tmp_path, {"python": f"{module}:ask"}, max_failures=1)
+    with pytest.raises(RunError, match=r"2 of 4 questions failed"):
+        ran(config)
+    monkeypatch.delenv("FAILING")
+    asked = sys.modules[module].asked
+    asked.clear()
+    resumed = ran(config)
+    whole = ran(config, f"cache={tmp_path / 'another'}")
+
+    assert asked[:3] == [each["question"] for each in QUESTIONS[2:]]
+    assert [record.model_dump(exclude={"seconds"}) for record in resumed.records] == [
+        record.model_dump(exclude={"seconds"}) for record in whole.records
+    ]
+    assert resumed.run.cells[0].matched == whole.run.cells[0].matched
+
+
+def test_a_stored_run_is_scored_again_without_the_system(tmp_path):
+    module = written(tmp_path, "app", APP)
+    done = ran(own(tmp_path, {"python": f"{module}:ask"}))
+    asked = len(sys.modules[module].asked)
+    metrics = ["passage_recall@1", "evidence_precision@2", "chunk_ceiling", "precision@2"]
+    again = rescore.rescore(done.folder, metrics)
+
+    assert len(sys.modules[module].asked) == asked
+    assert again.cells[0].scores["passage_recall@1"].n == 4
+    ceiling = again.cells[0].scores["chunk_ceiling"]
+    assert (ceiling.mean, ceiling.not_scored) == (None, 5)
+
+
+def test_answers_alone_leave_rankings_unscored_and_contexts_alone_the_answers(tmp_path):
+    said = {"answer": "6 dollars", "hits": ["A day pass costs 6 dollars."]}
+    with replying() as server:
+        server.replies = [said]
+        http = {"url": server.url}
+        both = [
+            {"http": {**http, "response": {"answer": "$.answer"}, "label": "answers"}},
+            {"http": {**http, "response": {"contexts": "$.hits"}, "label": "contexts"}},
+        ]
+        run = ran(own(tmp_path, both, decide_by="hit_rate@2"))
+        scored = rescore.rescore(run.folder, ["hit_rate@2", "token_f1"])
+
+    means = {
+        cell.name: {name: (line.mean, line.n) for name, line in cell.scores.items()}
+        for cell in run.run.cells
+    }
+    assert means["answers"]["hit_rate@2"] == (None, 0)
+    assert means["answers"]["passage_recall@2"] == (None, 0)
+    assert means["answers"]["abstention"] == (0.8, 5)
+    assert means["contexts"]["hit_rate@2"] == (0.25, 4)
+    assert means["contexts"]["token_f1"] == (None, 0)
+    record = next(each for each in run.records if each.cell == "answers")
+    assert (record.ranked, record.context) == (False, None)
+    reason = record.scores["hit_rate@2"].reason
+    assert reason == "the system does not tell what it retrieved"
+    assert [cell.scores["hit_rate@2"].mean for cell in scored.cells] == [None, 0.25]
+
+
+def test_an_answer_of_null_fails_the_answer_and_leaves_the_ranking_scored(tmp_path):
+    with replying() as server:
+        hits = ["A day pass costs 6 dollars."]
+        server.by_question = lambda body: {
+            "answer": None if "day" in body["question"] else "x",
+            "hits": hits,
+        }
+        response = {"answer": "$.answer", "contexts": "$.hits"}
+        system = {"http": {"url": server.url, "response": response}}
+        run = ran(own(tmp_path, system, max_failures=1))
+
+    day = records(run)["day"]
+    assert (day.error.stage, day.error.reason) == ("generation", "no answer: answer is null")
+    assert (day.scores["passage_recall@2"].value, day.scores["token_f1"].state) == (1.0, "failed")
+
+
+def test_an_endpoint_is_asked_several_questions_at_once(tmp_path):
+    together = threading.Barrier(3)
+
+    def wait(body):
+        if body["question"] in [each["question"] for each in QUESTIONS[:3]]:
+            together.wait(10)
+        return {"answer": body["question"]}
+
+    with replying() as server:
+        server.by_question = wait
+        response = {"answer": "$.answer"}
+        system = {"http": {"url": server.url, "response": response, "concurrent": 3}}
+        run = ran(own(tmp_path, system, metrics=["token_f1", "abstention"]))
+
+    assert [record.answer for record in run.records] == [each["question"] for each in QUESTIONS]
+
+
+def test_a_run_file_and_answers_are_a_system_too(tmp_path):
+    ranked = "day Q0 fares.md 1 9 x\nday Q0 rules.md 2 8 x\nage Q0 rules.md 1 1 x\n"
+    (tmp_path / "my.run").write_text(ranked + "docks Q0 pluto.md 1 1 x\nhelmet Q0 rules.md 1 1 x\n")
+    answers = [
+        {"id": "day", "answer": "6 dollars", "contexts": ["so"]},
+        {"id": "ceo", "answer": ""},
+    ]
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
+    system = {"trec_run": {"path": "my.run", "answers": "answers.jsonl"}}
+    metrics = ["hit_rate(labels=documents)@2", "passage_recall@2", "token_f1", "context_overlap"]
+    run = ran(own(tmp_path, system, metrics=metrics, max_failures=10))
+
+    found = {
+        id_: [each.scores[name].value for name in metrics] for id_, each in records(run).items()
+    }
+    assert found["day"] == [1.0, 1.0, 1.0, 0.0]
+    assert found["age"] == [1.0, 1.0, None, None]
+    assert found["docks"] == [0.0, 0.0, None, None]
+    assert records(run)["day"].context == "so"
+    assert records(run)["docks"].hits[0].doc == "pluto.md"
+    errors = {id_: each.error and each.error.reason for id_, each in records(run).items()}
+    assert errors["age"] == "no answer: missing from answers.jsonl"
+    assert errors["ceo"] == "missing from my.run"
+
+
+def test_several_systems_are_an_axis_and_one_of_them_the_baseline(tmp_path):
+    module = written(tmp_path, "app", APP)
+    systems = [{"python": f"{module}:ask"}, {"python": {"function": f"{module}:ask", "label": "b"}}]
+    config = load(own(tmp_path, systems, baseline={"system": "b"}, metrics=["hit_rate@2"]), [], {})
+
+    assert [cell.name for cell in config.systems] == [f"python({module}:ask)", "b"]
+    assert config.baseline is config.systems[1]
+    assert config.cells == ()
+
+
+@pytest.mark.parametrize(
+    ("system", "metrics"),
+    [
+        ({"python": "a:b"}, ["hit_rate@5", "precision@5", "mrr@10", "bleu", "rougeL", "token_f1"]),
+        (
+            {"http": {"url": "http://h", "response": {"contexts": "$.c"}}},
+            ["hit_rate@5", "precision@5", "mrr@10"],
+        ),
+        (
+            {"http": {"url": "http://h", "response": {"answer": "$.a"}}},
+            ["bleu", "rougeL", "token_f1"],
+        ),
+    ],
+)
+def test_the_default_metrics_are_those_that_apply(tmp_path, system, metrics):
+    path = own(tmp_path, system, retrieve=10)
+    data = yaml.safe_load(path.read_text())
+    del data["metrics"]
+    path.write_text(yaml.safe_dump(data))
+    names = [each.name for each in load(path, [], {}).metrics]
+
+    assert [name for name in names if name != "abstention"] == metrics
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"chunkers": ["fixed"]}, "`chunkers` and `system` exclude each other"),
+        ({"context": {"chunks": 2}}, "`context` and `system` exclude each other"),
+        ({"system": {"htp": "x"}}, "unknown system 'htp'"),
+        ({"system": {"python": {"callable": "x"}}}, "system 'python' has no parameter 'callable'"),
+        ({"system": {"python": "no name"}}, "'no name' is no dotted name"),
+        ({"system": {"trec_run": {"path": "gone.run"}}}, "'gone.run' does not exist"),
+        ({"system": [{"python": "a:b"}, {"python": "a:b"}]}, "two systems have the name"),
+        ({"baseline": {"retriever": "bm25"}}, "no system has this name"),
+        (
+            {"system": {"http": {"url": "http://h", "response": {"contexts": "$.c"}}}},
+            "'token_f1' needs an answer, and no system gives one",
+        ),
+        (
+            {"system": {"http": {"url": "http://h", "response": {"answer": "$.a"}}}},
+            "'hit_rate@2' needs contexts, and no system tells any",
+        ),
+        (
+            {"system": [{"python": "a:b"}, {"python": "a:c"}], "metrics": ["recall@2"]},
+            "'recall@2' counts each index's own chunks",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_said_before_anything_is_asked(tmp_path, changes, said):
+    path = own(tmp_path, **{"system": {"python": "a:b"}, **changes})
+    with pytest.raises(ConfigError) as caught:
+        prepare(load(path, [], {}))
+
+    assert said in str(caught.value)
+
+
+def test_a_literal_secret_is_refused_and_not_repeated(tmp_path, cli, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    headers = {"Authorization": "Bearer hunter2"}
+    http = {"url": "http://h", "response": {"answer": "$.a"}, "headers": headers}
+    own(tmp_path, {"http": http})
+    said = cli("run", "config.yaml")
+
+    assert said.status == 2
+    assert "'Authorization' is a secret" in said.err
+    assert "hunter2" not in said.err + said.out
+
+
+def test_no_secret_reaches_the_disk(tmp_path, monkeypatch):
+    monkeypatch.setenv("APP_TOKEN", "hunter2-hunter2")
+    with replying() as server:
+        server.by_question = lambda body: (
+            {"answer": f"your token is hunter2-hunter2, and {body['question']}"}
+        )
+        headers = {"Authorization": "Bearer ${APP_TOKEN}"}
+        response = {"answer": "$.answer"}
+        http = {"url": server.url, "response": response, "headers": headers}
+        ran(own(tmp_path, {"http": http}, metrics=["token_f1"]))
+        assert server.asked[0]["headers"]["Authorization"] == "Bearer hunter2-hunter2"
+
+    for path in tmp_path.rglob("*"):
+        assert path.is_dir() or b"hunter2" not in path.read_bytes(), path

@@ -1,0 +1,254 @@
+"""SQuAD: paragraphs as documents, places of answers as evidence, and files that are not of it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness import corpus as corpora
+from harness import runner, store
+from harness import testset as testsets
+from harness.config import load
+from harness.corpus.squad import Squad as Paragraphs
+from harness.errors import DataError
+from harness.records import Document, Passage, Question, Span
+from harness.testset.squad import Squad
+
+ROOT = Path(__file__).parent.parent
+RIVER = "The Elbe rises at 1,386 m in the mountains. The Elbe ends in the North Sea."
+TOWN = "Cafe\u0301 Slavia\r\nopened in 1884 beside the theatre."
+
+
+def asked(id_, question, *answers, **more):
+    """Return a question; each answer is (text, offset)."""
+    listed = [{"text": text, "answer_start": start} for text, start in answers]
+    return {"id": id_, "question": question, "answers": listed, **more}
+
+
+def squad(*paragraphs, title="Elbe"):
+    """Return a file's content; each paragraph is (text, questions)."""
+    listed = [{"context": text, "qas": questions} for text, questions in paragraphs]
+    return {"version": "v2.0", "data": [{"title": title, "paragraphs": listed}]}
+
+
+FILE = squad(
+    (
+        RIVER,
+        [
+            asked("where", "Where does it end?", ("the North Sea", 61), ("North Sea", 65)),
+            asked("name", "Which river rises?", ("The Elbe", 0), ("The Elbe", 44), ("Elbe", 48)),
+            asked(
+                "who",
+                "Who bridged it?",
+                is_impossible=True,
+                plausible_answers=[{"text": "The Elbe", "answer_start": 0}],
+            ),
+        ],
+    ),
+    (TOWN, [asked("year", "When did it open?", ("1884", 24))]),
+)
+
+
+def write(folder, content):
+    path = folder / "squad.json"
+    path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    return str(path)
+
+
+def read(path):
+    """Return the corpus and the test set of one file."""
+    corpus = corpora.load(Paragraphs(path))
+    return corpus, testsets.load(Squad(path), corpus)
+
+
+def problems(path):
+    with pytest.raises(DataError) as caught:
+        read(path)
+    return [(each.where, each.what, each.hint) for each in caught.value.problems]
+
+
+def test_each_paragraph_is_a_document_named_by_its_article_and_number(tmp_path):
+    corpus, _ = read(write(tmp_path, FILE))
+
+    assert list(corpus.documents.values()) == [
+        Document("Elbe#1", RIVER, "Elbe"),
+        Document("Elbe#2", "Caf\u00e9 Slavia\nopened in 1884 beside the theatre.", "Elbe"),
+    ]
+
+
+def test_white_space_in_a_title_is_not_in_the_id(tmp_path):
+    corpus, _ = read(
+        write(
+            tmp_path,
+            squad(
+                ("One.", []), (RIVER, FILE["data"][0]["paragraphs"][0]["qas"]), title="The  Elbe"
+            ),
+        )
+    )
+
+    assert [(each.id, each.title) for each in corpus.documents.values()] == [
+        ("The_Elbe#1", "The  Elbe"),
+        ("The_Elbe#2", "The  Elbe"),
+    ]
+
+
+def test_paragraphs_of_two_articles_with_one_title_are_numbered_on(tmp_path):
+    twice = squad(("One.", []), (RIVER, []))
+    twice["data"].append(squad((RIVER, FILE["data"][0]["paragraphs"][0]["qas"]))["data"][0])
+
+    corpus, found = read(write(tmp_path, twice))
+
+    assert list(corpus.documents) == ["Elbe#1", "Elbe#2", "Elbe#3"]
+    assert found.questions[0].documents == {"Elbe#3": 1}
+
+
+def test_places_of_answers_are_alternatives_and_all_answers_references(tmp_path):
+    _, found = read(write(tmp_path, FILE))
+
+    def passage(start, end, document="Elbe#1", text=RIVER):
+        return Passage(Span(document, start, end), text[start:end], "answer")
+
+    where, name, who, year = found.questions
+    assert where == Question(
+        "where",
+        "Where does it end?",
+        ("the North Sea", "North Sea"),
+        (passage(61, 74), passage(65, 74)),
+        {"Elbe#1": 1},
+    )
+    assert name.answers == ("The Elbe", "Elbe")
+    assert name.passages == (passage(0, 8), passage(44, 52), passage(48, 52))
+    assert who == Question("who", "Who bridged it?", answerable=False)
+    assert [each.text for each in year.passages] == ["1884"]
+    assert found.labels() == ("evidence", "documents", "answer")
+
+
+def test_offsets_follow_a_text_that_normalising_makes_shorter(tmp_path):
+    corpus, found = read(write(tmp_path, FILE))
+
+    (passage,) = found.questions[3].passages
+
+    assert (passage.span.start, passage.span.end) == (22, 26)
+    assert corpus.documents["Elbe#2"].text[22:26] == "1884"
+
+
+def test_answers_that_are_not_where_they_should_be_are_all_named(tmp_path):
+    wrong = squad(
+        (
+            RIVER,
+            [
+                asked("off", "Where?", ("North Sea", 64)),
+                asked("gone", "Where?", ("Baltic", 3)),
+                asked("far", "Where?", ("Elbe", 9999)),
+                asked("blank", "Where?", (" ", 3)),
+            ],
+        )
+    )
+
+    assert problems(write(tmp_path, wrong)) == [
+        (
+            "question 'off'",
+            "the answer 'North Sea' is not at 64: the text there is ' North Se'",
+            "it stands at 65",
+        ),
+        (
+            "question 'gone'",
+            "the answer 'Baltic' is not at 3: the text there is ' Elbe '",
+            "it is nowhere in the paragraph",
+        ),
+        (
+            "question 'far'",
+            "the answer 'Elbe' is not at 9999: the text there is ''",
+            "it stands at 4",
+        ),
+        ("question 'blank'", "has an answer without text", "take it out"),
+    ]
+
+
+def test_an_impossible_question_with_an_answer_and_an_id_twice_are_refused(tmp_path):
+    wrong = squad(
+        (
+            RIVER,
+            [
+                asked("a", "Where?", ("Elbe", 4), is_impossible=True),
+                asked("b", "Where?", ("Elbe", 4)),
+                asked("b", "Where else?", ("Elbe", 4)),
+            ],
+        )
+    )
+
+    assert [each[:2] for each in problems(write(tmp_path, wrong))] == [
+        ("question 'a'", "has answerable: false, and yet an answer or evidence"),
+        ("question 'b'", "the id 'b' is taken by question 'b'"),
+    ]
+
+
+def test_another_corpus_than_the_files_own_is_said(tmp_path):
+    path = write(tmp_path, FILE)
+    other = corpora.Corpus({"a.md": Document("a.md", "text")}, "c")
+
+    with pytest.raises(DataError, match="the corpus has no such document"):
+        testsets.load(Squad(path), other)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is not JSON in UTF-8"),
+        (b"\xff\xfe{}", "is not JSON in UTF-8"),
+        (b'{"data": [NaN]}', "is not JSON in UTF-8"),
+        (b'{"data": ["\\ud800"]}', "is not JSON in UTF-8"),
+        (b"[" * 100_000, "recursion limit"),
+        (b"[]", "valid dictionary"),
+        (b'{"data": {"a": 1}}', "data: input should be a valid list"),
+        (b'{"data": [{"title": "T"}]}', r"data\[0\].paragraphs: field required"),
+        (
+            squad((RIVER, [asked("a", "Where?", ("Elbe", -1))])),
+            r"data\[0\].paragraphs\[0\].qas\[0\].answers\[0\].answer_start",
+        ),
+        (squad((RIVER, [asked(7, "Where?")])), r"qas\[0\].id: input should be a valid string"),
+        (squad((RIVER, [asked("", "")])), "at least 1 character"),
+        (squad((7, [])), "context: input should be a valid string"),
+    ],
+)
+def test_a_file_of_another_form_is_refused_with_its_place(tmp_path, content, said):
+    with pytest.raises(DataError, match=said):
+        read(write(tmp_path, content))
+
+
+def test_many_problems_of_form_are_counted(tmp_path):
+    with pytest.raises(DataError, match="has 980 more such problems") as caught:
+        read(write(tmp_path, {"data": [7] * 1000}))
+
+    assert len(caught.value.problems) == 21
+
+
+def test_a_file_that_is_not_there_is_said(tmp_path):
+    with pytest.raises(DataError, match="No such file"):
+        read(str(tmp_path / "none.json"))
+
+
+def test_the_format_is_found_by_what_the_file_holds(project):
+    write(project.folder, FILE)
+
+    config = load(project.config(corpus="squad.json", testset="squad.json"))
+
+    assert config.corpus == Paragraphs("squad.json")
+    assert config.testset == Squad("squad.json")
+
+
+def test_the_shipped_configuration_runs_on_a_file_of_squad_2(tmp_path):
+    path = write(tmp_path, FILE)
+    place = [f"output={tmp_path}/reports", f"cache={tmp_path}/cache", "embedders=hashing"]
+
+    config = load(ROOT / "configs" / "squad.yaml", place, {"SQUAD": path})
+    run = store.load(runner.run(runner.prepare(config), lambda *_: None).folder).run
+
+    assert [cell.retriever for cell in run.cells] == ["dense", "bm25"]
+    assert all(cell.asked == 4 for cell in run.cells)
+    assert all(cell.failed == 0 for cell in run.cells)
+    assert run.provenance.corpus["documents"] == 2
+    # There are two paragraphs, and a search by vectors returns both.
+    assert run.cells[0].scores["recall(labels=documents)@5"].mean == 1.0
+    assert run.cells[0].scores["hit_rate@5"].n == 3
+    assert run.cells[0].scores["abstention"].n == 4

@@ -1,0 +1,155 @@
+"""TREC topics in three forms, with judgements that may lie elsewhere."""
+
+from pathlib import Path
+
+import pytest
+
+from harness import testset as testsets
+from harness.config import load
+from harness.corpus import Corpus
+from harness.errors import ConfigError, DataError
+from harness.records import Document, Question
+from harness.testset.trec import Trec
+
+CORPUS = Corpus({id_: Document(id_, "text") for id_ in ("d1", "d2")}, "c")
+QRELS = "301 0 d1 2\n301 0 d2 0\n302 0 d2 1\n"
+LINES = "301\tOrganised crime\n302\tPolio &amp; vaccines\n303\tNo judgement\n"
+CLASSIC = """
+<top>
+<num> Number: 301
+<title> Organised
+crime
+
+<desc> Description:
+Which groups are there?
+
+<narr> Narrative:
+A relevant document names one.
+</top>
+<top>
+<num> Number: 302 </num>
+<title> Topic: Polio &amp; vaccines </title>
+<desc> Is it cured? </desc>
+</top>
+"""
+XML = """<?xml version="1.0"?>
+<topics task="x">
+  <topic number="301"><query>Organised crime</query><question>Which groups are there?</question>
+  </topic>
+  <TOPIC id='302' type="y"><query>Polio &amp; vaccines</query></TOPIC>
+</topics>
+"""
+LACKING = "the corpus has no such document"
+TWICE = "judges document 'd2' for question '302' a second time"
+FIRST = Question("301", "Organised crime", documents={"d1": 2, "d2": 0})
+
+
+def second(text):
+    return Question("302", text, documents={"d2": 1})
+
+
+def reader(folder, topics, qrels=QRELS, **options):
+    (folder / "topics.txt").write_bytes(topics if isinstance(topics, bytes) else topics.encode())
+    (folder / "qrels.txt").write_text(qrels)
+    return Trec(str(folder / "topics.txt"), str(folder / "qrels.txt"), **options)
+
+
+def read(*given, **options):
+    return testsets.load(reader(*given, **options), CORPUS)
+
+
+def problems(*given, **options):
+    with pytest.raises(DataError) as caught:
+        read(*given, **options)
+    return [(each.where, each.what) for each in caught.value.problems]
+
+
+def test_lines_with_a_tab_are_topics_as_they_stand(tmp_path):
+    found = read(tmp_path, LINES)
+
+    assert found.questions == (FIRST, second("Polio &amp; vaccines"))
+    assert found.notes == ("1 topics are not judged: left out",)
+    assert found.labels() == ("documents",)
+
+
+@pytest.mark.parametrize("topics", [CLASSIC, XML, CLASSIC.replace("\n", "\r\n")])
+def test_the_classic_form_and_xml_give_the_same_questions(tmp_path, topics):
+    assert read(tmp_path, topics).questions == (FIRST, second("Polio & vaccines"))
+
+
+def test_another_element_may_be_asked(tmp_path):
+    first, last = read(tmp_path, CLASSIC, element="desc").questions
+
+    assert (first.text, last.text) == ("Which groups are there?", "Is it cured?")
+    assert problems(tmp_path, XML, element="question") == [
+        ("line 5", "has no question"),
+        ("qrels.txt", "judges topic '302', which is not in topics.txt"),
+    ]
+
+
+def test_elements_that_have_no_place_are_counted(tmp_path):
+    assert reader(tmp_path, CLASSIC).unplaced() == {"desc": 2, "narr": 1}
+
+
+@pytest.mark.parametrize(
+    ("topics", "qrels", "said"),
+    [
+        (LINES, "301 0 d9 1\n", {"line 1": f"the label for document 'd9': {LACKING}"}),
+        (LINES, "999 0 d1 1\n", {"qrels.txt": "judges topic '999', which is not in topics.txt"}),
+        (LINES, "301 0 d1 x\n", {"qrels.txt, line 1": "the grade 'x' is no whole number"}),
+        (LINES, QRELS + "302 0 d2 1\n", {"qrels.txt, line 4": TWICE}),
+        (
+            "301 no tab\n\tno id\n301\t\n",
+            "301 0 d1 1\n",
+            dict.fromkeys(["line 1", "line 2", "line 3"], "is not a topic"),
+        ),
+        ("301\ta\n301\tb\n", "301 0 d1 1\n", {"line 2": "the id '301' is taken by line 1"}),
+        (
+            "<top><title>a</top>\n<top><num>7</top>",
+            "7 0 d1 1\n",
+            {"line 1": "has no number", "line 2": "has no text to ask"},
+        ),
+    ],
+)
+def test_what_does_not_fit_is_named_with_its_place(tmp_path, topics, qrels, said):
+    assert problems(tmp_path, topics, qrels) == list(said.items())
+
+
+@pytest.mark.parametrize(
+    "topics", [b"", b"\xff", b"<", b"<topics>", b"<top", b"<top>" * 200_000, b"<" * 500_000]
+)
+def test_hostile_files_are_refused(tmp_path, topics):
+    assert 1 <= len(problems(tmp_path, topics)) <= 101
+
+
+def test_judgements_that_are_not_there_are_said(tmp_path):
+    topics = reader(tmp_path, LINES).path
+
+    with pytest.raises(DataError, match=r"none\.txt, the file: does not exist"):
+        testsets.load(Trec(topics, str(tmp_path / "none.txt")), CORPUS)
+
+
+def test_both_files_are_looked_for_beside_the_configuration(project):
+    folder = project.folder / "trec"
+    folder.mkdir()
+    reader(folder, LINES)
+    config = project.config(
+        corpus="../corpus", testset={"trec": {"path": "topics.txt", "qrels": "qrels.txt"}}
+    )
+    moved = config.rename(folder / "config.yaml")
+
+    found = load(moved).testset
+    assert Path(found.path).samefile(folder / "topics.txt")
+    assert Path(found.qrels).samefile(folder / "qrels.txt")
+
+
+def test_a_path_alone_is_told_what_is_missing(project):
+    reader(project.folder, LINES)
+
+    with pytest.raises(ConfigError, match="qrels: it must be given"):
+        load(project.config(testset="topics.txt"))
+    with pytest.raises(ConfigError, match=r"'none\.txt' does not exist"):
+        load(project.config(testset={"path": "topics.txt", "qrels": "none.txt"}))
+    assert load(project.config(testset={"path": "topics.txt", "qrels": "qrels.txt"})).testset == (
+        Trec("topics.txt", "qrels.txt")
+    )
