@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from harness import scoring
 from harness.errors import Problem, suggest
 from harness.generators import Generator
-from harness.metrics import Metric
+from harness.metrics import Asking, Metric
 from harness.needs import Need
 from harness.rerankers import Reranker
 from harness.scoring import Named
@@ -46,6 +46,12 @@ class Agreement:
             if complete and target not in names:
                 what = f"{target!r} is not among the metrics"
                 yield self._problem(what, suggest(target, names), "targets", target)
+        judged = any(isinstance(each.metric, Asking) for each in metrics)
+        for at, each in enumerate(metrics):
+            asks = any(isinstance(leaf, Asking) for leaf in self._leaves(each))
+            if asks and not judged:
+                what = f"{each.name!r} has a part that asks a judge"
+                yield self._problem(what, "name that part among the metrics too", "metrics", at)
         if built and not any(generator.answers for generator in built):
             what = "an answer, and no generator gives one"
             yield from self._unmet(metrics, "answer", what, NO_ANSWER)

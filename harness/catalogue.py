@@ -75,6 +75,8 @@ def details(family: str) -> str:
         cls = FAMILIES[family][name]
         said = [name, *(f"  {line}".rstrip() for line in (inspect.getdoc(cls) or "").splitlines())]
         said += [f"    {key}: {default}" for key, default in parameters(cls).items()]
+        if hasattr(cls, "needs"):
+            said.append(f"  needs: {', '.join(sorted(cls.needs)) or 'nothing'}")
         parts.append("\n".join(said))
     return "\n\n".join(parts)
 

@@ -11,14 +11,9 @@ from typing import Any, TypeVar
 from harness.chat import ChatModel, located
 from harness.corpus import decoded
 from harness.errors import Problem, SpecError
+from harness.judging import unjudged
 
 T = TypeVar("T")
-
-_MODELS = {
-    "chat": "name one: `chat: {model: provider:name}`",
-    "judge": "name one: `judge: {model: provider:name}`; context_overlap and abstention need "
-    "neither a judge nor a reference",
-}
 
 
 @dataclass(frozen=True)
@@ -64,8 +59,11 @@ class Handed:
             return self._template(component.prompt, name)
         if getattr(component, "model", None) is not None:
             return None  # it names a model of its own
+        if self.models[key] is None and key == "judge":
+            raise SpecError(*unjudged(component.name))
         if self.models[key] is None:
-            raise SpecError(f"{name} needs a chat model", _MODELS[key])
+            what = f"{name} needs a chat model"
+            raise SpecError(what, "name one: `chat: {model: provider:name}`")
         return self.models[key]
 
     def _template(self, prompt: str | None, name: str) -> str | None:

@@ -35,6 +35,7 @@ from harness.errors import HarnessError, RunError
 from harness.fingerprint import fingerprint, identity_of
 from harness.index import Collected
 from harness.kept import Measured
+from harness.metrics import Asking
 from harness.models import token_counter
 from harness.pipeline import outcomes
 from harness.plan import Plan
@@ -125,7 +126,9 @@ def check_models(prepared: Prepared) -> None:
     for own in prepared.config.systems:
         own.system.check()
     for named in prepared.plan.metrics:
-        if hasattr(named.metric, "identity"):
+        if isinstance(named.metric, Asking):
+            named.metric.check()
+        elif hasattr(named.metric, "identity"):
             named.metric.identity()
 
 

@@ -15,7 +15,7 @@ cache coverage lines relevance runtime told usercode
 answer_labels chat converting embedders foreign housekeeping jsonreply store system_replies
 token_match unindexed
 chunkers corpus generators judging newfiles rephrasing rerankers systems terminal_cache vectors
-answering chat_replies chunking exporting extraction handed matching metrics replies testset
+answering chat_replies chunking exporting extraction handed matching metrics testset
 index judge_check kept retrievers scoring sources
 evaluation imported_metrics importing report searched settings summarise sweep
 agreement catalogue imported_answers imported_runs library overrides places plan rescore

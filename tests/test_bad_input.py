@@ -134,7 +134,7 @@ def test_a_key_that_is_there_twice_is_refused_at_every_depth(project, refused):
         ),
         (
             {"metrics": ["faithfulness"]},
-            "line 16, metrics[0]: metric 'faithfulness' needs a chat model",
+            "line 16, metrics[0]: metric 'faithfulness' needs a judge",
             "name one: `judge: {model: provider:name}`; context_overlap and abstention need",
         ),
         (

@@ -1,0 +1,57 @@
+"""The verbs: the only place that prints or exits."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from harness import __version__
+from harness.cli import about, cache, data, draft, judge, runs
+from harness.errors import HarnessError
+
+app = typer.Typer(
+    help="Evaluate retrieval-augmented generation: which configuration to ship, and how sure.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for verbs in (runs, data, about):
+    app.add_typer(verbs.commands)
+for name, group in {"judge": judge, "draft": draft, "cache": cache}.items():
+    app.add_typer(group.commands, name=name)
+
+
+def main() -> None:
+    """Run the command line; a user's mistake prints its message, and no traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that has no dash or multiplication sign shows a question mark.
+            stream.reconfigure(errors="replace")
+    try:
+        app()
+    except HarnessError as error:
+        print(error, file=sys.stderr)
+        sys.exit(error.status)
+    except BrokenPipeError:
+        # Whoever read has had enough; what is still buffered must not fail a second time.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        print(f"{error.filename!r} cannot be used: {error.strerror}", file=sys.stderr)
+        sys.exit(HarnessError.status)
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    version: Annotated[bool, typer.Option("--version", help="print the version")] = False,
+) -> None:
+    if version:
+        print(__version__)
+        raise typer.Exit

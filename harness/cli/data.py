@@ -1,0 +1,79 @@
+"""Verbs that turn data of other tools into ours, and back."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.options import Force
+
+commands = typer.Typer()
+
+
+@commands.command("import")
+def import_(
+    form: Annotated[
+        str,
+        typer.Argument(metavar="FORMAT", help="squad, or with options: 'trec(qrels=qrels.txt)'"),
+    ],
+    path: Annotated[str, typer.Argument(metavar="PATH", help="the test set in that format")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="the .jsonl file to write")],
+    corpus: Annotated[
+        str | None,
+        typer.Option(help="the corpus of its labels, as in a configuration; else PATH holds it"),
+    ] = None,
+    write_corpus: Annotated[
+        Path | None, typer.Option(help="write the corpus too: a .jsonl file, or a folder")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Turn a test set of another tool into ours; say what was kept, and what has no place."""
+    from harness import importing
+
+    found = importing.read(form, path, corpus)
+    written = importing.write(found, out, write_corpus, force)
+    print(importing.account(found))
+    for each in written:
+        print(each)
+
+
+@commands.command()
+def export(
+    form: Annotated[str, typer.Argument(metavar="FORMAT", help="trec, csv or parquet")],
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="a run's folder")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="the file; for trec, a folder")],
+    chunks: Annotated[
+        bool, typer.Option("--chunks", help="trec: rank chunks, in place of their documents")
+    ] = False,
+    force: Force = False,
+) -> None:
+    """Write a stored run for other tools: a TREC run for each cell, or a table of the scores."""
+    from harness import exporting, store
+
+    for each in exporting.export(store.load(folder), form, out, chunks, force):
+        print(each)
+
+
+@commands.command()
+def extract(
+    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="a folder, or one file")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="write files there")
+    ] = None,
+) -> None:
+    """Show the text that PDF, Word, HTML and the like are read as: what evidence quotes."""
+    from harness import extraction
+
+    found = extraction.read(corpus)
+    if output is not None:
+        for path in extraction.write(found, corpus, output):
+            print(path)
+    else:
+        for each in found.converted():
+            print(f"==> {each['id']} <==\n{each['text']}\n")
+    notes = [*(f"skipped: {each.where}: {each.what}" for each in found.skipped), *found.notes]
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)

@@ -1,0 +1,128 @@
+"""Verbs that make, check, score and render runs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.options import CacheFolder, Config, Json, Metrics, Override, cache_folder
+from harness.errors import HarnessError
+
+commands = typer.Typer()
+
+
+@commands.command()
+def run(
+    config: Config,
+    overrides: Override = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="ask only the first so many questions")
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="start over: use nothing of earlier runs")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Run a configuration: index, retrieve, answer, score, report.
+
+    A run that was broken off is continued by the same command.
+    """
+    from harness import runner, terminal
+    from harness.config import load
+
+    prepared = runner.prepare(load(config, overrides or ()), limit, fresh)
+    with terminal.progress() as progress:
+        try:
+            finished = runner.run(prepared, progress, fresh, progress.note)
+        except KeyboardInterrupt:
+            progress.stop()
+            print(
+                "interrupted; the questions done are stored, and the same command continues",
+                file=sys.stderr,
+            )
+            raise typer.Exit(130) from None
+    print(
+        terminal.as_json(finished.folder, finished.run)
+        if json
+        else terminal.summary(finished.folder)
+    )
+
+
+@commands.command()
+def validate(
+    config: Config,
+    overrides: Override = None,
+    deep: Annotated[bool, typer.Option(help="also find the models, libraries and keys")] = False,
+) -> None:
+    """Check a configuration, its corpus and its test set: everything wrong, at once."""
+    from harness import runner, terminal
+    from harness.config import load
+
+    prepared = runner.prepare(load(config, overrides or ()))
+    if deep:
+        runner.check_models(prepared)
+    print(terminal.checked(prepared))
+
+
+@commands.command()
+def report(folder: Annotated[Path, typer.Argument(metavar="RUN", help="a run's folder")]) -> None:
+    """Render a stored run again."""
+    from harness.report import write
+
+    for path in write(folder):
+        print(path)
+
+
+@commands.command()
+def evaluate(
+    qrels: Annotated[Path | None, typer.Option(help="judgements, in TREC's or BEIR's form")] = None,
+    run: Annotated[Path | None, typer.Option(help="a ranking, in TREC's form")] = None,
+    answers: Annotated[Path | None, typer.Option(help="answers, one JSON object a line")] = None,
+    metrics: Metrics = None,
+    level: Annotated[
+        int, typer.Option("--relevance-level", "-l", min=1, help="the least relevant grade")
+    ] = 1,
+    per_question: Annotated[bool, typer.Option(help="print each question's scores too")] = False,
+    json: Json = False,
+) -> None:
+    """Score what others made: --qrels Q --run R, or --answers A."""
+    from harness import imported_answers, imported_runs, terminal, trec
+
+    if answers is not None and qrels is None and run is None:
+        named = metrics or imported_answers.ANSWER_METRICS
+        found = imported_answers.evaluate_answers(answers, named)
+    elif qrels is not None and run is not None and answers is None:
+        wanted = metrics or imported_runs.RUN_METRICS
+        judged, ranked = trec.read_qrels(qrels), trec.read_run(run)
+        found = imported_runs.evaluate_run(judged, ranked, wanted, level)
+    else:
+        raise HarnessError("name what to score: --qrels Q --run R, or --answers A")
+    for note in found.notes:
+        print(f"note: {note}", file=sys.stderr)
+    print(terminal.evaluation_as_json(found) if json else terminal.evaluated(found, per_question))
+
+
+@commands.command()
+def score(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="a run's folder")],
+    metrics: Metrics = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(help="a chat model's name, or its settings in YAML; else the run's own judge"),
+    ] = None,
+    cache: CacheFolder = None,
+    json: Json = False,
+) -> None:
+    """Score a stored run again, by other metrics or newer versions; nothing is re-run."""
+    from harness import terminal, yamlfile
+    from harness.rescore import judge_of, rescore
+
+    try:
+        judging = None if judge is None else judge_of(yamlfile.value(judge))
+    except ValueError as error:
+        raise HarnessError(f"--judge {judge}: {error}") from None
+    run = rescore(folder, metrics or (), judging, cache_folder(cache))
+    print(terminal.as_json(folder, run) if json else terminal.summary(folder))
