@@ -37,7 +37,7 @@ clean:
 	touch $@
 
 .venv/.for-use: .venv/.base pyproject.toml
-	$(PIP) --no-build-isolation --editable '.[offline,fast]'
+	$(PIP) --no-build-isolation --editable '.[offline,fast,static]'
 	touch $@
 
 .venv/.for-development: .venv/.base pyproject.toml

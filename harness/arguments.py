@@ -8,10 +8,15 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SECRET = re.compile(
-    r"(^|[_-])(key|token|secret|password|passwd|authorization|credentials?)([_-]id)?$|api_?key$",
-    re.IGNORECASE,
+    r".*(token|secret|passwo?r?d|passphrase|apikey)|key|credentials?|cookies?"
+    r"|auth|authori[sz]ation|authentication"
 )
+_KEYS = frozenset({"access", "account", "api", "auth", "private", "secret", "subscription"})
+"""What a key is of that is a secret whatever it looks like."""
+_PLAIN = re.compile(r"[A-Za-z_.]{1,20}")
+"""What a key of something else may be: the name of a field, as in `sort_key: name`."""
 _LOGIN = re.compile(r"://[^/@\s]+@")
 _SHORT = 6
 
@@ -45,19 +50,44 @@ def written(given: Any) -> list[str]:
     return sorted(f"{name}={_text(value)}" for name, value in given.items())
 
 
+def is_secret(name: str, value: str | None = None) -> bool:
+    """Return whether a name is that of a secret: `accessToken`, `X-Api-Key`, `aws_access_key_id`.
+
+    A key of something else, `sort_key`, is none where its value is a plain word.
+    """
+    words = words_of(name)
+    if not words or not _SECRET.fullmatch(words[-1]):
+        return False
+    of_else = words[-1] == "key" and len(words) > 1 and words[-2] not in _KEYS
+    return not (of_else and value is not None and _PLAIN.fullmatch(value))
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words of a name in lower case, `apiKey` being two; `id` at its end is left out."""
+    words = [each.lower() for each in _WORD.findall(name)]
+    return words[:-1] if words[-1:] == ["id"] else words
+
+
 def scrubbed(text: str) -> str:
     """Return `text` without the values of the environment's keys, tokens and passwords."""
     for name, value in os.environ.items():
-        if _SECRET.search(name) and len(value) >= _SHORT:
+        if len(value) >= _SHORT and is_secret(name):
             text = text.replace(value, f"${name}")
     return text
+
+
+def said(error: BaseException) -> str:
+    """Return what an error says, on one line, short and without a secret of the environment."""
+    lines = str(error).strip().splitlines()
+    text = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    return scrubbed(text).encode("utf-8", "replace").decode()[:300]
 
 
 def _refuse_secrets(value: Any, where: str) -> None:
     if isinstance(value, Mapping):
         for name, each in value.items():
             place = f"{where}.{name}" if where else str(name)
-            if _SECRET.search(str(name)):
+            if is_secret(str(name), str(each)):
                 raise ValueError(
                     f"{place} is a secret, and no file holds one: it comes from the environment, "
                     "by the variable that the class reads"

@@ -42,19 +42,24 @@ def outcomes(
     failed; what it raises ends the run too.
     """
     timed, level = stages.ledger.timed, plan.settings.relevance_level
+    heard = _Heard(cell.system)
     for batch in batched(questions, _BATCH):
         asked = {question.id: _Asked(question) for question in batch}
         stopped: BaseException | None = None
         with timed("asking"):
             try:
-                with closing(_told(cell.system, asked, stages.told(cell))) as done:
+                with closing(_told(cell.system, asked, stages.told(cell), heard)) as done:
                     for each in done:
                         told(each.question.id, each.failure)
             except (KeyboardInterrupt, Exception) as error:  # noqa: BLE001  it is raised below
                 stopped = error
         ended = [each for each in asked.values() if each.reply is not None]
+        for each in ended:
+            each.judge(heard)
         with timed("matching"):
-            cases = [_case(each, stages.matcher, stages.matched(cell), plan) for each in ended]
+            cases = [
+                _case(each, heard, stages.matcher, stages.matched(cell), plan) for each in ended
+            ]
         with timed("scoring"):
             scores = scoring.score_all(plan.metrics, cases, plan.labels, level, stages.scores)
         for each, case, row in zip(ended, cases, scores, strict=True):
@@ -65,6 +70,34 @@ def outcomes(
             raise stopped
 
 
+class _Heard:
+    """What a system tells, as far as it has been heard; what it may tell until then.
+
+    A question that fails has failed for the metrics that apply to the others, and no more.
+    """
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self._any = self._contexts = self._answers = False
+
+    def hear(self, told: Told) -> None:
+        self._any = True
+        self._contexts |= told.contexts is not None
+        self._answers |= told.answer is not None or told.lacking is not None
+
+    @property
+    def contexts(self) -> bool:
+        return self._contexts if self._any else self._system.tells_contexts
+
+    @property
+    def answers(self) -> bool:
+        return self._answers if self._any else self._system.tells_answers
+
+    def usable(self, told: Told) -> bool:
+        """Return whether it is no failure: one without an answer is, of a system that answers."""
+        return told.answer is not None or (told.lacking is None and not self._answers)
+
+
 class _Asked:
     """A question, and what became of it."""
 
@@ -73,26 +106,36 @@ class _Asked:
         self.reply: Reply | None = None
         self.failure: Failure | None = None
 
-    def end(self, reply: Reply, failure: str | None = None) -> _Asked:
+    def end(self, reply: Reply, heard: _Heard, failure: str | None = None) -> _Asked:
         self.reply = reply
         if failure is not None:
             self.failure = Failure("retrieval", failure)
-        elif reply.told.lacking is not None:
-            self.failure = Failure("generation", f"no answer: {reply.told.lacking}")
+        else:
+            heard.hear(reply.told)
+        self.judge(heard)
         return self
+
+    def judge(self, heard: _Heard) -> None:
+        """Fail a question without an answer; once more when it is known that others have one."""
+        if self.failure is None and self.reply is not None and not heard.usable(self.reply.told):
+            lacking = self.reply.told.lacking or "none, and there is one to other questions"
+            self.failure = Failure("generation", f"no answer: {lacking}")
 
 
 def _told(
-    system: System, asked: dict[str, _Asked], kept: SystemReplies | None
+    system: System, asked: dict[str, _Asked], kept: SystemReplies | None, heard: _Heard
 ) -> Generator[_Asked, None, None]:
     """Ask all that is not known yet, and yield each question as soon as it has ended."""
     known = {} if kept is None else kept.get([each.question for each in asked.values()])
+    for reply in known.values():
+        heard.hear(reply.told)
+    known = {id_: reply for id_, reply in known.items() if heard.usable(reply.told)}
     for id_, reply in known.items():
-        yield asked[id_].end(reply)
+        yield asked[id_].end(reply, heard)
 
     def keep(done: calls.Done[str, Told]) -> Reply:
         reply = Reply(done.answer or Told(), done.seconds)
-        if kept is not None and done.failure is None:
+        if kept is not None and done.failure is None and heard.usable(reply.told):
             kept.put(asked[done.key].question, reply)
         return reply
 
@@ -100,17 +143,20 @@ def _told(
     wanted = ((each.id, partial(system.ask, each.id, each.text)) for each in new)
     with closing(calls.done(wanted, system.concurrent, spare=keep)) as finished:
         for done in finished:
-            yield asked[done.key].end(keep(done), done.failure)
+            yield asked[done.key].end(keep(done), heard, done.failure)
 
 
-def _case(asked: _Asked, matcher: Matcher, counts: Counts, plan: Plan) -> Case:
+def _case(asked: _Asked, heard: _Heard, matcher: Matcher, counts: Counts, plan: Plan) -> Case:
     assert asked.reply is not None
     said, question = asked.reply.told, asked.question
     hits = hits_of(said.contexts or (), matcher, plan.settings.retrieve, counts, question.id)
     judge, ranked = Unindexed(plan.settings.min_overlap), said.contexts is not None
+    nothing = asked.failure is not None and asked.failure.stage == "retrieval"
     answer = None
     if said.answer is not None:
-        declined = is_decline(said.answer) if said.declined is None else said.declined
+        declined = said.declined
+        if declined is None:
+            declined = is_decline(said.answer, plan.settings.decline_patterns)
         answer = Answer(said.answer, declined, said.tokens_in, said.tokens_out, said.model)
     return Case(
         question,
@@ -121,7 +167,8 @@ def _case(asked: _Asked, matcher: Matcher, counts: Counts, plan: Plan) -> Case:
         asked.failure,
         judge.keywords(question, hits) if ranked and "keywords" in plan.kinds else (),
         touching=None,
-        ranked=ranked,
+        ranked=heard.contexts if nothing else ranked,
+        answers=answer is not None or heard.answers,
     )
 
 

@@ -16,6 +16,8 @@ _FEW = 50
 _FEW_CLUSTERS = 20
 _LOST = 0.05
 """The share of a system's contexts that may be nowhere in the corpus before a run warns."""
+_NAMED = 10
+"""Missing questions that a warning names."""
 _LOSSY = 0.99
 """Index recall under which a run warns."""
 
@@ -64,6 +66,18 @@ def of_matching(cell: str, found: Counts) -> Iterator[str]:
         yield (
             f"{cell}: {found.unmatched} of {found.contexts} contexts ({share:.1f} %) are nowhere "
             f"in the corpus, so no evidence is seen in them: the first is {found.example}"
+        )
+
+
+def of_missing(cell: str, records: Sequence[RecordLine]) -> Iterator[str]:
+    """Yield which questions the files of a system lack, if any."""
+    missing = [each.question for each in records if each.error is not None]
+    if missing:
+        named = ", ".join(map(repr, missing[:_NAMED]))
+        rest = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+        yield (
+            f"{cell}: {len(missing)} of {len(records)} questions are missing, and count 0 where "
+            f"they are: {named}{rest}"
         )
 
 

@@ -43,6 +43,11 @@ class ChunkSet:
     def __len__(self) -> int:
         return len(self._places)
 
+    @property
+    def mean_length(self) -> float:
+        """The mean number of characters of a chunk; there must be one."""
+        return float((self._places[:, 2] - self._places[:, 1]).mean())
+
     def __getitem__(self, index: int) -> Chunk:
         _, start, end = self._places[index].tolist()
         return self._recent(index) if end - start <= _SHORT else self._read(index)
@@ -86,9 +91,14 @@ class ChunkSet:
         """The documents that the chunks are of, by id."""
         return self._documents
 
-    def rows_of(self, docs: Collection[str]) -> NDArray[np.int64]:
-        """Return the numbers of the chunks of these documents, rising."""
-        numbers = [self._number[doc] for doc in docs]
+    @property
+    def described(self) -> Mapping[str, Document]:
+        """What a filter looks at, by the names that `rows_of` takes: here, the documents."""
+        return self._documents
+
+    def rows_of(self, names: Collection[str]) -> NDArray[np.int64]:
+        """Return the numbers of the chunks of these, out of `described`, rising."""
+        numbers = [self._number[name] for name in names]
         return np.flatnonzero(np.isin(self._places[:, 0], numbers))
 
     def _rows(self, doc: str) -> range:

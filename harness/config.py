@@ -150,6 +150,7 @@ class _Builder:
     problems: list[Problem]
 
     def build(self) -> RunConfig:
+        usercode.importable(self.folder)
         own = self._systems()
         if not own or "metrics" in self.settings.model_fields_set:
             return self._complete(own)
@@ -224,7 +225,6 @@ class _Builder:
         for key in sorted(self.settings.model_fields_set & {*_FAMILIES, "context", "index"}):
             what = f"`{key}` and `system` exclude each other: a system brings its own"
             self._add(what, "take one of them out", key)
-        usercode.importable(self.folder)
         built: list[SystemCell] = []
         for at, spec in enumerate(self.settings.system):
             where = self._where("system", at)
@@ -277,7 +277,9 @@ class _Builder:
         return _find(key, self.folder, self.places.outside, self.environment, path)
 
     def _handed(self, key: str) -> Handed:
-        return Handed(key, self.models, self.settings.seed, self._at)
+        return Handed(
+            key, self.models, self.settings.seed, self.settings.decline_patterns, self._at
+        )
 
     def _metrics(self) -> list[Named]:
         named: list[Named] = []

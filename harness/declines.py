@@ -12,6 +12,16 @@ DECLINES = (
 )
 
 
+def checked(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    """Return patterns as they are; raise `ValueError` for one that is no regular expression."""
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except (re.error, RecursionError, OverflowError) as error:
+            raise ValueError(f"{pattern!r}: {error}") from None
+    return patterns
+
+
 def is_decline(answer: str, patterns: Sequence[str] = DECLINES) -> bool:
     """Return whether `answer` is empty or matches a pattern (letter case ignored)."""
     plain = answer.strip().replace("\u2019", "'")

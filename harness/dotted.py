@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 import re
 from functools import lru_cache
+from importlib import metadata
+from types import ModuleType
 from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
-from harness.arguments import Arguments, scrubbed
+from harness.arguments import Arguments, said
 from harness.errors import ModelError, SpecError, suggest
 
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*[.:][^\W\d]\w*")
@@ -39,22 +41,32 @@ def load(name: str, wanted: type | None = None) -> Any:
     try:
         found = importlib.import_module(module)
         loaded = getattr(found, attribute, None)
+    except SystemExit as error:
+        ends = f"{name!r}: its module ends the process ({said(error).partition(': ')[2]})"
+        hint = 'it runs as it is imported: put that behind if __name__ == "__main__"'
+        raise SpecError(ends, hint) from None
     except Exception as error:  # noqa: BLE001  a module may raise anything while it is imported
-        said = f"{type(error).__name__}: {error}"
+        what = f"{name!r}: module {module!r} cannot be imported: {said(error)}"
         hint = "correct the name, or install the package that holds it"
-        raise SpecError(f"{name!r}: module {module!r} cannot be imported: {said}", hint) from None
+        raise SpecError(what, hint) from None
     if loaded is None:
-        classes = [each for each in dir(found) if each[:1].isupper()]
-        raise SpecError(f"{name!r}: {module!r} has no {attribute!r}", suggest(attribute, classes))
+        raise SpecError(f"{name!r}: {module!r} has no {attribute!r}", _hint(attribute, found))
     if wanted is not None and not (isinstance(loaded, type) and issubclass(loaded, wanted)):
         full = f"{wanted.__module__}.{wanted.__qualname__}"
         raise SpecError(f"{name!r} is not derived from {full}", "name a class that is")
     return loaded
 
 
-@lru_cache
+def _hint(attribute: str, module: ModuleType) -> str:
+    """Name what can be called; what a module imports only when asked for it is not looked at."""
+    there = vars(module)
+    public = [each for each in dir(module) if not each.startswith("_")]
+    known = [each for each in public if each not in there or callable(there[each])]
+    return suggest(attribute, known) if known else "nothing in it can be called"
+
+
 def make(name: str, arguments: tuple[str, ...], wanted: type) -> Any:
-    """Return an instance of the class `name`; it is made once a process.
+    """Return a new instance of the class `name`.
 
     Raises:
         SpecError: there is no such class, or it is not derived from `wanted`.
@@ -63,10 +75,16 @@ def make(name: str, arguments: tuple[str, ...], wanted: type) -> Any:
     cls = load(name, wanted)
     try:
         return cls(**Arguments(arguments).identity())
-    except Exception as error:  # noqa: BLE001  every class has errors of its own
-        lines = str(error).strip().splitlines()
-        said = f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
+    except (Exception, SystemExit) as error:  # noqa: BLE001  every class has errors of its own
         raise ModelError(
-            f"{name!r} cannot be made: {scrubbed(said)}\n"
+            f"{name!r} cannot be made: {said(error)}\n"
             "  correct its arguments; a key belongs in the environment variable that it reads"
         ) from None
+
+
+@lru_cache
+def library(name: str) -> str:
+    """Return the distributions that the package of `name` is of, with versions; empty for none."""
+    package = re.split(r"[.:]", name)[0]
+    found = metadata.packages_distributions().get(package, [])
+    return " ".join(f"{each} {metadata.version(each)}" for each in sorted(set(found)))

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.arguments import Arguments, scrubbed
+from harness import dotted
+from harness.arguments import Arguments, said
 from harness.errors import MissingExtra, ModelError
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class Pace:
 class Opened:
     """A class made with its arguments, and what was seen of it since."""
 
-    dotted: str
+    name: str
     model: Embeddings
     library: str
     server: str | None
@@ -99,72 +98,40 @@ class Opened:
 
         try:
             return tries(paced)
-        except Exception as error:  # noqa: BLE001  every provider has errors of its own
+        except (Exception, SystemExit) as error:  # noqa: BLE001  every provider has its own
             made = tries.statistics["attempt_number"]
-            raise self._failed(f"gave up at request {made}: {_said(error)}") from None
+            raise self._failed(f"gave up at request {made}: {said(error)}") from None
 
     def _failed(self, what: str) -> ModelError:
         return ModelError(
-            f"embedder 'langchain': {self.dotted} {what}\n"
+            f"embedder 'langchain': {self.name} {what}\n"
             "  what was embedded before is kept: the same command goes on from there"
         )
 
 
-def opened(dotted: str, arguments: Arguments) -> Opened:
-    """Return the class called `dotted`, `package.module:Class`, made once with `arguments`.
+def opened(name: str, arguments: Arguments) -> Opened:
+    """Return the class `name`, `package.module:Class`, made once with `arguments`.
 
     Raises:
-        ModelError: it cannot be imported or made, or is no embedding class of LangChain.
+        SpecError: there is no such class, or it is no embedding class of LangChain.
+        ModelError: it cannot be made.
         MissingExtra: LangChain is not installed.
     """
     # The environment may name another server later.
-    return _opened(dotted, arguments, tuple(map(os.environ.get, _VARIABLES)))
+    return _opened(name, arguments, tuple(map(os.environ.get, _VARIABLES)))
 
 
 @lru_cache(maxsize=16)
-def _opened(dotted: str, arguments: Arguments, servers: tuple[str | None, ...]) -> Opened:
-    module, _, _ = dotted.partition(":")
-    try:
-        model = _class(dotted)(**arguments.identity())
-    except (MissingExtra, ModelError):
-        raise
-    except Exception as error:  # noqa: BLE001  every provider has errors of its own
-        raise ModelError(
-            f"embedder 'langchain': {dotted} cannot be made: {_said(error)}\n"
-            "  check its arguments, and set its key in the environment"
-        ) from None
-    hosts = [getattr(model, each, None) for each in _SERVERS]
-    hosts += servers if module.startswith("langchain_openai") else ()
-    named = next((each for each in hosts if isinstance(each, str)), None)
-    return Opened(dotted, model, _library(module), named)
-
-
-def _class(dotted: str) -> type[Embeddings]:
+def _opened(name: str, arguments: Arguments, servers: tuple[str | None, ...]) -> Opened:
     try:
         from langchain_core.embeddings import Embeddings
     except ModuleNotFoundError as error:
         raise MissingExtra("embedder 'langchain'", str(error.name), "openai") from None
-    module, _, name = dotted.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except Exception as error:  # noqa: BLE001  a module may do anything when it is imported
-        package = module.partition(".")[0].replace("_", "-")
-        raise ModelError(
-            f"embedder 'langchain': {dotted} cannot be imported: {_said(error)}\n"
-            f"  check the name, and install its package: pip install {package}"
-        ) from None
-    if not (isinstance(found, type) and issubclass(found, Embeddings)):
-        raise ModelError(
-            f"embedder 'langchain': {dotted} is no embedding class of LangChain\n"
-            "  it must derive from langchain_core.embeddings.Embeddings"
-        )
-    return found
-
-
-def _library(module: str) -> str:
-    package = module.partition(".")[0]
-    found = metadata.packages_distributions().get(package, [])
-    return " ".join(f"{each} {metadata.version(each)}" for each in sorted(set(found)))
+    model = dotted.make(name, arguments, Embeddings)
+    hosts = [getattr(model, each, None) for each in _SERVERS]
+    hosts += servers if name.startswith("langchain_openai") else ()
+    named = next((each for each in hosts if isinstance(each, str)), None)
+    return Opened(name, model, dotted.library(name), named)
 
 
 def _may_pass(error: BaseException) -> bool:
@@ -174,9 +141,3 @@ def _may_pass(error: BaseException) -> bool:
     if isinstance(status, int):
         return status in _BUSY or status >= 500
     return isinstance(error, Exception) and not isinstance(error, _WRONG)
-
-
-def _said(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    said = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
-    return scrubbed(said)[:300].encode("utf-8", "replace").decode("utf-8")

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import SplitResult, urlsplit
 
 from harness.errors import StageError
 
@@ -32,6 +33,23 @@ class Request:
     headers: Mapping[str, str]
 
 
+def url_parts(url: str) -> SplitResult:
+    """Return the parts of a URL that can be asked: it is http or https, and names a host.
+
+    Raises:
+        ValueError: it is none; it is not repeated, as it may hold a secret.
+    """
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+        _ = parts.port
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ValueError("url: write it like http://127.0.0.1:8000")
+    return parts
+
+
 class _Again(StageError):
     """It may go better next time; `after` are the seconds that the server asks to wait."""
 
@@ -45,7 +63,8 @@ def send(request: Request, timeout: float, retries: int) -> str:
 
     Repeated after a dropped connection, a timeout, 408, 429 and 5xx, up to `retries` times, with
     growing pauses or those of the reply's `Retry-After`, a minute at most. No redirect is followed.
-    `timeout`, in seconds, is for a whole request; 10 MB is the largest reply.
+    `timeout`, in seconds, is for each wait for the server, and once the text of a reply comes for
+    all of the request; 10 MB is the largest reply.
 
     Raises:
         StageError: there was no usable reply.

@@ -20,14 +20,15 @@ T = TypeVar("T")
 class Handed:
     """The values of fields that `registry.given` marks, for the components under one key.
 
-    `models` are the chat models that the run names, under `chat` and `judge`; `find` turns a key
-    and a path that stands under it into a path that exists. Nothing is handed to a component that
-    has been given its own.
+    `models` are the chat models that the run names, under `chat` and `judge`, and `declines` the
+    patterns of its answers that decline; `find` turns a key and a path that stands under it into a
+    path that exists. Nothing is handed to a component that has been given its own.
     """
 
     key: str
     models: Mapping[str, ChatModel | None]
     seed: int
+    declines: tuple[str, ...]
     find: Callable[[str, str], str]
 
     def to(self, component: T, family: str) -> T:
@@ -53,8 +54,8 @@ class Handed:
             raise SpecError(f"{name}: {error}") from None
 
     def _value(self, component: Any, key: str, name: str) -> Any:
-        if key == "seed":
-            return self.seed
+        if key in ("seed", "declines"):
+            return getattr(self, key)
         if key == "template":
             return self._template(component.prompt, name)
         if getattr(component, "model", None) is not None:

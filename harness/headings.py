@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}(?=[^`\n]*$)|~{3,})(?P<info>.*)$", re.MULTILINE)
-_HEADING = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$", re.MULTILINE)
+_HEADING = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]+(.*))?$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +23,18 @@ class Heading:
 def headings(text: str) -> Iterator[Heading]:
     """Yield the headings of a Markdown text, in order; those inside fenced code do not count."""
     fenced = _fenced(text)
+    starts = [start for start, _ in fenced]
     for found in _HEADING.finditer(text):
-        if not any(start <= found.start() < end for start, end in fenced):
-            yield Heading(found.start(), len(found[1]), (found[2] or "").strip())
+        before = bisect_right(starts, found.start()) - 1
+        if before < 0 or found.start() >= fenced[before][1]:
+            yield Heading(found.start(), len(found[1]), _words(found[2] or ""))
+
+
+def _words(text: str) -> str:
+    """Return `text` without the #s that close a heading."""
+    text = text.rstrip(" \t")
+    bare = text.rstrip("#")
+    return (bare if bare.endswith((" ", "\t")) else text).strip()
 
 
 def is_heading(line: str) -> bool:

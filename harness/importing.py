@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from harness import corpus, numbers, paths, testset, yamlfile
+from harness import corpus, named_corpus, numbers, testset
 from harness.corpus import Corpus, normalised
 from harness.errors import HarnessError, SpecError
 from harness.newfiles import check_new, put
@@ -51,25 +50,13 @@ def read(form: str, path: str, documents: str | None) -> Imported:
         DataError: the test set or the corpus cannot be read, or they do not fit each other.
     """
     name, options = parse(form)
-    reader = testset_reader({name: {**options, "path": path}}, _find)
+    reader = testset_reader({name: {**options, "path": path}}, named_corpus.find)
     if documents is None and name not in _WITH_CORPUS:
         what = f"{name} holds no corpus, and its labels need one"
         raise SpecError(what, "name it: --corpus PATH")
-    found = corpus.load(corpus_reader(_spec(documents) or {name: path}, _find))
+    spec = {name: path} if documents is None else named_corpus.spec(documents)
+    found = corpus.load(corpus_reader(spec, named_corpus.find))
     return Imported(testset.load(reader, found), found, _unplaced(reader))
-
-
-def _find(path: str) -> str:
-    return paths.found(path, Path(), True, os.environ)
-
-
-def _spec(documents: str | None) -> Any:
-    if documents is None or not documents.lstrip().startswith("{"):
-        return documents
-    try:
-        return yamlfile.value(documents)
-    except ValueError as error:
-        raise SpecError(f"--corpus: {error}", "write it like {beir: FOLDER}") from None
 
 
 def _unplaced(reader: TestsetReader) -> Mapping[str, int]:
@@ -88,9 +75,11 @@ def account(found: Imported) -> str:
     }
     counts = {kind: sum(bool(has(each)) for each in questions) for kind, has in kinds.items()}
     declined = sum(not question.answerable for question in questions)
+    drafts = found.testset.unaccepted
     kept = ", ".join(f"{count:,} with {kind}" for kind, count in counts.items() if count)
     lines = [f"{numbers.count(len(questions), 'question')}, {declined:,} unanswerable"]
     lines += [f"  {kept}"] if kept else []
+    lines += [f"  {numbers.count(drafts, 'draft')} that no person has accepted"] if drafts else []
     lines += [f"  note: {note}" for note in found.testset.notes]
     lines += [
         f"  no place for {key}: {numbers.count(count, 'value')}"
@@ -103,14 +92,17 @@ def account(found: Imported) -> str:
 def write(found: Imported, path: Path, documents: Path | None, force: bool = False) -> list[Path]:
     """Write the test set as JSON Lines and, if it is given a place, the corpus; return the files.
 
+    Drafts keep their mark.
     `documents` is a .jsonl file, or a folder that becomes one with `corpus.jsonl`.
 
     Raises:
-        HarnessError: a file is there already, or cannot be written.
+        HarnessError: a file is there already, or cannot be written, or `path` is no .jsonl file.
     """
-    texts = {path: _lines(map(row, found.testset.questions))}
+    if path.suffix.lower() != ".jsonl":
+        raise HarnessError(f"{str(path)!r} is no .jsonl file\n  name one: -o testset.jsonl")
+    texts = {path: _lines(_rows(found.testset))}
     if documents is not None:
-        into = documents if documents.suffix == ".jsonl" else documents / "corpus.jsonl"
+        into = documents if documents.suffix.lower() == ".jsonl" else documents / "corpus.jsonl"
         texts[into] = _lines(_documents(found.corpus))
     if len(texts) == 1 and documents is not None:
         raise HarnessError(f"{str(path)!r} cannot hold both the questions and the documents")
@@ -118,6 +110,11 @@ def write(found: Imported, path: Path, documents: Path | None, force: bool = Fal
     for each, text in texts.items():
         put(each, text)
     return list(texts)
+
+
+def _rows(found: Testset) -> Iterator[dict[str, Any]]:
+    for each in found.questions:
+        yield {**row(each), "draft": True} if each.id in found.drafts else row(each)
 
 
 def row(question: Question) -> dict[str, Any]:

@@ -48,6 +48,19 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Checked:
+    """All that was measured of a judge; `failure` is why a verdict is missing, if one is."""
+
+    figures: tuple[Figure, ...]
+    failure: str | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing could be measured: the judge gave no verdict."""
+        return all(each.value is None for each in self.figures)
+
+
+@dataclass(frozen=True)
 class Item:
     """A question with a right and a wrong answer, and its evidence among that of others."""
 
@@ -58,7 +71,7 @@ class Item:
     passages: tuple[str, ...]
 
 
-def check(judge: ChatModel, testset: Testset, n: int = 20, seed: int = 7) -> list[Figure]:
+def check(judge: ChatModel, testset: Testset, n: int = 20, seed: int = 7) -> Checked:
     """Measure a judge on `n` questions of a test set, drawn by `seed`.
 
     Raises:
@@ -73,20 +86,21 @@ def check(judge: ChatModel, testset: Testset, n: int = 20, seed: int = 7) -> lis
 
     faithful = [_faithful(*each) for each in (*right, *wrong)]
     correct = [_correct(*each) for each in (*right, *wrong)]
-    said, grades = _asked(judge, faithful, 1), _asked(judge, correct, 3)
-    said_again = _asked(judge, faithful, 1, sample=1)
-    grades_again = _asked(judge, correct, 3, sample=1)
-    turned = _asked(judge, [_faithful(*each, turned=True) for each in (*right, *wrong)], 1)
-    grades_longer = _asked(judge, [_correct(*each) for each in longer], 3)
-    said_urged = _asked(judge, [_faithful(*each) for each in urging], 1)
-    grades_urged = _asked(judge, [_correct(*each) for each in urging], 3)
+    asking = _Asking(judge)
+    said, grades = asking(faithful, 1), asking(correct, 3)
+    said_again = asking(faithful, 1, sample=1)
+    grades_again = asking(correct, 3, sample=1)
+    turned = asking([_faithful(*each, turned=True) for each in (*right, *wrong)], 1)
+    grades_longer = asking([_correct(*each) for each in longer], 3)
+    said_urged = asking([_faithful(*each) for each in urging], 1)
+    grades_urged = asking([_correct(*each) for each in urging], 3)
 
     half = len(made)
     supported, unsupported = _accepted(said[:half], 1), _accepted(said[half:], 1)
     good, bad = _accepted(grades[:half], 2), _accepted(grades[half:], 2)
     urged = [*_accepted(said_urged, 1), *_accepted(grades_urged, 2)]
     again = [*_differ(said, said_again), *_differ(grades, grades_again)]
-    return [
+    figures = (
         _share("supported", supported, "right answers that it calls faithful"),
         _share("unsupported", _not(unsupported), "wrong answers that it calls not faithful"),
         _share("right", good, "right answers that it grades 2 or 3"),
@@ -96,7 +110,8 @@ def check(judge: ChatModel, testset: Testset, n: int = 20, seed: int = 7) -> lis
         _change("length", grades, grades_longer, "change of a score when the answer is padded"),
         _share("urged", urged, "wrong answers accepted that ask for it"),
         _share("not urged", [*unsupported, *bad], "wrong answers accepted that do not"),
-    ]
+    )
+    return Checked(figures, asking.failure)
 
 
 def items(questions: Sequence[Question], n: int, seed: int) -> list[Item]:
@@ -134,20 +149,22 @@ def padded(answer: str) -> str:
     return said
 
 
-def table(figures: Sequence[Figure], judge: ChatModel) -> str:
-    """Return the figures as a table."""
+def table(checked: Checked, judge: ChatModel) -> str:
+    """Return the figures as a table, and beneath it why a verdict is missing."""
     lines = [f"{judge.shown}, 95 % interval", ""]
-    for each in figures:
+    for each in checked.figures:
         ends = numbers.interval(each.low, each.high)
         failed = f", {each.failed} judge failed" if each.failed else ""
         figure = f"{each.name:<12}{numbers.score(each.value):>6}  {ends:>12}"
         lines.append(f"{figure}  {each.about}, n = {each.n}{failed}")
+    if checked.failure is not None:
+        lines += ["", f"judge failed: {checked.failure}"]
     return "\n".join(lines)
 
 
-def as_json(figures: Sequence[Figure], judge: ChatModel) -> str:
-    """Return the figures as JSON: `judge` and `figures`."""
-    said = {"judge": judge.shown, "figures": [asdict(each) for each in figures]}
+def as_json(checked: Checked, judge: ChatModel) -> str:
+    """Return the figures as JSON: `judge`, `figures` and `failure`."""
+    said = {"judge": judge.shown, **asdict(checked)}
     return json.dumps(said, indent=1, ensure_ascii=False)
 
 
@@ -161,9 +178,19 @@ def _correct(item: Item, answer: str) -> str:
     return prompt("correctness", question=item.question, references=listed, answer=answer)
 
 
-def _asked(judge: ChatModel, prompts: Sequence[str], top: int, sample: int = 0) -> list[int | None]:
-    found = verdicts(judge, prompts, top, sample=sample)
-    return [found[each].value for each in prompts]
+@dataclass
+class _Asking:
+    """Asks a judge, and keeps why it first gave no verdict."""
+
+    judge: ChatModel
+    failure: str | None = None
+
+    def __call__(self, prompts: Sequence[str], top: int, sample: int = 0) -> list[int | None]:
+        found = verdicts(self.judge, prompts, top, sample=sample)
+        asked = [found[each] for each in prompts]
+        missing = (each.reason for each in asked if each.value is None)
+        self.failure = self.failure or next(missing, None)
+        return [each.value for each in asked]
 
 
 def _accepted(values: Sequence[int | None], least: int) -> list[bool | None]:

@@ -28,12 +28,21 @@ _NAMED = (
     r"[\s*_#>`\"'(\[]*"
     r"(?:(?:(?:first )?line(?: 1)?|verdict|answer|score|rating|grade)[\s*_:=`\"']+){0,2}"
 )
-_YES_NO = re.compile(rf"{_NAMED}(yes|no)\b(?!\s*(?:/|or\b))", re.IGNORECASE)
+_YES_NO = re.compile(
+    rf"{_NAMED}(yes|no)\b(?!\s*(?:/|or\b|(?:and|but)\s+(?:yes|no)\b))", re.IGNORECASE
+)
 _GRADE = re.compile(
-    rf"{_NAMED}([0-3])(?:\s*/\s*3\b)?(?![\w%]|\s*(?:[-–,./]|to\b|or\b)\s*\d)", re.IGNORECASE
+    rf"{_NAMED}([0-3])(?:\s*(?:/|(?:out\s+)?of\b)\s*3\b)?"
+    r"(?![\w%]|\s*out\s+of\b|\s*(?:[-–,./]|to\b|or\b|and\b|of\b)\s*\d)",
+    re.IGNORECASE,
 )
 _BEFORE_REASON = re.compile(r"\A[\W_]*(?:(?:second line|line 2|reason)\b[\W_]*)?", re.IGNORECASE)
-_TAG = re.compile(r"<(?=\s*/?\s*(?:answer|context|passage|question|references|statement)\b)", re.I)
+_LABEL = re.compile(
+    r"(?<![^\n\v\f\r\x1c-\x1e\x85\u2028\u2029])"
+    r"(?=(?:(?![\n\r])[\W_]){0,9}(?:answer|context|passage|question|reference|statement|text)s?"
+    r"(?:(?![\n\r])[\W_]){0,9}?[:：])",
+    re.IGNORECASE,
+)
 
 
 class Replies(Protocol):
@@ -152,10 +161,10 @@ def answer_of(case: Case) -> Score | str:
 def prompt(name: str, **texts: str) -> str:
     """Return the prompt of a metric, with each of `texts` in the place of its name.
 
-    A tag in a text that could pass for one of the prompt's own is made harmless.
+    A line of a text that could pass for one of the prompt's own labels is marked as quoted.
     """
     template = _VERSION.sub("", prompts.shipped(f"judge_{name}"), count=1)
-    return template.format(**{place: _TAG.sub("‹", text) for place, text in texts.items()})
+    return template.format(**{place: _LABEL.sub("> ", text) for place, text in texts.items()})
 
 
 def verdicts(

@@ -49,6 +49,7 @@ def record_line(outcome: Outcome, labels: Label) -> RecordLine:
         hits=_hits(case.hits, _grades(case.hits, case.judged.get(labels), labels)),
         searched=list(outcome.searched),
         ranked=case.ranked,
+        answers=case.answers,
         context=case.context,
         answer=None if answer is None else answer.text,
         declined=None if answer is None else answer.declined,
@@ -204,6 +205,7 @@ def case(record: RecordLine, question: Question, texts: Mapping[SpanKey, str]) -
         if record.touching is None
         else tuple(Span(doc, start, end) for doc, start, end in record.touching),
         ranked=record.ranked,
+        answers=record.answers,
     )
 
 

@@ -101,8 +101,8 @@ class Matcher:
     def find(self, text: str, doc: str | None = None, start: int | None = None) -> Found | None:
         """Return where `text` stands, by the strictest way that finds it; None where none does.
 
-        Of several places that in `doc` comes first, there that at `start`; then the first of the
-        corpus.
+        Of several places that in `doc` comes first, there the one nearest to `start`; then the
+        first of the corpus.
         """
         text = normalised(text).strip()
         key = (text, doc, start)
@@ -135,18 +135,17 @@ class Matcher:
         return not between.strip("-=*_ \t\n")
 
     def _look(self, text: str, doc: str | None, start: int | None) -> Found | None:
-        told = [] if doc is None or doc not in self._documents else [doc]
-        if told and start is not None and self._text(told[0]).startswith(text, start):
-            return Found(Span(told[0], start, start + len(text)), "exact")
+        told, near = [] if doc is None or doc not in self._documents else [doc], start or 0
         marks = _marks(text)
         if not len(marks):
             # Too short to leave a mark: it is looked for to the letter, everywhere.
-            return self._exact(text, told) or self._folded(text, told) or self._exact(text)
+            here = self._exact(text, told, near) or self._folded(text, told, near)
+            return here or self._exact(text, self._ids)
         shared, counts = self._sharing(marks)
         holding = [self._ids[at] for at in shared[counts == len(marks)]]
         found = (
-            self._exact(text, told)
-            or self._folded(text, told)
+            self._exact(text, told, near)
+            or self._folded(text, told, near)
             or self._exact(text, holding)
             or self._folded(text, holding)
         )
@@ -155,19 +154,23 @@ class Matcher:
         most = shared[np.argsort(-counts, kind="stable")][:_CANDIDATES]
         return self._fuzzy(text, [*told, *(self._ids[at] for at in most)])
 
-    def _exact(self, text: str, ids: Sequence[str] | None = None) -> Found | None:
-        for id_ in self._ids if ids is None else ids:
-            at = self._text(id_).find(text)
-            if at >= 0:
+    def _exact(self, text: str, ids: Sequence[str], near: int = 0) -> Found | None:
+        for id_ in ids:
+            whole = self._text(id_)
+            both = whole.rfind(text, 0, near + len(text)), whole.find(text, near)
+            starts = [each for each in both if each >= 0]
+            if starts:
+                at = min(starts, key=lambda each: abs(each - near))
                 return Found(Span(id_, at, at + len(text)), "exact")
         return None
 
-    def _folded(self, text: str, ids: Sequence[str]) -> Found | None:
+    def _folded(self, text: str, ids: Sequence[str], near: int = 0) -> Found | None:
         words = re.compile(r"\s+".join(map(re.escape, text.split())), re.IGNORECASE)
         for id_ in ids:
-            found = words.search(self._text(id_))
+            spans = (match.span() for match in words.finditer(self._text(id_)))
+            found = min(spans, key=lambda span: abs(span[0] - near), default=None)
             if found is not None:
-                return Found(Span(id_, found.start(), found.end()), "spacing")
+                return Found(Span(id_, *found), "spacing")
         return None
 
     def _fuzzy(self, text: str, ids: Sequence[str]) -> Found | None:

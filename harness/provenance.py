@@ -11,6 +11,7 @@ from typing import Any
 
 import harness
 from harness import summarise
+from harness.chunkers import handed
 from harness.config import RunConfig
 from harness.corpus import Corpus
 from harness.embedders import Embedder
@@ -109,14 +110,21 @@ def _models(config: RunConfig, plan: Plan) -> list[dict[str, Any]]:
     others = dict.fromkeys(
         part
         for cell in config.cells
-        for part in (cell.retriever, cell.reranker, cell.generator)
-        if part is cell.generator or hasattr(part, "check")
+        for part in (
+            *(cell.chunker, handed(cell.chunker)),
+            *(cell.retriever, cell.reranker, cell.generator),
+        )
     )
-    found += [{"used_by": part.name, **identity_of(part)} for part in others]
+    identities = [{"used_by": part.name, **identity_of(part)} for part in others]
+    found += [each for each in identities if any(each.get(key) for key in _MODEL_KEYS)]
     systems = [cell.system for cell in config.systems]
     found += [{"used_by": part.name, **identity_of(part)} for part in systems]
     listed: list[dict[str, Any]] = portable(found)
     return [*listed, *summarise.models(plan.metrics)]
+
+
+_MODEL_KEYS = ("model", "weights", "tokenizer", "embedder", "chat", "cls")
+"""What in a component's identity says that it runs a model, or a class of the user's."""
 
 
 def _described(embedder: Embedder) -> dict[str, Any]:

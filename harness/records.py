@@ -159,7 +159,7 @@ class Case:
     `judged` has an entry for each kind of label the question carries, `keywords` one for each of
     its keywords. `touching` are the index's chunks that share a character with one of the
     question's passages, or stand next to it; None where the index is not known. `ranked` is False
-    where the system under test does not tell what it retrieved.
+    where the system under test does not tell what it retrieved, `answers` where it gives none.
     """
 
     question: Question
@@ -171,6 +171,7 @@ class Case:
     keywords: tuple[Judged, ...] = ()
     touching: tuple[Span, ...] | None = ()
     ranked: bool = True
+    answers: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,10 @@ def template(name: str, own: str | None) -> str:
         raise ValueError(
             f"prompt: it must have the place {{question}}, may have {{n}}, and has {sorted(places)}"
         )
+    try:
+        text.format(question="", n=1)
+    except (ValueError, KeyError, IndexError, AttributeError):
+        raise ValueError("prompt: its places must be plain, {question} and {n}") from None
     return text
 
 

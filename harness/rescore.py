@@ -10,19 +10,20 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from harness import report, scoring, store, summarise
+from harness import replayed, report, scoring, store, summarise
 from harness.cache import Cache
 from harness.chat import ChatModel
-from harness.errors import DataError, Problem, SpecError, suggest
+from harness.errors import DataError, ModelError, Problem, RunError, SpecError, suggest
 from harness.kept import Scores
 from harness.labels import has
 from harness.lines import cases, question, score_line
 from harness.metrics import Asking
 from harness.metrics import metrics as registry
+from harness.numbers import count
 from harness.records import Case, Label, Sample, Score
 from harness.scoring import GOLD, Named, label_of, leaves, within_chunker
 from harness.store import StoredRun
-from harness.stored import RecordLine, RunFile
+from harness.stored import RecordLine, RunFile, ScoreLine
 
 
 def rescore(
@@ -34,11 +35,13 @@ def rescore(
     """Score a stored run's answers and rankings by `metrics`, by default those it has.
 
     All scores are replaced, so that a report never mixes versions of a metric. `judge` is asked by
-    metrics that ask one, by default the run's own; what it has said before is taken from `cache`.
+    metrics that ask one, by default the run's own; what it has said before is taken from the run
+    where it was asked by the same prompt, and from `cache`.
 
     Raises:
         DataError: the folder holds no run, or a metric reads what the run did not store.
         HarnessError: the judge cannot be started.
+        RunError: the judge gave up on what has a verdict; nothing is written.
     """
     stored = store.load(folder)
     labels = stored.run.provenance.labels
@@ -50,14 +53,16 @@ def rescore(
     named = scoring.with_judge(named, judge or _own_judge(stored))
     judges = [each.metric for each in named if isinstance(each.metric, Asking)]
     for metric in judges:
-        metric.check()
+        _start(metric, named_again=judge is not None)
     with Cache(cache) if judges and cache is not None else nullcontext() as kept:
-        keeper = None if kept is None else Scores(kept)
+        said = replayed.replies_of(stored, named, sampled)
+        keeper = replayed.Replayed(said, None if kept is None else Scores(kept))
         rows = scoring.score_sampled(named, sampled, labels, level, keeper)
     records = [
         record.model_copy(update=_rescored(record, *row))
         for record, row in zip(stored.records, rows, strict=True)
     ]
+    _check_kept(stored.records, records)
     run = _run(stored, named, records)
     store.rewrite(folder, run, records)
     report.write(folder)
@@ -72,7 +77,7 @@ def judge_of(value: Any) -> ChatModel:
     """
     given = {"model": value} if isinstance(value, str) else value
     if not isinstance(given, Mapping):
-        raise ValueError(f"expected a model's name or its settings, found {value!r}")
+        raise ValueError("expected a model's name or its settings, found another kind of value")
     known = [each.name for each in fields(ChatModel)]
     for key in map(str, given):
         if key not in known:
@@ -91,6 +96,38 @@ def _own_judge(stored: StoredRun) -> ChatModel | None:
         return None
     judge = judge_of(given)
     return replace(judge, seed=stored.run.provenance.seed) if judge.seed is None else judge
+
+
+def _start(metric: Asking, named_again: bool) -> None:
+    """Start a metric's judge; a run stores no folders, so a file of its own may not be found."""
+    try:
+        metric.check()
+    except ModelError as error:
+        if named_again:
+            raise
+        raise ModelError(f"{error}\n  name the run's judge again: --judge gguf:PATH") from None
+
+
+def _check_kept(before: Sequence[RecordLine], after: Sequence[RecordLine]) -> None:
+    """Raise `RunError` where a judge gave up on what has a verdict."""
+    lost: dict[tuple[str, str], str] = {}
+    for old, new in zip(before, after, strict=True):
+        for had, found in zip(_scores(old), _scores(new), strict=True):
+            for name, score in found.items():
+                judged = name in had and had[name].state == "scored"
+                if judged and score.state == "judge_failed":
+                    lost.setdefault((new.cell, new.question), score.reason)
+    if lost:
+        reason = next(iter(lost.values()))
+        raise RunError(
+            f"the judge gave up on {count(len(lost), 'question')} with verdicts: {reason}\n"
+            "  nothing was changed; try again later, or name another: --judge provider:model"
+        )
+
+
+def _scores(record: RecordLine) -> list[Mapping[str, ScoreLine]]:
+    """Return the scores of each sample, then those of the question."""
+    return [*(sample.scores for sample in record.samples), record.scores]
 
 
 def _rescored(
@@ -123,6 +160,14 @@ def _built(
         missing = dict.fromkeys(_missing(each, cases, labels, retrieve))
         problems += [Problem(name, what, "ask less of it, or run again") for what in missing]
         named.append(each)
+    if not any(isinstance(each.metric, Asking) for each in named):
+        what, hint = "it has a part that asks a judge", "name that part among the metrics too"
+        parts = {each.name: leaves(each.metric, labels, level) for each in named}
+        problems += [
+            Problem(name, what, hint)
+            for name, own in parts.items()
+            if any(isinstance(leaf, Asking) for leaf in own)
+        ]
     if not problems and not _deciding(stored, named):
         what = "each counts its index's own chunks, and this run has several chunkers"
         hint = "add one that may rank them, such as passage_recall@5 or recall(labels=documents)@5"

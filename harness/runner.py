@@ -26,7 +26,7 @@ from harness import (
     testset,
 )
 from harness.cache import Cache, check_version
-from harness.chunkers import Chunker
+from harness.chunkers import Chunker, handed
 from harness.chunking import chunk_texts
 from harness.clusters import clusters
 from harness.config import RunConfig
@@ -99,10 +99,10 @@ def prepare(config: RunConfig, limit: int | None = None, fresh: bool = False) ->
 
 
 def _chunkers(config: RunConfig) -> list[Chunker]:
-    """Return what cuts the documents: nothing does where a collection is there already."""
+    """Return what cuts documents into hits: nothing does where a collection is there already."""
     if config.settings.index.existing is not None:
         return []
-    return list(dict.fromkeys(cell.chunker for cell in config.cells))
+    return list(dict.fromkeys(handed(cell.chunker) for cell in config.cells))
 
 
 def check_models(prepared: Prepared) -> None:
@@ -114,13 +114,17 @@ def check_models(prepared: Prepared) -> None:
     if any(cell.retriever.uses_vectors for cell in prepared.config.cells):
         index.check(prepared.config.settings.index)
     for cell in prepared.config.cells:
-        tokenizer = getattr(cell.chunker, "tokenizer", None)
-        if tokenizer is not None:
-            token_counter(tokenizer)
-        for part in (cell.chunker, cell.embedder, cell.reranker):
+        for chunker in (cell.chunker, handed(cell.chunker)):
+            tokenizer = getattr(chunker, "tokenizer", None)
+            if tokenizer is not None:
+                token_counter(tokenizer)
+            identity_of(chunker)
+        for part in (cell.embedder, cell.reranker):
             if part is not None:
                 identity_of(part)
-        retrievers.check(cell.retriever, prepared.corpus.documents)
+        # The metadata of a collection are known once it has been read.
+        existing = prepared.config.settings.index.existing
+        retrievers.check(cell.retriever, None if existing else prepared.corpus.documents)
         cell.reranker.check()
         cell.generator.check()
     for own in prepared.config.systems:
@@ -180,6 +184,8 @@ def _collection(prepared: Prepared, cache: Cache, progress: Progress) -> Collect
         texts = (chunk.text for chunk in found.chunks)
         name = settings.index.existing.collection
         checks.answers(prepared.testset, texts, name, config.testset.path)
+    for cell in config.cells:
+        retrievers.check(cell.retriever, found.chunks.described)
     for embedder in dict.fromkeys(cell.embedder for cell in config.cells):
         if embedder is not None:
             found.check(embedder, cache, settings.seed)
@@ -235,12 +241,13 @@ class _Run:
         questions = self.prepared.testset.questions
         records: list[RecordLine] = []
         done = failed = 0
+        imported = isinstance(cell, SystemCell) and cell.system.imported
 
         def answered(question: str, failure: Failure | None) -> None:
             nonlocal done, failed
             done, failed = done + 1, failed + (failure is not None)
             self.progress(cell.name, done, len(questions))
-            if failure is not None:
+            if failure is not None and not imported:
                 self._stop_if_hopeless(
                     cell, f"question {question!r}: {failure.reason}", failed, done
                 )
@@ -268,6 +275,9 @@ class _Run:
                 f"{work}: {measured.truncated} chunks are longer than the model reads; "
                 "their ends are not in the index"
             )
+        if isinstance(cell, SystemCell) and cell.system.imported:
+            for said in cautions.of_missing(cell.name, records):
+                self.cache.warn(said)
         self.shallow.add(records)
         with self.stages.ledger.timed("summing up"):
             self.lines.append(self._line(cell, records, measured))

@@ -197,14 +197,19 @@ def score_sampled(
 def _averaged(scores: Sequence[Score]) -> Score:
     """Return the score of a question that was answered several times: the mean over its samples.
 
-    A sample that could not be scored is left out, and named in the reason; where none could, that
-    is the score. Samples that score the same keep their reason.
+    A sample that the metric does not apply to is left out, and named in the reason; where it
+    applies to none, that is the score. One without a verdict fails the question. Samples that score
+    the same keep their reason.
     """
     if all(each == scores[0] for each in scores):
         return scores[0]
+    unjudged = [each for each in scores if each.state == "judge_failed"]
+    if unjudged:
+        reason = f"{len(unjudged)} of {len(scores)} samples: {unjudged[0].reason}"
+        return Score(None, reason, "judge_failed")
     found = [each for each in scores if each.state == "scored"]
     if not found:
-        return next((each for each in scores if each.state == "judge_failed"), scores[0])
+        return scores[0]
     reason = f"mean of {len(found)} of {len(scores)} samples"
     if found[0].counts:
         counts = tuple(map(fmean, zip(*(each.counts for each in found), strict=True)))
@@ -281,6 +286,11 @@ def _barred(metric: Metric, case: Case) -> Score | None:
     """Return why `metric` has nothing to say on `case`, or None where it may score it."""
     if not case.question.answerable and not getattr(metric, "unanswerable", False):
         return not_scored("the question is unanswerable")
+    unseen: set[Need] = {"ranking"} if case.context is not None else {"ranking", "context"}
+    if not case.ranked and metric.needs & unseen:
+        return not_scored("the system does not tell what it retrieved")
+    if not case.answers and "answer" in metric.needs:
+        return not_scored("the system gives no answers")
     if case.failure is not None and metric.needs & _MADE_BY[case.failure.stage]:
         # Only a question that carries the label can fail; without it the metric does not apply.
         wanted = {GOLD[need] for need in metric.needs if need in GOLD} | {label_of(metric)}
@@ -288,6 +298,4 @@ def _barred(metric: Metric, case: Case) -> Score | None:
         if missing:
             return not_scored(f"the question has no {missing[0]} label")
         return Score(None, f"{case.failure.stage}: {case.failure.reason}", "failed")
-    if not case.ranked and "ranking" in metric.needs:
-        return not_scored("the system does not tell what it retrieved")
     return None

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from annotated_types import Ge, Gt, Le
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict
+from annotated_types import Ge, Gt, Le, Len
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, Strict
 
 from harness.chat import ChatModel
+from harness.declines import DECLINES, checked
 from harness.index import IndexSettings
 from harness.records import Label
 
@@ -81,6 +82,9 @@ class Settings(BaseModel):
     generators: _Specs = ["extractive"]
     chat: _Chat = Field(None, description="the chat model that components ask: a name, or settings")
     judge: _Chat = Field(None, description="the chat model that judges answers")
+    decline_patterns: Annotated[tuple[str, ...], Len(1), AfterValidator(checked)] = Field(
+        DECLINES, description="regular expressions: an answer that matches one is a decline"
+    )
     retrieve: Annotated[_Int, Gt(0)] = Field(20, description="how many the retriever is asked for")
     context: Context = Context()
     metrics: _Specs = list(DEFAULT_METRICS)

@@ -16,7 +16,7 @@ from harness import chunking, index
 from harness.cache import Cache
 from harness.chat import ChatModel
 from harness.chat_replies import ChatReplies
-from harness.chunkers import Chunker, chunkers
+from harness.chunkers import Chunker, handed
 from harness.chunking import ChunkSet
 from harness.corpus import Corpus
 from harness.embedders import Embedder, Kind, Vectors
@@ -127,9 +127,16 @@ class Stages:
         """Return the chunks that hits are of: with `parent`, the larger ones around the indexed."""
         if chunker.parent is None:
             return self.chunks(chunker)
-        parent = chunkers.build(chunker.parent)
+        parent = handed(chunker)
         if self._parents is None or self._parents.id != self._chunks_id(parent):
             self._parents = self._cut(parent)
+        small, large = self.chunks(chunker).mean_length, self._parents.mean_length
+        if large < small:
+            raise RunError(
+                f"chunker {chunker.name!r}: the chunks of its parent {chunker.parent} have "
+                f"{large:.0f} characters on average, its own {small:.0f}\n"
+                "  a parent's chunks stand for the smaller ones inside them: make them larger"
+            )
         return self._parents
 
     def relevance(self, chunker: Chunker) -> Relevance:
@@ -182,8 +189,8 @@ class Stages:
             settings = self._plan.settings
             about = [identity_of(cell.system), self._corpus.id]
             return fingerprint(*about, settings.retrieve, settings.min_overlap)
-        rest: list[Any] = [cell.chunker.parent]
-        rest += [identity_of(part) for part in (cell.reranker, cell.generator)]
+        parts = (handed(cell.chunker), cell.reranker, cell.generator)
+        rest = [identity_of(part) for part in parts]
         context = self._plan.settings.context.model_dump()
         return fingerprint(self._ranking_about(cell), rest, context)
 

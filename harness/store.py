@@ -170,7 +170,7 @@ class RunWriter:
         (self.folder / UNFINISHED).unlink(missing_ok=True)
 
 
-def atomically(path: Path, text: str | Iterable[str]) -> None:
+def atomically(path: Path, text: str | Iterable[str], mode: int = 0o644) -> None:
     """Write a file, from a text or from pieces, so that it is there whole or not at all."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:
@@ -178,7 +178,7 @@ def atomically(path: Path, text: str | Iterable[str]) -> None:
             file.writelines([text] if isinstance(text, str) else text)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, 0o644)
+        os.chmod(name, mode)
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)

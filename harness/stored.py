@@ -92,6 +92,7 @@ class RecordLine(_Stored):
         [], description="what was searched for in place of the question, where it was reworded"
     )
     ranked: bool = Field(True, description="false: the system does not tell what it retrieved")
+    answers: bool = Field(True, description="false: the system gives no answers")
     context: str | None
     answer: str | None
     declined: bool | None

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import operator
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
+from uuid import UUID
 
 from harness.arguments import scrubbed
 from harness.context import SEPARATOR
 from harness.errors import StageError
+
+T = TypeVar("T")
 
 _LONGEST = 1_000_000
 """Characters that one text may have; more is no context and no answer."""
 _MOST = 10_000
 """Contexts that one reply may have."""
 _SHOWN = 60
+_NULL = "answer is null"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +43,8 @@ class Told:
     """What a system told of one question.
 
     `contexts`, best first, is None where it tells of none. `answer` is None where it gives none,
-    and `lacking` says why where it should have. `sent` is the text that its model was sent, where
-    that is not the contexts.
+    and `lacking` says why where there is a place for it. `sent` is the text that its model was
+    sent, where that is not the contexts.
     """
 
     contexts: tuple[Context, ...] | None = None
@@ -56,7 +62,9 @@ def read(returned: Any) -> Told:
 
     That is (documents, answer), a mapping with any of `contexts` (or `documents`), `answer`,
     `declined`, `context` (the text as sent), `tokens_in`, `tokens_out` and `model`, a list of
-    documents, an answer, or a chat model's message.
+    documents, an answer, or a chat model's message. An answer of None, in a pair or a mapping, is
+    lacking. What the `metadata` of a document holds is a hint of others: where it makes no sense,
+    it is left out.
 
     Raises:
         StageError: it is something else, or a value in it is; the place is named.
@@ -64,7 +72,9 @@ def read(returned: Any) -> Told:
     if isinstance(returned, str):
         return Told(answer=_text(returned, "the answer"))
     if isinstance(returned, tuple) and len(returned) == 2:
-        return Told(_contexts(returned[0], "the documents"), _answer(returned[1], "the answer"))
+        documents, answer = returned
+        read = _optional(answer, "the answer")
+        return Told(_contexts(documents, "the documents"), read, _NULL if read is None else None)
     if isinstance(returned, Mapping):
         return _mapping(returned)
     if hasattr(returned, "content") and not hasattr(returned, "page_content"):
@@ -93,11 +103,11 @@ def _mapping(reply: Mapping[Any, Any]) -> Told:
     if not several and "answer" not in reply:
         keys = ", ".join(map(repr, list(reply)[:10])) or "nothing"
         raise StageError(f"the reply has neither 'contexts' nor 'answer': it holds {keys}"[:300])
-    answer = _answer(reply.get("answer"), "answer")
+    answer = _optional(reply.get("answer"), "answer")
     return Told(
         None if not several else _contexts(reply[several[0]], several[0]),
         answer,
-        "answer is null" if "answer" in reply and answer is None else None,
+        _NULL if "answer" in reply and answer is None else None,
         _declined(reply.get("declined")),
         _optional(reply.get("context"), "context"),
         _count(reply.get("tokens_in"), "tokens_in"),
@@ -144,21 +154,19 @@ def _context(document: Any, place: str) -> Context:
         raise StageError(f"{place} is {_shown(document)}: no text, mapping or document")
     if not isinstance(about, Mapping):
         raise StageError(f"{place}.metadata is {_shown(about)}, not a mapping")
-    ids = [_id(own.get("id"), place), _id(about.get("id"), place), _id(about.get("source"), place)]
+    ids = [_id(own.get("id"), place), *(_hint(_id, about.get(key)) for key in ("id", "source"))]
     named = tuple(dict.fromkeys(each for each in ids if each is not None))
     if not keys and not named:
         raise StageError(f"{place} has neither `text` nor `id`")
-    start = own.get("start", about.get("start_index", about.get("start")))
+    start = _count(own.get("start"), f"{place}.start")
+    if start is None:
+        start = _hint(_count, about.get("start_index", about.get("start")))
     return Context(
         _text(own[keys[0]], f"{place}.{keys[0]}") if keys else "",
         named,
-        _count(start, f"{place}.start"),
+        start,
         _score(own.get("score"), place),
     )
-
-
-def _answer(value: Any, place: str) -> str | None:
-    return None if value is None else _text(value, place)
 
 
 def _text(value: Any, place: str) -> str:
@@ -179,13 +187,32 @@ def _optional(value: Any, place: str) -> str | None:
 
 def _id(value: Any, place: str) -> str | None:
     """Return an id as text; 0 is one, and an empty text is none."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return _optional(value, f"{place}.id") or None
+    if isinstance(value, UUID | os.PathLike):
+        value = str(value)
+    whole = _whole(value)
+    return str(whole) if whole is not None else _optional(value, f"{place}.id") or None
+
+
+def _hint(read: Callable[[Any, str], T | None], value: Any) -> T | None:
+    """Return a value of a document's metadata as `read` has it; None where it makes no sense."""
+    try:
+        return read(value, "metadata")
+    except StageError:
+        return None
+
+
+def _whole(value: Any) -> int | None:
+    """Return a whole number, NumPy's too; None for anything else, and for true and false."""
+    try:
+        return None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return None
 
 
 def _declined(value: Any) -> bool | None:
-    if value is not None and not isinstance(value, bool):
+    if type(value).__name__ in ("bool_", "bool"):  # NumPy's is no bool, and has either name
+        return bool(value)
+    if value is not None:
         raise StageError(f"declined is {_shown(value)}, not true or false")
     return value
 
@@ -193,9 +220,10 @@ def _declined(value: Any) -> bool | None:
 def _count(value: Any, place: str) -> int | None:
     if value is None:
         return None
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 53:
+    whole = _whole(value)
+    if whole is None or not 0 <= whole < 1 << 53:
         raise StageError(f"{place} is {_shown(value)}, not a whole number from 0")
-    return value
+    return whole
 
 
 def _score(value: Any, place: str) -> float | None:

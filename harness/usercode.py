@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from harness import dotted
-from harness.errors import SpecError
-from harness.fingerprint import sha256_of
+from harness.fingerprint import fingerprint, sha256_of
 
 
 def importable(folder: Path) -> None:
@@ -25,20 +27,25 @@ def load(name: str) -> Any:
     Raises:
         SpecError: it cannot be imported, or is not there.
     """
-    try:
-        return dotted.load(name)
-    except SystemExit as error:
-        hint = 'it runs as it is imported: put that behind if __name__ == "__main__"'
-        raise SpecError(f"{name!r}: its module ends the process ({error})", hint) from None
+    return dotted.load(name)
 
 
 def code_id(name: str) -> str | None:
-    """Return the SHA-256 of the file that `package.module:name` is in; None where it has none.
+    """Return what the files of `package.module:name` hold, as a hash; None where it has none.
+
+    They are that of the module, and that of the one which the function, or the object's class, is
+    defined in: a package may only name it.
 
     Raises:
         SpecError: it cannot be imported.
     """
-    load(name)
-    module = sys.modules[name.replace(":", ".").rpartition(".")[0]]
-    file = getattr(module, "__file__", None)
-    return sha256_of(Path(file)) if file and Path(file).is_file() else None
+    found = load(name)
+    while isinstance(found, partial):
+        found = found.func
+    with suppress(ValueError):  # it is wrapped in itself
+        found = inspect.unwrap(found)
+    named = name.replace(":", ".").rpartition(".")[0]
+    modules = [sys.modules.get(each) for each in (named, str(getattr(found, "__module__", "")))]
+    files = dict.fromkeys(getattr(each, "__file__", None) for each in modules)
+    hashes = [sha256_of(Path(each)) for each in files if each and Path(each).is_file()]
+    return fingerprint(hashes) if hashes else None

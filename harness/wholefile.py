@@ -28,7 +28,7 @@ def json(path: Path) -> Any:
 
 def mentions(path: Path, key: str) -> bool:
     """Return whether `path` is a .json file with `key` near its beginning."""
-    if path.suffix != ".json" or not path.is_file():
+    if path.suffix.lower() != ".json" or not path.is_file():
         return False
     try:
         with path.open("rb") as file:

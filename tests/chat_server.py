@@ -6,10 +6,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 
 from harness.generators import generators
+from tests.loopback import JSON, Handler, listening
 
 DROPPED = (0, "")
 """The reply that is none: the connection is closed."""
@@ -57,9 +57,9 @@ def completion(text):
 def serving() -> Iterator[Server]:
     state = Server()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Answering(Handler):
         def do_POST(self):
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            body = self.body()
             with state.lock:
                 state.running += 1
                 state.most = max(state.most, state.running)
@@ -82,22 +82,8 @@ def serving() -> Iterator[Server]:
         def reply(self, status, said, headers=SOON):
             reply = completion(said) if status == 200 else {"error": {"message": said}}
             content = said if isinstance(said, bytes) else json.dumps(reply).encode()
-            self.send_response(status)
-            sizes = {"Content-Type": "application/json", "Content-Length": str(len(content))}
-            for name, value in {**sizes, **headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(content)
+            self.send(status, content, {**JSON, **headers})
 
-        def log_message(self, *_):
-            """Keep quiet."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
-        thread = threading.Thread(target=listening.serve_forever, args=(0.01,))
-        thread.start()
-        state.url = f"http://127.0.0.1:{listening.server_port}/v1"
-        try:
-            yield state
-        finally:
-            listening.shutdown()
-            thread.join()
+    with listening(Answering) as url:
+        state.url = f"{url}/v1"
+        yield state

@@ -31,6 +31,11 @@ class Breaks(BaseDocumentCompressor):
         raise RuntimeError(f"no answer to {query!r}")
 
 
+class Ends(BaseDocumentCompressor):
+    def compress_documents(self, documents, query, callbacks=None):
+        raise SystemExit(0)
+
+
 class NeedsAKey(Breaks):
     def __init__(self, **arguments):
         raise ValueError("set NOBODY_API_KEY")

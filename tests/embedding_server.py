@@ -2,16 +2,15 @@
 
 import hashlib
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 
 from harness.embedders import embedders
+from tests.loopback import Handler, listening
 
 OPENAI = "langchain_openai:OpenAIEmbeddings"
 
@@ -44,9 +43,9 @@ class Server:
 def serving() -> Iterator[Server]:
     state = Server()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Answering(Handler):
         def do_POST(self):
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            body = self.body()
             about = {"key": self.headers["Authorization"], "at": time.monotonic()}
             state.asked.append({"texts": body["input"], "model": body["model"], **about})
             said = state.replies[0]
@@ -62,22 +61,8 @@ def serving() -> Iterator[Server]:
                 self.reply(said, {"error": {"message": about}})
 
         def reply(self, status, said):
-            content = json.dumps(said).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+            self.send(status, json.dumps(said).encode())
 
-        def log_message(self, *_):
-            """Keep quiet."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
-        thread = threading.Thread(target=listening.serve_forever, args=(0.01,))
-        thread.start()
-        state.url = f"http://127.0.0.1:{listening.server_port}/v1"
-        try:
-            yield state
-        finally:
-            listening.shutdown()
-            thread.join()
+    with listening(Answering) as url:
+        state.url = f"{url}/v1"
+        yield state

@@ -2,14 +2,13 @@
 
 import json
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from harness.chat import ChatModel
 from tests.chat_server import completion
+from tests.loopback import Handler, listening
 
 
 @dataclass
@@ -32,42 +31,32 @@ class Bench:
 
 def best(prompt):
     """Return the best verdict there is."""
-    return "yes\nIt says so." if "<statement>" in prompt else "3\nIt is all there."
+    return "yes\nIt says so." if "\nStatement: " in prompt else "3\nIt is all there."
 
 
 def part(prompt, name):
-    """Return what stands between the tags of one name."""
-    return re.search(rf"<{name}>\n(.*?)\n</{name}>", prompt, re.DOTALL)[1]
+    """Return what stands behind the label of one name, up to the next label or the question."""
+    material = prompt.rpartition("\n\n")[0]
+    label = "(?:Answer|Context|Passage|Question|References|Statement|Text):"
+    found = rf"^{name.capitalize()}:\s(.*?)(?=\n\n{label}\s|\Z)"
+    return re.search(found, material, re.DOTALL | re.MULTILINE)[1]
 
 
 @contextmanager
 def sitting(says=best) -> Iterator[Bench]:
     bench = Bench(says=says)
 
-    class Handler(BaseHTTPRequestHandler):
+    class Answering(Handler):
         def do_POST(self):
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            body = self.body()
             prompt = body["messages"][-1]["content"]
             bench.asked.append(prompt)
             bench.seeds.append(body.get("seed"))
             said = bench.says(prompt)
             refused = {"error": {"message": "no such judge"}}
-            content = json.dumps(refused if said is None else completion(said)).encode()
-            self.send_response(400 if said is None else 200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+            reply = refused if said is None else completion(said)
+            self.send(400 if said is None else 200, json.dumps(reply).encode())
 
-        def log_message(self, *_):
-            """Keep quiet."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
-        thread = threading.Thread(target=listening.serve_forever, args=(0.01,))
-        thread.start()
-        bench.url = f"http://127.0.0.1:{listening.server_port}/v1"
-        try:
-            yield bench
-        finally:
-            listening.shutdown()
-            thread.join()
+    with listening(Answering) as url:
+        bench.url = f"{url}/v1"
+        yield bench

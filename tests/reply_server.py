@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.loopback import Handler, listening
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,9 @@ class Replying:
 def replying() -> Iterator[Replying]:
     state, lock = Replying(), threading.Lock()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Answering(Handler):
         def do_POST(self):
-            self.answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.answer(self.body())
 
         def do_GET(self):
             self.answer(None)
@@ -69,26 +70,15 @@ def replying() -> Iterator[Replying]:
             slow = reply if isinstance(reply, Trickle) else None
             content = b"x" * slow.bytes if slow else reply
             content = content if isinstance(content, bytes) else json.dumps(content).encode()
-            self.send_response(status)
-            for name, value in {"Content-Length": str(len(content)), **headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            for at in range(len(content) if slow else 0):
+            if slow is None:
+                self.send(status, content, headers)
+                return
+            self.send(status, b"", {"Content-Length": str(len(content)), **headers})
+            for at in range(len(content)):
                 self.wfile.write(content[at : at + 1])
                 self.wfile.flush()
                 time.sleep(slow.pause)
-            if not slow:
-                self.wfile.write(content)
 
-        def log_message(self, *_):
-            """Keep quiet."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
-        thread = threading.Thread(target=listening.serve_forever, args=(0.01,))
-        thread.start()
-        state.url = f"http://127.0.0.1:{listening.server_port}/ask"
-        try:
-            yield state
-        finally:
-            listening.shutdown()
-            thread.join()
+    with listening(Answering) as url:
+        state.url = f"{url}/ask"
+        yield state

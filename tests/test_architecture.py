@@ -8,16 +8,16 @@ import pytest
 LAYERS = """
 arguments bands batches checksums dcg declines described errors fingerprint headings locate locks
 markup needs numbers prompts records sentences shortening squad statistics stopwords tokens
-aggregate calls clusters context cuts documents dotted embedding_class endpoint exact filters
-fusion jsonl labels models parquet paths project quantities ranked references registry removal
-rows spans stored trec wholefile yamlfile
-cache coverage lines relevance runtime told usercode
+aggregate calls clusters context cuts documents dotted endpoint exact filters fusion jsonl labels
+models parquet paths project quantities ranked references registry removal rows spans stored trec
+wholefile yamlfile
+cache coverage embedding_class lines named_corpus relevance runtime told usercode
 answer_labels chat converting embedders foreign housekeeping jsonreply store system_replies
 token_match unindexed
 chunkers corpus generators judging newfiles rephrasing rerankers systems terminal_cache vectors
-answering chat_replies chunking exporting extraction handed matching metrics testset
+answering chat_replies chunking exporting handed matching metrics testset
 index judge_check kept retrievers scoring sources
-evaluation imported_metrics importing report searched settings summarise sweep
+evaluation extraction imported_metrics importing replayed report searched settings summarise sweep
 agreement catalogue imported_answers imported_runs library overrides places plan rescore
 cautions config stages
 asking checks drafting pipeline provenance

@@ -48,6 +48,11 @@ def test_a_label_reads_as_a_configuration_does():
         ({"api_key": "x"}, "api_key"),
         ({"openai_api_key": "x"}, "openai_api_key"),
         ({"apiKey": "x"}, "apiKey"),
+        ({"accessToken": "x"}, "accessToken"),
+        ({"openaiApiKey": "x"}, "openaiApiKey"),
+        ({"clientSecret": "x"}, "clientSecret"),
+        ({"cohere_key": "x"}, "cohere_key"),
+        ({"cookies": {"a": "x"}}, "cookies"),
         ({"hf_token": "x"}, "hf_token"),
         ({"aws_access_key_id": "x"}, "aws_access_key_id"),
         ({"a": {"b": [{"Authorization": "x"}]}}, "a.b.Authorization"),
@@ -74,6 +79,7 @@ def test_a_password_in_a_url_is_refused_and_not_repeated():
 
 def test_names_that_only_look_like_secrets_are_taken():
     given = {"max_tokens": 5, "tokenizer": "x", "keyword": "y", "check_embedding_ctx_length": 0}
+    given |= {"sort_key": "name", "author": "Ada", "text_key": "page_content", "monkey": "1"}
     assert Arguments(written(given)).identity() == given
 
 

@@ -69,7 +69,7 @@ def test_k_beyond_what_a_reranker_keeps_is_refused(project, refused):
     reranker = {"bi_encoder": {"embedder": "hashing", "keep": 2}}
     project.config(metrics=["ndcg@3", "recall@2"], rerankers=["none", reranker])
 
-    heading, *rest = refused()
+    _, *rest = refused()
     assert [line.partition(": ")[2] for line in rest[:1]] == [
         "'ndcg@3' reads 3 hits, and `keep` of bi_encoder leaves 2"
     ]

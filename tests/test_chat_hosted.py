@@ -1,10 +1,12 @@
 """Hosted chat models: what is sent, which seed and which key, to a server on this machine."""
 
 import sys
+from dataclasses import replace
 
 import pytest
 
 from harness.chat import ChatModel
+from harness.chat.hosted import _options
 from harness.errors import HarnessError, SpecError, StageError
 from harness.generators import generators
 from tests.chat_server import serving
@@ -17,9 +19,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 class {name}(BaseChatModel):
     model: str
     temperature: float
-    max_tokens: int
-    timeout: float
-    max_retries: int
+    {settings}
     {field}
 
     def _generate(self, messages, stop=None, run_manager=None, **kwargs):
@@ -30,6 +30,9 @@ class {name}(BaseChatModel):
     def _llm_type(self):
         return "of this test"
 """
+
+SETTINGS = ("max_tokens: int", "timeout: float", "max_retries: int")
+OLLAMA = ("num_predict: int", "client_kwargs: dict", "base_url: str | None = None")
 
 
 @pytest.fixture
@@ -42,17 +45,21 @@ def server(monkeypatch):
 
 @pytest.fixture
 def provider(monkeypatch, tmp_path):
-    """Return a function that makes a provider's package, and starts a model of it."""
+    """Return a function that makes a provider's package, and a model of it.
 
-    def make(package, name, field, said):
-        text = PROVIDER.format(name=name, field=field, said=said)
+    The library loads a provider's class once, so no two tests may make the same.
+    """
+
+    def make(package, name, field, said, taken=SETTINGS, **settings):
+        fields = "\n    ".join(taken)
+        text = PROVIDER.format(name=name, settings=fields, field=field, said=said)
         (tmp_path / f"langchain_{package}.py").write_text(text)
         monkeypatch.syspath_prepend(tmp_path)
-        return ChatModel(f"{package}:of-{name}", seed=7)
+        return ChatModel(f"{package}:of-{name}", seed=7, **settings)
 
     yield make
-    for name in ("langchain_mistralai", "langchain_cohere"):
-        sys.modules.pop(name, None)
+    for name in ("cohere", "fireworks", "mistralai", "ollama", "together", "xai"):
+        sys.modules.pop(f"langchain_{name}", None)
 
 
 def hosted(server, **settings):
@@ -89,6 +96,68 @@ def test_a_provider_that_takes_no_seed_is_sent_none_and_says_why_it_stopped(prov
     chat = provider("cohere", "ChatCohere", "", "hasattr(self, 'seed')")
     reply = chat.ask("x")
     assert (reply.text, reply.finish, reply.model) == ("False", "end_turn", "cohere:of-ChatCohere")
+
+
+def test_a_server_of_ones_own_is_sent_the_length_by_both_names(server):
+    hosted(server, max_tokens=9).ask("How far?")
+    assert (server.asked[0]["max_tokens"], server.asked[0]["max_completion_tokens"]) == (9, 9)
+
+
+@pytest.mark.parametrize("host", ["api.openai.com", "eu.api.openai.com", "me.openai.azure.com"])
+def test_a_server_that_refuses_the_older_name_is_sent_the_newer_alone(host):
+    options = _options(ChatModel("openai:x", base_url=f"https://{host}/v1"), f"https://{host}", "k")
+    assert options["max_tokens"] == 256
+    assert "extra_body" not in options
+
+
+def test_ollama_gets_the_length_and_the_timeout_by_its_own_names(provider):
+    said = "(self.num_predict, self.client_kwargs, self.temperature, self.base_url)"
+    settings = {"max_tokens": 9, "timeout": 5.0, "base_url": "http://localhost:1"}
+    chat = provider("ollama", "ChatOllama", "", said, OLLAMA, **settings)
+    chat.check()
+    assert chat.ask("x").text == "(9, {'timeout': 5.0}, 0.0, 'http://localhost:1')"
+
+
+def test_a_setting_that_was_asked_for_and_is_not_taken_is_refused_at_the_check(provider):
+    chat = provider("together", "ChatTogether", "", "0", ())
+    chat.check()
+    asked = {"retries": 5, "timeout": 5.0, "max_tokens": 9, "base_url": "http://localhost:1"}
+    for name, value in asked.items():
+        with pytest.raises(
+            SpecError, match=f"ChatTogether takes no `{name}`\n  leave `{name}` out"
+        ):
+            replace(chat, **{name: value}).check()
+
+
+def test_a_setting_that_nobody_asked_for_is_not_given_to_a_class_that_does_not_take_it(provider):
+    field = "model_config = {'extra': 'allow'}"
+    chat = provider("fireworks", "ChatFireworks", field, "self.model_extra", (), retries=0)
+    chat.check()
+    assert chat.ask("x").text == "{}"
+
+
+def test_a_setting_that_a_class_knows_by_another_name_is_taken(provider):
+    field = "limit: int = __import__('pydantic').Field(alias='max_tokens')"
+    chat = provider("xai", "ChatXAI", field, "self.limit", (), max_tokens=9)
+    chat.check()
+    assert chat.ask("x").text == "9"
+
+
+@pytest.mark.parametrize(
+    ("model", "variable"),
+    [
+        ("ollama:x", "OLLAMA_HOST"),
+        ("anthropic:x", "ANTHROPIC_API_URL"),
+        ("anthropic:x", "ANTHROPIC_BASE_URL"),
+        ("groq:x", "GROQ_API_BASE"),
+        ("deepseek:x", "DEEPSEEK_API_BASE"),
+        ("azure_openai:x", "AZURE_OPENAI_ENDPOINT"),
+    ],
+)
+def test_a_server_that_the_environment_names_is_in_the_identity(monkeypatch, model, variable):
+    monkeypatch.delenv("ANTHROPIC_API_URL", raising=False)
+    monkeypatch.setenv(variable, "http://me:hunter2@box:11434")
+    assert ChatModel(model).identity()["base_url"] == "http://box:11434"
 
 
 @pytest.mark.parametrize("key", [None, ""])

@@ -11,7 +11,7 @@ from harness import runner
 from harness.cache import Cache
 from harness.config import load
 from harness.errors import HarnessError, RunError
-from harness.index import IndexSettings, open_or_build
+from harness.index import IndexSettings, open_or_build, remote
 from harness.index.remote import Connection
 from harness.index.settings import Cloud, Server
 from tests.chroma_server import chroma_running, free_port
@@ -40,7 +40,7 @@ class Asked(HTTPServer):
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Nothing)
-        self.tokens = []
+        self.tokens, self.keys = [], []
         self.url = f"http://127.0.0.1:{self.server_port}"
 
 
@@ -48,6 +48,7 @@ class Nothing(BaseHTTPRequestHandler):
     def do_GET(self):
         token = self.headers["Authorization"]
         self.server.tokens.append(token)
+        self.server.keys.append(self.headers["X-Chroma-Token"])
         self.send_error(404, f"nothing for {token}")
 
     def log_message(self, *_):
@@ -249,6 +250,20 @@ class TestCheck:
     def test_somebody_who_never_answers(self, silent):
         with pytest.raises(HarnessError, match="cannot be used: timed out"):
             Connection(Server(silent, timeout=0.2)).check()
+
+    def test_a_cloud_that_never_answers(self, silent, monkeypatch):
+        monkeypatch.setenv("CHROMA_API_KEY", "s3cret")
+        monkeypatch.setattr(remote, "_CLOUD", silent)
+        with pytest.raises(HarnessError, match=r"Chroma Cloud, .* cannot be used: timed out"):
+            Connection(Cloud("team", "docs", timeout=0.2)).check()
+
+    def test_a_cloud_that_refuses_the_key_names_its_variable(self, asked, monkeypatch):
+        monkeypatch.setenv("CHROMA_API_KEY", "s3cret")
+        monkeypatch.setattr(remote, "_CLOUD", asked.url)
+        with pytest.raises(HarnessError, match="404") as caught:
+            Connection(Cloud("team", "docs")).check()
+        assert asked.keys == ["s3cret"]
+        assert "s3cret" not in str(caught.value)
 
     def test_a_tenant_a_database_or_a_collection_that_is_not_there(self, running):
         nobody = Server(running.url, tenant="nobody")

@@ -148,3 +148,9 @@ class TestSentence:
             assert start in {left for left, _ in edges}
             assert end in {right for _, right in edges}
             assert end - start <= 40
+
+
+def test_many_headings_without_a_body_take_no_quadratic_time():
+    text = "# a\n" * 50_000
+
+    assert list(chunkers.build("markdown(size=1000000)").split(text)) == [(0, len(text) - 1)]

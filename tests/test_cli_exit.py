@@ -10,6 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from tests.loopback import Handler, listening
+
 # A shell may have started the tests with interrupts ignored, which a child would inherit.
 CODE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
 CODE += "from harness.cli import main; main()"
@@ -41,9 +43,9 @@ def model():
     waiting, released = threading.Event(), threading.Event()
     asked = []
 
-    class Handler(BaseHTTPRequestHandler):
+    class Answering(Handler):
         def do_POST(self):
-            self.rfile.read(int(self.headers["Content-Length"]))
+            self.body()
             asked.append(self.path)
             if len(asked) > 32:
                 waiting.set()
@@ -52,25 +54,13 @@ def model():
             message = {"role": "assistant", "content": "I don't know."}
             choice = {"index": 0, "finish_reason": "stop", "message": message}
             reply = {"id": "1", "object": "chat.completion", "created": 1, "model": "m"}
-            content = json.dumps({**reply, "choices": [choice]}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+            self.send(200, json.dumps({**reply, "choices": [choice]}).encode())
 
-        def log_message(self, *_):
-            """Keep quiet."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    with listening(Answering) as url:
         try:
-            yield f"http://127.0.0.1:{server.server_port}/v1", waiting
+            yield f"{url}/v1", waiting
         finally:
             released.set()
-            server.shutdown()
-            thread.join()
 
 
 def chatting(project, url, **changes):

@@ -1,23 +1,22 @@
 """Promises that every generator keeps, by registry; `chat` talks to a server on this machine."""
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from harness.answering import answered
 from harness.errors import StageError
 from harness.generators import generators
+from tests.loopback import Handler, listening
 
 TEXT = "The moon is 384,400 km away.\n\nIt has no air — and no weather. ünïcödé ends it."
 
 
-class Model(BaseHTTPRequestHandler):
+class Model(Handler):
     """A chat model behind the OpenAI protocol: it says its prompt's length, or fails if told to."""
 
     def do_POST(self):
-        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        request = self.body()
         prompt = request["messages"][-1]["content"]
         said = {"role": "assistant", "content": f"{len(prompt)} characters"}
         body = {
@@ -29,29 +28,16 @@ class Model(BaseHTTPRequestHandler):
             "usage": {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11},
         }
         data = json.dumps(body if "FAIL" not in prompt else {"error": {"message": "no"}}).encode()
-        self.send_response(400 if "FAIL" in prompt else 200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *about):
-        """Say nothing."""
+        self.send(400 if "FAIL" in prompt else 200, data)
 
 
 @pytest.fixture
 def generator(monkeypatch):
     """Return a function that builds a generator; `chat` is given a model on this machine."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    model = {"model": "openai:parrot", "base_url": f"http://127.0.0.1:{server.server_port}/v1"}
-    needed = {"chat": {**model, "retries": 0}}
-    yield lambda name: generators.build({name: needed.get(name, {})})
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with listening(Model) as url:
+        needed = {"chat": {"model": "openai:parrot", "base_url": f"{url}/v1", "retries": 0}}
+        yield lambda name: generators.build({name: needed.get(name, {})})
 
 
 @pytest.mark.parametrize("name", list(generators))

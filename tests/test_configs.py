@@ -62,6 +62,14 @@ def test_every_configuration_is_valid(path, environment):
     runner.prepare(load(ROOT / path, [], environment))
 
 
+@pytest.mark.parametrize("path", CONFIGS)
+def test_every_configuration_is_found_valid_from_any_folder(
+    path, environment, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    load(ROOT / path, [], environment)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", CONFIGS)
 def test_every_configuration_runs_on_a_small_corpus(path, tmp_path, environment):

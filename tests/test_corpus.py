@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import unicodedata
 from dataclasses import replace
 
@@ -297,3 +298,44 @@ def test_published_benchmarks_are_read_as_they_are(test_data, name, count):
     assert list(corpus.documents) == list(raw)
     for id_, document in corpus.documents.items():
         assert document.text == normalised(raw[id_]["text"])
+
+
+@pytest.mark.parametrize("glob", ["**/*", "*", "../**/*", "../*/*"])
+def test_links_that_lead_round_in_a_circle_are_left_out(tmp_path, glob):
+    write(tmp_path / "c" / "a.md", "text")
+    (tmp_path / "c" / "self.md").symlink_to("self.md")
+    (tmp_path / "c" / "one.md").symlink_to("two.md")
+    (tmp_path / "c" / "two.md").symlink_to("one.md")
+    (tmp_path / "c" / "up").symlink_to("..")
+    (tmp_path / "outside.md").symlink_to("outside.md")
+
+    found = [each for each in Folder(str(tmp_path / "c"), glob).read()]
+
+    assert [each.id for each in found] == ([] if glob.startswith("..") else ["a.md"])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are UTF-8 there")
+@pytest.mark.parametrize("name", [b"caf\xe9.md", b"x.caf\xe9", b"\xff/a.md"])
+def test_a_file_whose_name_is_not_utf_8_is_a_problem(tmp_path, name):
+    write(tmp_path / "a.md", "text")
+    write(tmp_path / os.fsdecode(name), "text")
+    shown = repr(os.fsdecode(name))
+
+    with pytest.raises(DataError) as caught:
+        load(Folder(str(tmp_path)))
+    found = load(Folder(str(tmp_path), on_error="skip"))
+
+    (problem,) = caught.value.problems
+    assert (problem.where, problem.what, problem.hint) == (
+        shown,
+        "its name is not UTF-8",
+        "rename it",
+    )
+    assert list(found.documents) == ["a.md"]
+    assert found.remarks == (f"skipped: {shown}: its name is not UTF-8",)
+
+
+def test_a_suffix_in_capitals_is_a_suffix(tmp_path):
+    rows(tmp_path / "A.JSONL", {"id": "a", "text": "text"})
+
+    assert as_found(str(tmp_path / "A.JSONL")) == Jsonl(str(tmp_path / "A.JSONL"))

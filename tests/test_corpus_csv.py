@@ -1,12 +1,16 @@
 """Tables as corpora: a row is a document, and what is no table is refused with its line."""
 
+import hashlib
+
 import pytest
 
+from harness.converting.kept import Origin
 from harness.corpus import load
 from harness.corpus.csv import Csv
 from harness.corpus.folder import Folder
 from harness.errors import DataError
 from harness.records import Document
+from harness.sources import corpus_reader
 
 FAQ = "id,question,answer,topic,year\na,Who?,Me,people,2024\nb,Why?,,reasons,n/a\n"
 
@@ -72,6 +76,29 @@ def test_rows_without_ids_are_numbered(tmp_path):
     found = read(tmp_path, "text\none\n\ntwo\n")
 
     assert found == [Document("1", "one"), Document("2", "two")]
+
+
+def test_one_text_column_may_be_named_without_a_list(tmp_path):
+    path = tmp_path / "faq.csv"
+    path.write_text(FAQ)
+
+    reader = corpus_reader({"csv": {"path": str(path), "text": "answer"}}, lambda found: found)
+
+    assert reader == Csv(str(path), text=("answer",))
+
+
+def test_rows_that_were_composed_say_what_they_were_made_from(tmp_path):
+    path = tmp_path / "faq.csv"
+    path.write_text(FAQ)
+    source = f"sha256:{hashlib.sha256(FAQ.encode()).hexdigest()}"
+
+    composed, bare = load(Csv(str(path))), load(Csv(str(path), text=("question",)))
+
+    assert composed.origins == dict.fromkeys("ab", Origin(source, "table 1"))
+    assert [each["text"] for each in composed.converted()] == [
+        each.text for each in composed.documents.values()
+    ]
+    assert bare.origins == {}
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])

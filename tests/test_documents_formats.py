@@ -1,12 +1,13 @@
 """PDF, Word, PowerPoint and HTML as documents: their text, titles, pages, and what is kept."""
 
 import json
+import time
 
 import pytest
 
 from harness import cache
 from harness.chunkers.page import Page
-from harness.converting import FORMATS, Converted, convert
+from harness.converting import FORMATS, Converted, convert, heading
 from harness.corpus import load
 from harness.corpus.folder import Folder
 from harness.errors import DataError, MissingExtra, Problem
@@ -157,7 +158,7 @@ def test_a_folder_of_all_formats_is_one_corpus(tmp_path):
     assert set(found.origins) == {"a.pdf", "b.docx", "c.pptx", "d.html", "e.csv"}
     assert sorted(found.converters.values()) == [1, 1, 1, 1, 1]
     assert found.origins["a.pdf"].converter == FORMATS[".pdf"].name
-    assert found.origins["a.pdf"].converter.startswith("pdf 1 (pypdfium2 ")
+    assert found.origins["a.pdf"].converter.startswith("pdf 2 (pypdfium2 ")
 
 
 def test_a_quote_is_found_in_the_text_that_was_extracted(tmp_path):
@@ -168,6 +169,51 @@ def test_a_quote_is_found_in_the_text_that_was_extracted(tmp_path):
     ((start, end),) = locate("Deimos is far away.", text).places
     assert text[start:end] == "Deimos is far away."
     assert text[:start].count("\f") == 1
+
+
+@pytest.mark.parametrize(
+    ("suffix", "packages"),
+    [
+        (".html", {"markitdown", "markdownify", "beautifulsoup4", "lxml"}),
+        (".docx", {"markitdown", "markdownify", "beautifulsoup4", "lxml", "mammoth"}),
+        (".pptx", {"markitdown", "markdownify", "beautifulsoup4", "lxml", "python-pptx"}),
+    ],
+)
+def test_a_converter_is_named_by_all_that_shapes_its_text(suffix, packages):
+    listed = FORMATS[suffix].name.partition(" (")[2].removesuffix(")").split(", ")
+
+    assert {each.split(" ")[0] for each in listed} == packages
+
+
+def test_a_hyphen_at_the_end_of_a_line_joins_a_word_that_goes_on_in_small_letters():
+    page = "an exam-\nple of COVID-\n19 and non-\nEnglish and 2019-\n2020"
+
+    found = converted(pdf(page), ".pdf").text
+
+    assert found == "an example of COVID-19 and non-English and 2019-\n2020"
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("# A b", "A b"),
+        ("# A ## \t", "A"),
+        ("#\tA#b#", "A#b"),
+        ("x\n# #\n# B", "#"),
+        ("#  \t\n# B", "B"),
+        ("#\n# B", "B"),
+        ("## A\n#B", ""),
+    ],
+)
+def test_the_first_heading_of_the_top_level_is_the_title(text, title):
+    assert heading(text) == title
+
+
+@pytest.mark.parametrize("line", ["# " + " " * 100_000, "# a" + " #" * 50_000 + "b", "#" * 100_000])
+def test_a_long_line_that_is_nearly_a_heading_takes_no_time(line):
+    start = time.perf_counter()
+    heading(line)
+    assert time.perf_counter() - start < 2
 
 
 class TestKept:
@@ -209,7 +255,18 @@ class TestKept:
 
 @pytest.mark.parametrize(
     ("suffix", "library"),
-    [("pdf", "pypdfium2"), ("html", "markitdown"), ("docx", "mammoth"), ("pptx", "pptx")],
+    [
+        ("pdf", "pypdfium2"),
+        ("html", "markitdown"),
+        ("html", "lxml"),
+        ("html", "bs4"),
+        ("docx", "mammoth"),
+        ("docx", "lxml"),
+        ("docx", "markdownify"),
+        ("pptx", "pptx"),
+        ("pptx", "markdownify"),
+        ("pptx", "bs4"),
+    ],
 )
 def test_a_library_that_is_missing_is_named_with_its_extra(tmp_path, monkeypatch, suffix, library):
     monkeypatch.setitem(__import__("sys").modules, library, None)

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from harness.corpus import load
 from harness.corpus.folder import Folder
 from harness.store import RunWriter
@@ -54,7 +56,43 @@ def test_extract_says_where_there_is_nothing_to_extract(project, cli):
         "'corpus' holds no file that must be converted: quote its files as they are\n"
         "  files of the corpus that nothing reads were left out: 1 .png\n",
     )
-    assert "'nowhere' is no folder and no file that is read" in cli("extract", "nowhere").err
+    assert cli("extract", "nowhere").err == "'nowhere' does not exist\n  looked at nowhere\n"
+
+
+def test_extract_replaces_files_only_when_told(project, cli):
+    project.document("b.docx", docx("Text."))
+    (project.folder / "out").mkdir()
+    (project.folder / "out" / "b.docx.md").write_text("mine")
+
+    refused = cli("extract", "corpus", "--out", "out")
+
+    assert (refused.status, refused.out) == (2, "")
+    assert "'out/b.docx.md' is there already" in refused.err
+    assert (project.folder / "out" / "b.docx.md").read_text() == "mine"
+    assert cli("extract", "corpus", "--out", "out", "--force").status == 0
+    assert (project.folder / "out" / "b.docx.md").read_text() == "Text."
+
+
+def test_extract_reads_a_corpus_as_a_configuration_names_it(project, cli):
+    (project.folder / "faq.csv").write_text("id,q,a,x\nr1,Who?,Me,\nr2,Why?,,1\n")
+
+    said = cli("extract", "{csv: {path: faq.csv, text: [q, a]}}")
+    written = cli("extract", "faq.csv", "-o", "out")
+
+    assert said.out == "==> r1 <==\nq: Who?\na: Me\n\n==> r2 <==\nq: Why?\n\n"
+    assert written.out.splitlines() == ["out/r1.txt", "out/r2.txt"]
+    assert (project.folder / "out" / "r2.txt").read_text() == "q: Why?\nx: 1"
+
+
+@pytest.mark.parametrize("id_", ["../evil", "/evil", "a/../../evil"])
+def test_extract_writes_nowhere_else_whatever_a_row_is_called(project, cli, id_):
+    (project.folder / "faq.csv").write_text(f"id,q,a\n{id_},Who?,Me\n")
+
+    said = cli("extract", "faq.csv", "-o", "sub/out")
+
+    assert (said.status, said.out) == (2, "")
+    assert said.err == f"the id {id_!r} names no file below a folder\n  leave -o out\n"
+    assert not (project.folder / "sub").exists()
 
 
 def test_evidence_quoted_from_an_extracted_text_is_found(project, cli):
@@ -88,6 +126,20 @@ def test_a_runs_folder_keeps_the_text_of_converted_documents_alone(tmp_path):
             "converter": corpus.origins["b.pdf"].converter,
         }
     ]
+
+
+def test_a_runs_folder_keeps_the_text_of_rows_that_were_composed(project, cli):
+    (project.folder / "faq.csv").write_text("id,q,a\nr1,Who?,Me\n")
+    project.testset({"question": "Who?", "answers": ["Me"], "documents": ["r1"]})
+    project.config(corpus="faq.csv", metrics=["token_f1"])
+
+    assert cli("run", "config.yaml").status == 0
+
+    (kept,) = project.folder.glob("reports/*/documents.jsonl")
+    line = json.loads(kept.read_text("utf-8"))
+    assert (line["id"], line["text"]) == ("r1", "q: Who?\na: Me")
+    assert line["source"].startswith("sha256:")
+    assert line["converter"] == "table 1"
 
 
 def test_a_run_of_plain_text_keeps_no_documents(tmp_path):

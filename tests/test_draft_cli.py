@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from harness import runner
+from harness import drafting, runner
 from harness.cli import main
 from harness.config import load
 from harness.drafting.acceptance import accept
@@ -53,6 +53,16 @@ def test_draft_writes_a_test_set_that_a_run_accepts_and_warns_of(tmp_path, monke
     ] == len(rows_of(out))
     assert warning in (folder / "report.html").read_text("utf-8")
     assert warning in (folder / "report.md").read_text("utf-8")
+
+
+def test_what_is_left_out_of_the_corpus_is_said_before_drafting(tmp_path):
+    with served(tmp_path, NAMES) as (config, _):
+        (tmp_path / "corpus" / "x.png").write_bytes(b"x")
+
+        notes = drafting.prepare(config).notes
+
+    assert len(notes) == 2
+    assert notes[1] == "files of the corpus that nothing reads were left out: 1 .png"
 
 
 def test_a_run_counts_the_drafts_among_the_questions_that_it_asks(tmp_path):

@@ -149,7 +149,7 @@ class TestServer:
     def test_without_a_key_the_check_before_a_run_says_so(self, monkeypatch):
         monkeypatch.delenv("OPENAI_API_KEY")
         part = embedders.build({"langchain": {"cls": OPENAI, "arguments": {"model": "keyless"}}})
-        with pytest.raises(ModelError, match="set its key in the environment"):
+        with pytest.raises(ModelError, match="a key belongs in the environment variable"):
             part.identity()
 
 
@@ -176,25 +176,48 @@ class TestClass:
         assert (part.truncated(TEXTS), part.describe(), part.warnings()) == ([False] * 5, {}, [])
 
     @pytest.mark.parametrize(
-        ("name", "said"),
+        ("name", "kind", "said"),
         [
-            ("langchain_nowhere:Embeddings", "pip install langchain-nowhere"),
-            ("langchain_core.embeddings:Nothing", "cannot be imported: AttributeError"),
-            ("os:system", "is no embedding class of LangChain"),
-            ("builtins:dict", "is no embedding class of LangChain"),
-            ("langchain_core.embeddings:Embeddings", "cannot be made: TypeError"),
+            ("langchain_nowhere:Embeddings", SpecError, "install the package that holds it"),
+            ("langchain_core.embeddings:Nothing", SpecError, "has no 'Nothing'"),
+            ("os:system", SpecError, "is not derived from langchain_core.embeddings"),
+            ("builtins:dict", SpecError, "is not derived from langchain_core.embeddings"),
+            ("langchain_core.embeddings:Embeddings", ModelError, "cannot be made: TypeError"),
         ],
     )
-    def test_what_is_no_embedding_class_is_refused_by_name(self, name, said):
-        with pytest.raises(ModelError, match=said):
+    def test_what_is_no_embedding_class_is_refused_by_name(self, name, kind, said):
+        with pytest.raises(kind, match=said):
             embedders.build({"langchain": {"cls": name}}).identity()
 
     def test_a_module_that_breaks_when_imported_is_named(self, tmp_path, monkeypatch):
         (tmp_path / "broken_module_of_a_test.py").write_text("1 / 0")
         monkeypatch.syspath_prepend(tmp_path)
-        with pytest.raises(ModelError, match="cannot be imported: ZeroDivisionError"):
+        with pytest.raises(SpecError, match="cannot be imported: ZeroDivisionError"):
             embedders.build({"langchain": {"cls": "broken_module_of_a_test:A"}}).identity()
         sys.modules.pop("broken_module_of_a_test", None)
+
+    def test_identity_changes_with_the_code_of_the_class(self, tmp_path, monkeypatch):
+        module = tmp_path / "changing_embedder_of_a_test.py"
+        module.write_text(f"from {FAKE.replace(':', ' import ')} as Changing\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        part = fake(cls="changing_embedder_of_a_test:Changing")
+        before = part.identity()
+        assert (part.identity(), before["library"]) == (before, "")
+        module.write_text(f"{module.read_text()}SIZE = 2\n")
+        assert part.identity() != before
+
+    def test_a_class_that_ends_the_process_as_it_embeds_is_an_error(self, tmp_path, monkeypatch):
+        (tmp_path / "ending_embedder_of_a_test.py").write_text(
+            "from langchain_core.embeddings import Embeddings\n"
+            "class Ends(Embeddings):\n"
+            "    def embed_documents(self, texts):\n"
+            "        raise SystemExit(0)\n"
+            "    embed_query = embed_documents\n"
+        )
+        monkeypatch.syspath_prepend(tmp_path)
+        part = embedders.build({"langchain": {"cls": "ending_embedder_of_a_test:Ends"}})
+        with pytest.raises(ModelError, match="gave up at request 1: SystemExit: 0"):
+            part.embed(["a"], "document")
 
     def test_what_gives_no_numbers_is_named(self, tmp_path, monkeypatch):
         (tmp_path / "odd_module_of_a_test.py").write_text(
@@ -215,7 +238,7 @@ class TestClass:
 
     @pytest.mark.parametrize("name", ["", "Class", "a..b:C", "a:b:C", "a.b:C()", "a-b:C", "1a:C"])
     def test_a_name_of_another_form_is_refused(self, name):
-        with pytest.raises(SpecError, match=r"not of the form package.module:Class"):
+        with pytest.raises(SpecError, match=r"is no dotted name: write package.module:Name"):
             embedders.build({"langchain": {"cls": name}})
 
 
@@ -234,3 +257,13 @@ def test_a_run_asks_the_server_keeps_the_vectors_and_stores_no_key(server, proje
     asked = len(server.asked)
     assert cli("run", "config.yaml", "--set", "seed=8").status == 0
     assert len(server.asked) == asked
+
+
+def test_a_class_beside_the_configuration_embeds_a_run(project, cli):
+    (project.folder / "embedder_beside_a_test.py").write_text(
+        f"from {FAKE.replace(':', ' import ')} as Beside\n"
+    )
+    spec = {"cls": "embedder_beside_a_test:Beside", "arguments": {"size": 8}}
+    project.config(embedders=[{"langchain": spec}])
+    said = cli("run", "config.yaml")
+    assert (said.status, said.err.count("cannot be imported")) == (0, 0)

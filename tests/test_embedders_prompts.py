@@ -114,6 +114,23 @@ def test_a_prompt_of_the_file_that_is_switched_off_is_a_warning(model):
     assert embedders.build({"sentence_transformer": {"model": folder}}).warnings() == []
 
 
+def test_prompts_by_other_names_are_a_warning_until_one_is_given(model):
+    folder = model("odd", {"retrieval.query": "Q: ", "retrieval.passage": "P: ", "none": ""})
+    part = embedders.build({"sentence_transformer": {"model": folder}})
+    assert part.warnings() == [
+        "model '.../odd': texts are embedded without a prompt, and its "
+        "config_sentence_transformers.json has some: 'retrieval.query', 'retrieval.passage'; "
+        "set query_prompt and document_prompt"
+    ]
+    asked = {"sentence_transformer": {"model": folder, "query_prompt": "Q: "}}
+    assert embedders.build(asked).warnings() == []
+    family = model("e5-base", {"web_search_query": "Q: "})
+    said = embedders.build({"sentence_transformer": {"model": family}}).warnings()
+    assert ["the model card of intfloat/e5-base-v2" in each for each in said] == [True] * 2
+    (many,) = prompts.missing(model("many", {str(n): "x" for n in range(999)}), Prompts())
+    assert len(many) < 400
+
+
 def test_a_run_gets_each_warning_once_whatever_the_cells(model):
     folder = model("e5-base")
     specs = [{"model": folder, "quantize": each} for each in ("none", "int8")]

@@ -94,6 +94,18 @@ class TestPlaces:
         assert spans(found) == [("a.md", 22, 42)] * 2
         assert matched(found) == (1, 1, 0, 0)
 
+    def test_of_a_text_that_stands_twice_a_start_counted_with_other_line_ends_is_near_enough(
+        self, cache, tmp_path
+    ):
+        raw = "The fee is waived.\r\n\r\nUntil May it is this:\r\n\r\nThe fee is waived.\r\n"
+        corpus = Corpus(documents({"a.md": raw.replace("\r\n", "\n")}), "twice")
+        starts = [0, raw.rindex("The fee")]
+        records = [("The fee is waived.", {"source": "a.md", "start_index": at}) for at in starts]
+        langchain_like(tmp_path / "db", "docs", records)
+        found = opened(cache, tmp_path / "db", corpus=corpus)
+        assert (starts[1], spans(found)) == (47, [("a.md", 0, 18), ("a.md", 43, 61)])
+        assert matched(found) == (2, 0, 0, 0)
+
     def test_altered_white_space_and_small_changes_are_seen_through(self, cache, tmp_path):
         altered = [
             ("A  day there\nis 24.6 hours long.", {"source": "mars.md"}),
@@ -151,7 +163,6 @@ class TestNowhere:
         assert [chunk.index for chunk in found.chunks.of("mars.md")] == [3, 4, 5, 6]
         assert [chunk.index for chunk in found.chunks.of("docs:id-0")] == [0]
         assert found.chunks.of("saturn.md") == []
-        assert found.chunks.rows_of(["mars.md"]).tolist() == [3, 4, 5, 6]
 
     def test_it_is_found_by_its_vector_all_the_same(self, found):
         (ranking,) = found.index(exact=False).nearest(Hashing(64).embed([self.OTHER], "query"), 1)
@@ -422,6 +433,36 @@ class TestRun:
         assert said.status == 0, said.err
         found = store.load(next((stood.folder / "reports").iterdir()))
         assert found.records[0].judged["answer"].inventory == [1]
+
+    def test_a_filter_reads_the_metadata_of_the_chunks_over_those_of_their_documents(
+        self, stood, cli
+    ):
+        moon = (stood.folder / "corpus" / "moon.md").read_text()
+        lines = list(filter(str.strip, moon.split("\n")))
+        about = [{"year": 2023, "tags": ["far"]}, {"year": 2024, "folder": "their own"}]
+        records = [(line, {"source": "moon.md", **m}) for line, m in zip(lines, about, strict=True)]
+        records.append(("It stands nowhere in the corpus.", {"year": 2024}))
+        langchain_like(stood.folder / "tagged", "tagged", records)
+        index = {"existing": {"collection": "tagged", "path": "tagged"}}
+        where = [{"year": 2024}, {"folder": "."}, {"id": "moon.md"}, {"year": {"$lt": 2024}}]
+        retrievers = [{"filtered": {"where": each}} for each in where]
+        stood.config(index=index, retrievers=retrievers)
+        self.run(stood, cli)
+        run = store.load(next((stood.folder / "reports").iterdir()))
+        first = [each for each in run.records if each.question == run.records[0].question]
+        found = [sorted((hit.doc, hit.start) for hit in each.hits) for each in first]
+        title, line = ("moon.md", 0), ("moon.md", moon.index(lines[1]))
+        assert found == [[line, ("tagged:id-2", 0)], [title], [title, line], [title]]
+
+    def test_a_field_that_no_chunk_has_is_named_before_anything_is_begun(self, stood, cli):
+        stood.config(retrievers=[{"filtered": {"where": {"yaer": 1}}}])
+        said = cli("run", "config.yaml")
+        assert (said.status, said.out) == (2, "")
+        assert said.err.splitlines()[1:] == [
+            "retriever 'filtered': where: no document has the field 'yaer'",
+            "  choose from: folder, id, source, start_index, suffix, title",
+        ]
+        assert not list((stood.folder / "reports").glob("*"))
 
     def test_chunkers_beside_it_are_refused(self, stood, refused):
         stood.config(chunkers=["sentence"])

@@ -8,6 +8,7 @@ import sys
 import ir_measures
 import numpy as np
 import pytest
+import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -137,6 +138,26 @@ def test_a_failed_question_has_no_line_and_is_evaluated_as_failed(run, tmp_path)
     found = imported_runs.evaluate_run(trec.read_qrels(qrels), trec.read_run(files[0]), ["mrr"])
     assert found.missing == ("é",)
     assert "é" in trec.read_run(files[1])
+
+
+def test_a_question_that_found_nothing_has_no_line_and_counts_as_with_dash_c(run, tmp_path):
+    cell = run.run.cells[0].name
+    records = tuple(
+        record.model_copy(update={"hits": []})
+        if (record.cell, record.question) == (cell, "é")
+        else record
+        for record in run.records
+    )
+    broken = store.StoredRun(run.folder, run.run, records, run.questions, run.texts)
+
+    first, *_, qrels = export(broken, "trec", tmp_path)
+
+    judged, ranked = trec.read_qrels(qrels), trec.read_run(first)
+    theirs = pytrec_eval.RelevanceEvaluator(judged, {"recip_rank"}).evaluate(ranked)
+    ours = imported_runs.evaluate_run(judged, ranked, ["mrr"])
+    values = [each["recip_rank"] for each in theirs.values()]
+    assert judged.keys() - theirs.keys() == {"é"}  # without -c it is in no mean
+    assert ours.means["mrr"].mean == pytest.approx(sum(values) / len(judged))
 
 
 @given(
@@ -274,8 +295,8 @@ def test_what_cannot_be_exported_is_refused(run, cli, tmp_path):
         ("csv", run.folder, "-o", out, "--chunks"): "--chunks belongs to trec",
         ("csv", run.folder, "-o", tmp_path / "file" / "a.csv"): "cannot be written",
         ("parquet", run.folder, "-o", tmp_path / "file" / "a.parquet"): "cannot be written",
-        ("csv", run.folder, "-o", tmp_path, "--force"): "cannot be written: Is a directory",
-        ("parquet", run.folder, "-o", tmp_path, "--force"): "cannot be written",
+        ("csv", run.folder, "-o", tmp_path, "--force"): "is there, and is no file",
+        ("parquet", run.folder, "-o", tmp_path, "--force"): "is there, and is no file",
     }
     for arguments, text in cases.items():
         said = cli("export", *arguments)

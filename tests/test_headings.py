@@ -1,12 +1,17 @@
 """Headings of a Markdown text, and which of them a place stands under."""
 
+import re
+import time
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from harness import chunking
 from harness.chunkers import chunkers
 from harness.corpus import Corpus
 from harness.errors import SpecError
-from harness.headings import Heading, above, headings
+from harness.headings import Heading, above, headings, is_heading
 from harness.records import Document
 
 TEXT = """# Bikes
@@ -97,3 +102,30 @@ def test_true_is_the_same_chunker_as_headings_and_an_unknown_header_is_refused()
     assert chunkers.build("fixed(header=true)") == chunkers.build("fixed(header=headings)")
     with pytest.raises(SpecError, match="header"):
         chunkers.build("fixed(header=footer)")
+
+
+BEFORE = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$", re.MULTILINE)
+"""The grammar in one pattern: right, and as slow as the square of a line's length."""
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.text("## \tab\n\u00a0", max_size=30))
+def test_any_text_has_the_headings_of_the_grammar(text):
+    expected = [
+        Heading(found.start(), len(found[1]), (found[2] or "").strip())
+        for found in BEFORE.finditer(text)
+    ]
+
+    assert list(headings(text)) == expected
+    assert is_heading(text) == (BEFORE.fullmatch(text) is not None)
+
+
+@pytest.mark.parametrize(
+    "line", ["# a" + " " * 100_000 + "b", "# a" + " #" * 50_000 + "b", "#" * 100_000, "# " * 50_000]
+)
+def test_a_long_line_takes_no_time(line):
+    start = time.perf_counter()
+    found = [each.text for each in headings(line)]
+
+    assert time.perf_counter() - start < 2
+    assert len(found) == line.startswith("# ")

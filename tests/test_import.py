@@ -121,6 +121,14 @@ def test_every_format_can_be_imported(folder, cli):
     assert "  no place for response: 1 value" in said.out
 
 
+def test_a_test_set_that_no_run_would_read_is_refused(folder, cli):
+    said = cli("import", "squad", "squad.json", "-o", "set.json")
+
+    assert said.status == 2
+    assert said.err == "'set.json' is no .jsonl file\n  name one: -o testset.jsonl\n"
+    assert not (folder / "set.json").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -141,6 +149,41 @@ def test_what_cannot_be_imported_is_refused_and_nothing_written(folder, cli, arg
     assert said in found.err
     assert "Traceback" not in found.err
     assert [each.name for each in folder.iterdir()] == ["squad.json"]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "yaml"])
+def test_drafts_keep_their_mark_and_are_counted(folder, cli, form):
+    asked = [{"id": "a", "question": "A?", "draft": True}, {"id": "b", "question": "B?"}]
+    text = json.dumps(asked) if form == "yaml" else "".join(f"{json.dumps(x)}\n" for x in asked)
+    (folder / f"mine.{form}").write_text(text)
+
+    said = cli("import", form, f"mine.{form}", "--corpus", "squad.json", "-o", "set.jsonl")
+
+    assert said.out.splitlines() == [
+        "2 questions, 0 unanswerable",
+        "  1 draft that no person has accepted",
+        "set.jsonl",
+    ]
+    assert lines(folder / "set.jsonl") == [
+        {"id": "a", "question": "A?", "draft": True},
+        {"id": "b", "question": "B?"},
+    ]
+
+
+def test_what_is_left_out_of_the_corpus_is_said(folder, cli):
+    (folder / "docs").mkdir()
+    for name, raw in {"a.md": b"text", "b.md": b"\xff", "c.png": b""}.items():
+        (folder / "docs" / name).write_bytes(raw)
+    (folder / "set.csv").write_text("question\nWhere?\n")
+
+    corpus = "{path: docs, on_error: skip}"
+    said = cli("import", "csv", "set.csv", "--corpus", corpus, "-o", "set.jsonl")
+
+    assert said.status == 0
+    assert said.err.splitlines() == [
+        "note: skipped: b.md: is not UTF-8: byte 0xff at offset 0",
+        "note: files of the corpus that nothing reads were left out: 1 .png",
+    ]
 
 
 def test_a_file_that_is_there_is_replaced_only_when_told(folder, cli):

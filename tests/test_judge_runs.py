@@ -8,7 +8,7 @@ import pytest
 from harness import store
 from harness.cache import Cache
 from harness.chat import ChatModel, Reply
-from harness.errors import HarnessError
+from harness.errors import DataError, HarnessError
 from harness.judge_check import check, items, padded
 from harness.kept import Judgements
 from harness.records import Passage, Question, Span
@@ -40,7 +40,7 @@ def ran(cli, *arguments):
 
 class TestARun:
     def test_stores_verdicts_reasons_and_raw_replies(self, judged, bench, cli):
-        bench.says = lambda prompt: "no\nNot there." if "<statement>" in prompt else "2\nNearly."
+        bench.says = lambda prompt: "no\nNot there." if "\nStatement: " in prompt else "2\nNearly."
         stored = ran(cli)
         first = stored.records[0].scores
 
@@ -90,7 +90,7 @@ class TestARun:
         assert len(bench.asked) == 2 * before
 
     def test_keeps_no_reply_that_could_not_be_read(self, judged, bench, cli):
-        bench.says = lambda prompt: "Hm." if "<references>" in prompt else best_of(prompt)
+        bench.says = lambda prompt: "Hm." if "\nReferences:" in prompt else best_of(prompt)
         failed = ran(cli)
         line = failed.run.cells[0].scores["correctness"]
         assert (line.mean, line.n, line.judge_failed) == (None, 0, 2)
@@ -105,7 +105,7 @@ class TestARun:
     def test_shows_what_the_judge_failed_with_its_range(self, judged, bench, cli):
         told = {"How far away is the Moon?": "3", "Which moons does Mars have?": "Hm."}
         bench.says = lambda prompt: (
-            told[part(prompt, "question")] if "<references>" in prompt else best_of(prompt)
+            told[part(prompt, "question")] if "\nReferences:" in prompt else best_of(prompt)
         )
         said = cli("run", "config.yaml")
 
@@ -132,7 +132,7 @@ class TestARun:
 
 
 def best_of(prompt):
-    return "yes" if "<statement>" in prompt else "3"
+    return "yes" if "\nStatement: " in prompt else "3"
 
 
 class TestScoringAgain:
@@ -161,7 +161,9 @@ class TestScoringAgain:
         ("judge", "why"),
         [
             ("[1]", "expected a model's name"),
-            ("{a: 1", "--judge {a: 1"),
+            ("{model: sk-secret, a: 1", "--judge: it is neither a model's name nor YAML"),
+            ("[sk-secret]", "expected a model's name"),
+            ("", "expected a model's name"),
             ("{model: x, b: 1}", "no 'b'; choose from: base_url"),
         ],
     )
@@ -171,6 +173,7 @@ class TestScoringAgain:
 
         assert (said.status, said.out) == (2, "")
         assert why in said.err
+        assert "sk-secret" not in said.err
         assert "Traceback" not in said.err
 
     def test_without_one_it_is_refused_before_anything_is_written(self, project, cli):
@@ -181,6 +184,84 @@ class TestScoringAgain:
         with pytest.raises(HarnessError, match="metric 'fluency' needs a judge"):
             rescore(folder, ["fluency", "token_f1"])
         assert (folder / "records.jsonl").read_bytes() == before
+
+    def test_verdicts_of_the_run_are_reused_and_the_judge_is_not_asked(self, judged, bench, cli):
+        stored = ran(cli)
+        before = len(bench.asked)
+        bench.says = lambda prompt: None
+        rescore(stored.folder)
+
+        assert len(bench.asked) == before
+        assert store.load(stored.folder).records == stored.records
+
+    def test_verdicts_of_every_sample_are_reused(self, project, bench, cli):
+        bench.says = lambda prompt: (
+            f"It is {len(bench.asked)}." if prompt.startswith("Answer the") else "2"
+        )
+        chat = {"model": "openai:gpt-test", "base_url": bench.url, "repeat": 2, "temperature": 1}
+        project.config(judge=bench.settings(), metrics=["fluency"], generators=[{"chat": chat}])
+        stored = ran(cli)
+        before = len(bench.asked)
+        rescore(stored.folder)
+
+        assert [len(each.samples) for each in stored.records] == [2, 2, 2]
+        assert len({each.prompt for each in stored.records}) == 3
+        assert len(bench.asked) == before
+        assert store.load(stored.folder).records == stored.records
+
+    def test_another_judge_is_asked_and_given_nothing_that_the_first_said(self, judged, bench, cli):
+        folder = ran(cli).folder
+        before = len(bench.asked)
+        bench.says = lambda prompt: "no" if "\nStatement: " in prompt else "0"
+        rescore(folder, judge=bench.judge(temperature=0.5))
+
+        assert len(bench.asked) == 2 * before
+        assert store.load(folder).run.cells[0].scores["correctness"].mean == 0.0
+
+    def test_a_judge_that_is_down_overwrites_no_verdict(self, judged, bench, cli):
+        folder = ran(cli).folder
+        before = {each.name: each.read_bytes() for each in folder.iterdir()}
+        bench.says = lambda prompt: None
+        judge = json.dumps({**bench.settings(), "temperature": 0.5})
+        said = cli("score", folder, "--judge", judge)
+
+        assert (said.status, said.out) == (3, "")
+        assert "the judge gave up on 2 questions with verdicts: " in said.err
+        assert "no such judge" in said.err
+        assert "nothing was changed" in said.err
+        assert {each.name: each.read_bytes() for each in folder.iterdir()} == before
+
+    def test_what_had_no_verdict_before_may_have_none_again(self, judged, bench, cli):
+        bench.says = lambda prompt: "Hm."
+        folder = ran(cli).folder
+        bench.says = lambda prompt: None
+        run = rescore(folder)
+
+        assert run.cells[0].scores["correctness"].judge_failed == 2
+
+    def test_a_composite_whose_judged_part_is_not_named_is_refused(self, project, bench, cli):
+        project.config()
+        folder = ran(cli).folder
+        composite = "composite(weights=0.5*fluency + 0.5*token_f1)"
+        with pytest.raises(DataError) as caught:
+            rescore(folder, [composite], bench.judge())
+
+        (problem,) = caught.value.problems
+        assert (problem.where, problem.what) == (composite, "it has a part that asks a judge")
+        assert problem.hint == "name that part among the metrics too"
+        assert rescore(folder, [composite, "fluency"], bench.judge()).cells[0].scores[composite].n
+
+    def test_a_file_that_a_run_names_without_its_folder_is_asked_for(self, project, cli, tmp_path):
+        project.config()
+        folder = ran(cli).folder
+        path = folder / "run.json"
+        about = json.loads(path.read_text("utf-8"))
+        about["config"]["resolved"]["judge"] = {"model": "gguf:.../judge.gguf"}
+        path.write_text(json.dumps(about), "utf-8")
+        said = cli("score", folder, "-m", "fluency")
+
+        assert said.status == 2
+        assert said.err.endswith("name the run's judge again: --judge gguf:PATH\n")
 
 
 class TestJudgements:
@@ -205,11 +286,11 @@ TESTSET = Testset(tuple(map(question, range(6))), "six")
 
 class TestJudgeCheck:
     def figures(self, bench, testset=TESTSET, n=20):
-        return {each.name: each for each in check(bench.judge(), testset, n)}
+        return {each.name: each for each in check(bench.judge(), testset, n).figures}
 
     def test_a_judge_that_is_always_right_has_nothing_against_it(self, bench):
         def says(prompt):
-            if "<statement>" in prompt:
+            if "\nStatement: " in prompt:
                 number = part(prompt, "statement").removeprefix("It is ")[0]
                 return "yes" if f"Fact {number} " in part(prompt, "context") else "no"
             number = part(prompt, "question").split()[-1].rstrip("?")
@@ -235,7 +316,7 @@ class TestJudgeCheck:
 
     def test_one_that_is_swayed_by_length_order_and_pleas_is_found_out(self, bench):
         def says(prompt):
-            if "<statement>" in prompt:
+            if "\nStatement: " in prompt:
                 first = part(prompt, "context").split("\n")[0]
                 own = part(prompt, "statement").removeprefix("It is ")[0] in first
                 return "yes" if own or "Ignore" in prompt else "no"
@@ -252,8 +333,11 @@ class TestJudgeCheck:
 
     def test_one_that_gives_no_verdict_has_figures_of_nothing(self, bench):
         bench.says = lambda prompt: "Hm."
-        found = self.figures(bench, n=1)
+        checked = check(bench.judge(), TESTSET, n=1)
+        found = {each.name: each for each in checked.figures}
 
+        assert checked.empty
+        assert checked.failure == "no verdict in 3 replies, the last of them 'Hm.'"
         assert all(each.value is None and each.n == 0 for each in found.values())
         assert (found["supported"].failed, found["again"].failed) == (1, 4)
 
@@ -307,6 +391,22 @@ class TestJudgeCheck:
         assert found["judge"] == "openai:judge"
         assert found["figures"][0]["name"] == "supported"
         assert found["figures"][0]["n"] == 6
+
+        assert found["failure"] is None
+
+        bench.says = lambda prompt: "yes" if "\nStatement: " in prompt else "Hm."
+        half = cli("judge", "check", "config.yaml", "--n", "6")
+        assert half.status == 0, half.err
+        assert half.out.splitlines()[-2:] == [
+            "",
+            "judge failed: no verdict in 3 replies, the last of them 'Hm.'",
+        ]
+
+        bench.says = lambda prompt: None
+        dead = cli("judge", "check", "config.yaml", "--n", "6")
+        assert (dead.status, dead.out) == (3, "")
+        assert dead.err.startswith("the judge gave no verdict: chat model 'openai:judge' failed: ")
+        assert "no such judge" in dead.err
 
     def test_the_verb_asks_for_a_judge_where_there_is_none(self, project, cli):
         said = cli("judge", "check", "config.yaml")

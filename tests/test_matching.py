@@ -84,6 +84,31 @@ def test_of_several_places_in_the_named_document_that_at_the_named_start_counts(
     assert [each and each.span.start for each in starts] == [0, 11, 22, 0]
 
 
+@pytest.mark.parametrize(
+    ("said", "how"), [("The fee is waived.", "exact"), ("the FEE  is waived.", "spacing")]
+)
+@pytest.mark.parametrize(
+    "text",
+    ["The fee is waived.", "The fee is waived for members who joined before May 2019."],
+    ids=["short", "long"],
+)
+def test_a_start_that_was_counted_with_other_line_ends_means_the_place_nearest_to_it(
+    text, said, how
+):
+    said, text = text.replace("The fee is waived.", said), text.strip()
+    said = said if how == "exact" else said.replace("The fee", "the  FEE")
+    raw = f"{text}\r\n" + "another line\r\n" * 6 + f"{text}\r\n" + "the end\r\n" * 6 + text
+    texts = documents(d=raw.replace("\r\n", "\n"))
+    told = [at for at in range(len(raw)) if raw.startswith(text, at)]
+    there = [at for at in range(len(raw)) if texts["d"].text.startswith(text, at)]
+
+    found = [Matcher(texts).find(said, "d", start) for start in [*told, 10**30]]
+    assert [each and (each.span.start, each.how) for each in found] == [
+        (start, how) for start in [*there, there[-1]]
+    ]
+    assert told[1:] != there[1:]
+
+
 def test_a_text_that_is_too_short_for_the_index_is_found_to_the_letter_anywhere():
     assert found("24.6 hours", corpus()) == ("b/mars.md", "24.6 hours", "exact")
     assert found("24.6  HOURS", corpus()) is None

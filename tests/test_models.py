@@ -233,3 +233,16 @@ def test_no_path_of_this_machine_is_in_the_identity_of_the_packaged_model():
         "weights": weights_id(DEFAULT_MODEL),
     }
     assert str(Path.home()) not in str(known)
+
+
+def test_weights_that_are_damaged_are_said_without_a_traceback(tmp_path):
+    import shutil
+
+    from harness.models import locate
+    from harness.runtime.library import load
+
+    shutil.copytree(locate(DEFAULT_MODEL), tmp_path / "model")
+    (tmp_path / "model" / "model.safetensors").write_bytes(b"junk" * 250)
+
+    with pytest.raises(ModelError, match=r"cannot be loaded: .*header"):
+        load(str(tmp_path / "model"))

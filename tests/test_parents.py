@@ -9,7 +9,7 @@ from harness import runner, store
 from harness.chunkers import chunkers
 from harness.chunking import ChunkSet
 from harness.config import load
-from harness.errors import SpecError
+from harness.errors import DataError, ModelError, RunError, SpecError
 from harness.records import Document, Span
 from harness.registry import label
 from tests.small import DOCUMENTS, project
@@ -118,3 +118,44 @@ def test_a_parent_counts_in_the_embedders_tokens_as_its_child_does(tmp_path):
     (cell, *_) = load(config, [], {}).cells
 
     assert "tokenizer=sentence-transformers/all-MiniLM-L6-v2" in cell.chunker.parent
+
+
+def test_a_parent_that_is_no_larger_is_refused_when_its_chunks_are_made(tmp_path):
+    with pytest.raises(RunError) as error:
+        records(tmp_path, chunkers=[{"sentence": {"size": 60, "parent": "sentence(size=5)"}}])
+
+    assert str(error.value).startswith("chunker 'sentence': the chunks of its parent sentence(")
+    assert str(error.value).endswith("make them larger")
+
+
+def test_answers_that_stand_in_too_many_chunks_are_counted_in_those_that_are_handed_over(tmp_path):
+    questions = [{"id": "q", "question": "What is free?", "answers": ["station"]}]
+    small = project(
+        tmp_path / "a", questions, chunkers=[SMALL], labels="answer", metrics=["hit_rate@2"]
+    )
+    runner.prepare(load(small, ["chunkers=[fixed(size=30)]"], {}))
+    within = project(
+        tmp_path / "b",
+        questions,
+        chunkers=[{"fixed": {"size": 30, "parent": "whole"}}],
+        labels="answer",
+        metrics=["hit_rate@2"],
+    )
+    with pytest.raises(DataError, match="stands in 2 of 3 chunks"):
+        runner.prepare(load(within, [], {}))
+
+
+def test_a_parent_s_model_is_found_before_anything_is_spent(tmp_path):
+    spec = {"sentence": {"size": 40, "parent": "token(tokenizer=no/such-model)"}}
+    config = project(tmp_path, chunkers=[spec], retrievers=["bm25"])
+
+    with pytest.raises(ModelError, match="no/such-model"):
+        runner.check_models(runner.prepare(load(config, [], {})))
+
+
+def test_the_models_of_chunkers_are_in_the_record(tmp_path):
+    spec = {"sentence": {"size": 30, "parent": "semantic(embedder=hashing)"}}
+    stored = records(tmp_path, chunkers=[spec])
+
+    used = {model["used_by"]: model["embedder"]["name"] for model in stored.run.provenance.models}
+    assert used == {"semantic": "hashing"}

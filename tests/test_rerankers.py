@@ -170,6 +170,7 @@ class TestLangChain:
         ("name", "message"),
         [
             ("Breaks", "tests.compressors:Breaks failed: RuntimeError: no answer to 'Which planet"),
+            ("Ends", "tests.compressors:Ends failed: SystemExit: 0"),
             ("Forgets", "gave back a document without the metadata it was given"),
         ],
     )
@@ -201,6 +202,16 @@ class TestLangChain:
         with pytest.raises(kind) as caught:
             build("langchain", cls=cls).check()
         assert message in str(caught.value)
+
+    def test_identity_changes_with_the_code_of_the_class(self, tmp_path, monkeypatch):
+        module = tmp_path / "changing_compressor_of_a_test.py"
+        module.write_text("from tests.compressors import Twice as Changing\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        part = build("langchain", cls="changing_compressor_of_a_test:Changing")
+        before = part.identity()
+        assert (part.identity(), before["library"]) == (before, "")
+        module.write_text(f"{module.read_text()}KEPT = 2\n")
+        assert part.identity() != before
 
     def test_a_dotted_name_and_arguments_are_checked_in_the_configuration(self):
         with pytest.raises(SpecError, match="'ByLength' is no dotted name: write package"):

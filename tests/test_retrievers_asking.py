@@ -294,3 +294,9 @@ def test_a_run_hands_its_chat_model_over_records_failures_and_asks_nothing_again
 def test_a_run_without_a_chat_model_says_which_retriever_needs_one(tmp_path):
     with pytest.raises(ConfigError, match="retriever 'hyde' needs a chat model"):
         run(tmp_path, retrievers=["hyde"], metrics=["hit_rate@2"])
+
+
+@pytest.mark.parametrize("place", ["{question:d}", "{question.text}", "{question[0]}"])
+def test_a_prompt_whose_places_are_not_plain_is_refused_with_the_configuration(place):
+    with pytest.raises(SpecError, match="prompt: "):
+        retrievers.build({"multi_query": {"prompt": f"Find {place}"}})

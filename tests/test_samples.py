@@ -121,9 +121,17 @@ def test_scoring_again_scores_every_sample(tmp_path):
 
 def test_a_sample_that_is_not_scored_is_left_out_and_said():
     none = not_scored("declined")
-    failed = Score(None, "unreadable", "judge_failed")
 
     assert _averaged([Score(1.0), none, Score(0.5)]) == Score(0.75, "mean of 2 of 3 samples")
-    assert _averaged([none, failed, none]) == failed
     assert _averaged([none, not_scored("no statement")]) == none
     assert _averaged([Score(0.5, "a"), Score(0.5, "a")]) == Score(0.5, "a")
+
+
+def test_a_sample_without_a_verdict_fails_its_question():
+    failed = Score(None, "unreadable", "judge_failed")
+
+    assert _averaged([Score(1.0), failed, failed]) == Score(
+        None, "2 of 3 samples: unreadable", "judge_failed"
+    )
+    assert _averaged([not_scored("declined"), failed]).state == "judge_failed"
+    assert _averaged([failed, failed]) == failed

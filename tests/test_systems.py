@@ -1,8 +1,12 @@
 """Systems of the user's own: functions, runnables and files, and what is read of their replies."""
 
 import json
+import os
+from pathlib import PurePosixPath
 from types import SimpleNamespace
+from uuid import UUID
 
+import numpy as np
 import pytest
 
 from harness import told, usercode
@@ -14,9 +18,12 @@ APP = """
 import sys
 from types import SimpleNamespace
 
+from langchain.agents import create_agent
 from langchain_core.documents import Document
+from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import RunnableLambda
 
 def ask(question):
@@ -58,6 +65,17 @@ def retrieved(said):
 chain = RunnableLambda(retrieved)
 deep = RunnableLambda(lambda question: {"out": {"text": question, "docs": ["x"]}})
 model = RunnableLambda(lambda question: AIMessage(question))
+places = RunnableLambda(lambda question: {"out": [{"text": "first"}, {"text": "second"}]})
+
+class Scripted(GenericFakeChatModel):
+    def bind_tools(self, tools, **options):
+        return self
+
+    def _generate(self, messages, **options):
+        said = AIMessage("the agent says: " + messages[-1].content, usage_metadata=usage)
+        return ChatResult(generations=[ChatGeneration(message=said)])
+
+agent = create_agent(Scripted(messages=iter([])), tools=[])
 """
 
 
@@ -89,7 +107,10 @@ def failure(call):
     ("returned", "read"),
     [
         (([], ""), Told((), "")),
-        ((["a", {"id": 0, "text": "b"}], None), Told((Context("a"), Context("b", ("0",))), None)),
+        (
+            (["a", {"id": 0, "text": "b"}], None),
+            Told((Context("a"), Context("b", ("0",))), None, "answer is null"),
+        ),
         (
             ([SimpleNamespace(page_content="a", id="x", metadata={"source": "s", "id": 3})], "y"),
             Told((Context("a", ("x", "3", "s")),), "y"),
@@ -110,6 +131,39 @@ def failure(call):
 )
 def test_every_form_of_reply_is_read(returned, read):
     assert told.read(returned) == read
+
+
+ID = UUID(int=7)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "ids", "start"),
+    [
+        ({"source": "a.md", "start_index": -1}, ("a.md",), None),
+        ({"source": "a.md", "start": "00:10"}, ("a.md",), None),
+        ({"source": "a.md", "start": 1.5}, ("a.md",), None),
+        ({"source": PurePosixPath("docs/a.md"), "id": ID}, (str(ID), "docs/a.md"), None),
+        ({"source": ["a.md"], "id": {"x": 1}, "start_index": True}, (), None),
+        ({"id": np.int64(3), "start_index": np.int32(5)}, ("3",), 5),
+        ({"source": "half \ud800"}, (), None),
+    ],
+)
+def test_a_hint_in_metadata_that_makes_no_sense_is_left_out(metadata, ids, start):
+    document = SimpleNamespace(page_content="a", id=None, metadata=metadata)
+    mapping = {"text": "a", "metadata": metadata}
+
+    assert told.read(([document, mapping], "x")).contexts == (Context("a", ids, start),) * 2
+
+
+def test_numbers_of_numpy_and_ids_of_other_types_are_read_where_they_are_told():
+    context = {"id": ID, "text": "a", "start": np.int64(2), "score": np.float32(0.5)}
+    other = {"id": PurePosixPath("b.md"), "text": "b"}
+    said = told.read({"contexts": [context, other], "declined": np.True_, "tokens_in": np.int8(4)})
+
+    contexts = (Context("a", (str(ID),), 2, 0.5), Context("b", ("b.md",)))
+    assert said == Told(contexts, declined=True, tokens_in=4)
+    assert type(said.tokens_in) is int
+    assert said.declined is True
 
 
 class Odd:
@@ -149,6 +203,7 @@ class Odd:
             ([{"text": "a", "start": -1}], "y"),
             "the documents[0].start is -1, not a whole number from 0",
         ),
+        (([{"text": "a", "id": ["b"]}], "y"), "the documents[0].id is of type list, not a text"),
         (["a\ud800"], "the documents[0] holds half of a character, at 1"),
         ((["x"] * 10_001, "y"), "the documents: there are more than 10,000"),
         ({"answer": "x", "declined": "no"}, "declined is 'no', not true or false"),
@@ -169,6 +224,9 @@ def test_a_function_beside_the_configuration_is_called_with_the_question(app):
     assert python(f"{app}.made").ask("q1", "why") == Told(None, "called")
     assert python(f"{app}:ask", label="mine").shown == "mine"
     assert in_full({"python": "a:b"}) == {"python": {"function": "a:b"}}
+    several = {"python": {"function": "a:b", "label": "x"}}
+    assert in_full({"python": "a:b", "label": "x"}) == several
+    assert in_full({"label": "x", "python": "a:b"}) == several
 
 
 def test_any_failure_of_a_function_is_that_of_its_question(app, monkeypatch):
@@ -212,6 +270,27 @@ def test_another_text_of_the_file_is_another_system(app, tmp_path):
     assert python(f"{app}:ask").identity() != before
 
 
+def test_another_text_of_the_file_that_a_function_is_defined_in_is_another_system(app, tmp_path):
+    package = f"{app}_package"
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").write_text(f"from {package}.rag import ask, bound, made\n")
+    defined = tmp_path / package / "rag.py"
+    text = (
+        "import functools\nclass Own:\n    def __call__(self, question):\n        return question\n"
+        "made = Own()\n@functools.cache\ndef ask(question):\n    return question\n"
+        "bound = functools.partial(ask)\n"
+    )
+    defined.write_text(text)
+    names = [f"{package}:{name}" for name in ("ask", "bound", "made")]
+    before = [python(name).identity()["code"] for name in names]
+    again = [python(name).identity()["code"] for name in names]
+    os.utime(defined)
+    defined.write_text(text + "# changed\n")
+
+    assert again == before
+    assert all(python(n).identity()["code"] != code for n, code in zip(names, before, strict=True))
+
+
 def test_a_retriever_tells_its_documents_and_no_answer(app):
     system = runnable(f"{app}:retriever")
     system.check()
@@ -233,6 +312,19 @@ def test_of_what_a_chain_returns_its_keys_are_read(app):
     assert alone.ask("q", "why") == Told(None, "why")
     assert (alone.tells_answers, alone.tells_contexts) == (True, False)
     assert runnable(f"{app}:model").ask("q", "why") == Told(None, "why")
+
+
+def test_the_last_message_of_an_agent_is_its_answer(app):
+    system = runnable(f"{app}:agent", input="messages", answer="messages.-1", contexts="none")
+
+    assert system.ask("q", "why") == Told(None, "the agent says: why", tokens_in=5, tokens_out=1)
+    inside = runnable(f"{app}:places", answer="out.1.text", contexts="none")
+    assert inside.ask("q", "why") == Told(None, "second")
+    for path in ("out.2.text", "out.first", "out.-3", "out.0.text.1"):
+        wrong = runnable(f"{app}:places", answer=path, contexts="none")
+        assert failure(lambda wrong=wrong: wrong.ask("q", "why")).startswith(
+            f"the reply has no {path!r} (it holds 'out')"
+        )
 
 
 def test_a_key_that_a_chain_does_not_return_is_said_with_those_it_does(app):

@@ -290,14 +290,23 @@ def test_a_variable_that_is_missing_is_said_before_anything_is_asked(
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
-        ({"url": "file:///etc/passwd"}, "it must begin with http:// or https://"),
-        ({"url": "ftp://host/x"}, "it must begin with http:// or https://"),
-        ({"url": "localhost:8000"}, "it must begin with http:// or https://"),
-        ({"url": "http://"}, "it must begin with http:// or https://"),
-        ({"url": "http://[x"}, "it is no URL"),
-        ({"url": "http://host:99999/"}, "it is no URL"),
+        ({"url": "file:///etc/passwd"}, "url: write it like http://127.0.0.1:8000"),
+        ({"url": "ftp://host/x"}, "url: write it like http://127.0.0.1:8000"),
+        ({"url": "localhost:8000"}, "url: write it like http://127.0.0.1:8000"),
+        ({"url": "http://"}, "url: write it like http://127.0.0.1:8000"),
+        ({"url": "http://[x"}, "url: write it like http://127.0.0.1:8000"),
+        ({"url": "http://host:99999/"}, "url: write it like http://127.0.0.1:8000"),
         ({"url": "http://me:hunter2@host/"}, "it holds a user or a password"),
         ({"url": "http://host/?api_key=hunter2"}, "'api_key' is a secret"),
+        ({"url": "http://host/?accessToken=hunter2"}, "'accessToken' is a secret"),
+        ({"url": "http://host/?sig=hunter2&v=1"}, "'sig' is a secret"),
+        ({"url": "http://host/?code=hunter2"}, "'code' is a secret"),
+        ({"url": "http://host/?X-Amz-Signature=hunter2"}, "is a secret"),
+        ({"headers": {"X-Session": "hunter2"}}, "'X-Session' is a secret"),
+        ({"headers": {"sessionId": "hunter2"}}, "'sessionId' is a secret"),
+        ({"request": {"q": "{question}", "clientSecret": "hunter2"}}, "'clientSecret' is a"),
+        ({"request": {"q": "{question}", "auth": {"user": "hunter2"}}}, "'auth' is a secret"),
+        ({"request": {"q": "{question}", "cohere_key": "hunter2"}}, "'cohere_key' is a secret"),
         ({"url": "http://${HOST}/"}, "no variable is put in there"),
         ({"headers": {"Authorization": "Bearer hunter2"}}, "'Authorization' is a secret"),
         ({"headers": {"X-API-Key": "hunter2"}}, "write ${X_API_KEY} here"),
@@ -323,6 +332,21 @@ def test_what_cannot_be_asked_is_refused_and_no_secret_is_repeated(parameters, s
 
     assert said in str(caught.value)
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"request": {"q": "{question}", "sort_key": "name", "author": "Ada"}},
+        {"request": {"q": "{question}", "session": "{id}", "code": "de", "max_tokens": "5"}},
+        {"url": "http://host/?sort_key=name&country_code=de"},
+        {"headers": {"X-Session": "${APP_SESSION}", "X-Country-Code": "de"}},
+    ],
+)
+def test_names_that_only_look_like_those_of_secrets_are_taken(parameters):
+    base = {"url": "http://host/", "response": {"answer": "$.answer"}}
+
+    assert systems.build({"http": {**base, **parameters}}).tells_answers
 
 
 def test_its_identity_is_all_that_shapes_a_reply_and_not_the_pace_of_asking(server):

@@ -10,6 +10,7 @@ import yaml
 
 from harness import cautions, rescore
 from harness.config import load
+from harness.declines import DECLINES
 from harness.errors import ConfigError, RunError
 from harness.matching import Counts
 from harness.runner import prepare, run
@@ -58,7 +59,7 @@ def ask(question):
         there = "A day pass  costs 6 DOLLARS. A month pass costs 40 dollars."
         return [there, "Nowhere to be found, neither here nor there."], "6 dollars"
     if question == "How old must riders be?":
-        return [{"text": "Riders must be at least 14.", "id": "rules.md"}], None
+        return [{"text": "Riders must be at least 14.", "id": "rules.md"}], "14 years old"
     return {"contexts": [{"id": "stations"}, {"id": "stations.md"}], "answer": "I don't know."}
 """
 
@@ -161,13 +162,13 @@ def test_contexts_are_found_in_the_corpus_judged_there_and_counted(tmp_path):
     # A context whose document is known and whose place is not lies behind the document's end.
     assert age.hits[0].doc == "rules.md"
     assert age.hits[0].start > len(DOCUMENTS["rules.md"])
-    assert (age.answer, age.error) == (None, None)
+    assert (age.answer, age.error) == ("14 years old", None)
     assert [(hit.doc, hit.start, hit.end) for hit in docks.hits] == [
         ("stations.md", 0, len(DOCUMENTS["stations.md"]))
     ]
     scores = {id_: {k: v.value for k, v in each.scores.items()} for id_, each in found.items()}
     assert scores["day"]["passage_recall@2"] == 1.0
-    assert (scores["age"]["passage_recall@2"], scores["age"]["token_f1"]) == (0.0, None)
+    assert (scores["age"]["passage_recall@2"], scores["age"]["token_f1"]) == (0.0, 1.0)
     assert scores["docks"]["passage_recall@2"] == 1.0
     assert (docks.declined, scores["docks"]["abstention"], scores["ceo"]["abstention"]) == (
         True,
@@ -301,6 +302,149 @@ def test_an_answer_of_null_fails_the_answer_and_leaves_the_ranking_scored(tmp_pa
     assert (day.scores["passage_recall@2"].value, day.scores["token_f1"].state) == (1.0, "failed")
 
 
+KINDS = """
+import os
+asked = []
+
+def fail(question):
+    asked.append(question)
+    if question in os.environ.get("FAILING", "").split("|"):
+        raise RuntimeError("no reply")
+
+def answers(question):
+    fail(question)
+    return "6 dollars"
+
+def documents(question):
+    fail(question)
+    return ["A day pass costs 6 dollars."], None
+
+def listed(question):
+    fail(question)
+    return ["A day pass costs 6 dollars."]
+
+def some(question):
+    asked.append(question)
+    answer = None if question in os.environ.get("SILENT", "").split("|") else "6 dollars"
+    documents = ["A day pass costs 6 dollars."]
+    if os.environ.get("FORM") == "mapping":
+        return {"contexts": documents, "answer": answer}
+    return documents, answer
+"""
+EIGHT = [{**QUESTIONS[0], "id": f"q{n}", "question": f"How much, asked {n}?"} for n in range(8)]
+
+
+def kind(folder, function, **changes):
+    """Write a project of eight questions, and of one kind of system; return it and what it got."""
+    module = written(folder, "kinds", KINDS)
+    path = own(folder, {"python": f"{module}:{function}"}, **changes)
+    rows = "".join(json.dumps(row) + "\n" for row in EIGHT)
+    (folder / "testset.jsonl").write_text(rows)
+    return path, module
+
+
+def states(run, question, *metrics):
+    return [records(run)[question].scores[name].state for name in metrics]
+
+
+@pytest.mark.parametrize("failing", ["q0", "q4"])
+@pytest.mark.parametrize(
+    ("function", "applies", "others"),
+    [
+        ("answers", ["token_f1"], ["hit_rate@2", "passage_recall@2", "context_overlap"]),
+        ("documents", ["hit_rate@2", "passage_recall@2"], ["token_f1", "context_overlap"]),
+        ("listed", ["hit_rate@2", "passage_recall@2"], ["token_f1", "context_overlap"]),
+    ],
+)
+def test_a_question_fails_for_what_the_system_tells_of_others_and_no_more(
+    tmp_path, monkeypatch, function, applies, others, failing
+):
+    monkeypatch.setenv("FAILING", f"How much, asked {failing[1]}?")
+    config, _ = kind(tmp_path, function, metrics=[*applies, *others], max_failures=1)
+    run = ran(config)
+
+    assert states(run, failing, *applies) == ["failed"] * len(applies)
+    assert states(run, failing, *others) == ["not_scored"] * len(others)
+    scores = run.run.cells[0].scores
+    for name in applies:
+        assert (scores[name].n, scores[name].failed) == (8, 1)
+        assert scores[name].mean == pytest.approx(7 / 8)
+    for name in others:
+        assert (scores[name].n, scores[name].not_scored) == (0, 8)
+    again = rescore.rescore(run.folder, applies).cells[0].scores
+    assert again == {name: scores[name] for name in applies}
+
+
+def test_a_system_that_fails_every_question_fails_all_that_it_may_tell(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAILING", "|".join(each["question"] for each in EIGHT))
+    config, _ = kind(tmp_path, "answers", metrics=["hit_rate@2", "token_f1"], max_failures=8)
+    run = ran(config)
+
+    assert states(run, "q3", "hit_rate@2", "token_f1") == ["failed", "failed"]
+
+
+@pytest.mark.parametrize("form", ["mapping", "pair"])
+@pytest.mark.parametrize("silent", ["q0", "q4"])
+def test_no_answer_is_a_failure_of_a_system_that_answers_and_is_not_kept(
+    tmp_path, monkeypatch, form, silent
+):
+    monkeypatch.setenv("FORM", form)
+    monkeypatch.setenv("SILENT", f"How much, asked {silent[1]}?")
+    config, module = kind(tmp_path, "some", metrics=["hit_rate@2", "token_f1"], max_failures=1)
+    first = ran(config)
+    asked = sys.modules[module].asked
+    asked.clear()
+    second = ran(config)
+    monkeypatch.delenv("SILENT")
+    third = ran(config)
+
+    for each in (first, second):
+        error = records(each)[silent].error
+        assert (error.stage, error.reason[:9]) == ("generation", "no answer")
+        assert states(each, silent, "hit_rate@2", "token_f1") == ["scored", "failed"]
+        assert each.run.cells[0].scores["token_f1"].mean == pytest.approx(7 / 8)
+    assert asked == [f"How much, asked {silent[1]}?"] * 2
+    assert third.run.cells[0].scores["token_f1"].mean == 1.0
+    assert records(third)[silent].error is None
+
+
+@pytest.mark.parametrize("form", ["mapping", "pair"])
+def test_no_answer_is_no_failure_of_a_system_that_never_answers(tmp_path, monkeypatch, form):
+    monkeypatch.setenv("FORM", form)
+    monkeypatch.setenv("SILENT", "|".join(each["question"] for each in EIGHT))
+    config, module = kind(tmp_path, "some", metrics=["hit_rate@2", "token_f1"])
+    run = ran(config)
+    again = ran(config)
+
+    assert [each.error for each in run.records] == [None] * 8
+    assert states(run, "q3", "hit_rate@2", "token_f1") == ["scored", "not_scored"]
+    assert len(sys.modules[module].asked) == 8
+    assert again.run.cells[0].scores == run.run.cells[0].scores
+
+
+def test_an_endpoint_whose_every_answer_is_null_fails(tmp_path):
+    with replying() as server:
+        server.replies = [{"answer": None}]
+        http = {"url": server.url, "response": {"answer": "$.answer"}}
+        config = own(tmp_path, {"http": http}, metrics=["token_f1"], max_failures=5)
+        run = ran(config)
+
+    assert run.run.cells[0].scores["token_f1"].failed == 4
+    assert run.run.cells[0].scores["token_f1"].mean == 0.0
+
+
+def test_what_a_decline_looks_like_is_the_configurations(tmp_path):
+    module = written(tmp_path, "app", "def ask(question):\n    return 'Rien de cela, désolé.'\n")
+    config = own(tmp_path, {"python": f"{module}:ask"}, metrics=["abstention"])
+    usual = ran(config)
+    french = ran(config, r"decline_patterns=['\bdésolé\b']")
+
+    assert usual.run.config["resolved"]["decline_patterns"] == list(DECLINES)
+    assert french.run.config["resolved"]["decline_patterns"] == [r"\bdésolé\b"]
+    assert [run.run.cells[0].declined for run in (usual, french)] == [0, 5]
+    assert [records(run)["ceo"].scores["abstention"].value for run in (usual, french)] == [0.0, 1.0]
+
+
 def test_an_endpoint_is_asked_several_questions_at_once(tmp_path):
     together = threading.Barrier(3)
 
@@ -341,6 +485,22 @@ def test_a_run_file_and_answers_are_a_system_too(tmp_path):
     errors = {id_: each.error and each.error.reason for id_, each in records(run).items()}
     assert errors["age"] == "no answer: missing from answers.jsonl"
     assert errors["ceo"] == "missing from my.run"
+
+
+def test_questions_that_a_run_file_lacks_count_0_and_are_listed_and_stop_nothing(tmp_path):
+    (tmp_path / "my.run").write_text("day Q0 fares.md 1 9 x\n")
+    (tmp_path / "answers.jsonl").write_text('{"id": "day", "answer": "6 dollars"}\n')
+    system = {"trec_run": "my.run", "answers": "answers.jsonl"}
+    run = ran(own(tmp_path, system, metrics=["hit_rate@2", "token_f1"]))
+    scores = run.run.cells[0].scores
+
+    assert run.run.status == "finished"
+    assert (scores["hit_rate@2"].mean, scores["hit_rate@2"].failed) == (0.25, 3)
+    assert (scores["token_f1"].mean, scores["token_f1"].failed) == (0.25, 3)
+    assert (
+        "trec_run(my.run): 4 of 5 questions are missing, and count 0 where they are: "
+        "'docks', 'age', 'helmet', 'ceo'"
+    ) in run.run.warnings
 
 
 def test_several_systems_are_an_axis_and_one_of_them_the_baseline(tmp_path):
@@ -387,6 +547,9 @@ def test_the_default_metrics_are_those_that_apply(tmp_path, system, metrics):
         ({"system": {"python": "no name"}}, "'no name' is no dotted name"),
         ({"system": {"trec_run": {"path": "gone.run"}}}, "'gone.run' does not exist"),
         ({"system": [{"python": "a:b"}, {"python": "a:b"}]}, "two systems have the name"),
+        ({"decline_patterns": ["("]}, "decline_patterns"),
+        ({"decline_patterns": []}, "decline_patterns"),
+        ({"decline_patterns": "no idea"}, "decline_patterns"),
         ({"baseline": {"retriever": "bm25"}}, "no system has this name"),
         (
             {"system": {"http": {"url": "http://h", "response": {"contexts": "$.c"}}}},

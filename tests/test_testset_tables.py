@@ -87,6 +87,13 @@ def test_problems_name_the_line_on_which_a_row_begins(tmp_path):
     [
         ("question,answr\nq,a\n", ("line 1", "unknown column 'answr'")),
         ("question,question\nq,a\n", ("line 1", "two columns are named 'question'")),
+        (
+            "ID,question,Question\na,q,r\n",
+            (
+                "line 1",
+                "the columns 'question' and 'Question' have one name: letter case does not count",
+            ),
+        ),
         ("\n\n", ("set.csv", "holds no question")),
         ("question\nq,a\n", ("line 2", "has 2 values, and there are 1 columns")),
         ("question,answerable\nq,maybe\n", ("line 2", "answerable: 'maybe' is neither")),
@@ -198,7 +205,8 @@ def test_aliases_are_refused_before_they_grow(tmp_path, bomb):
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("a.csv", Csv), ("a.tsv", Csv), ("a.yaml", Yaml), ("a.yml", Yaml)]
+    ("name", "kind"),
+    [("a.csv", Csv), ("a.tsv", Csv), ("a.yaml", Yaml), ("a.yml", Yaml), ("A.CSV", Csv)],
 )
 def test_formats_are_found_by_their_names(tmp_path, name, kind):
     path = write(tmp_path, "", name)

@@ -153,3 +153,49 @@ def test_a_path_alone_is_told_what_is_missing(project):
     assert load(project.config(testset={"path": "topics.txt", "qrels": "qrels.txt"})).testset == (
         Trec("topics.txt", "qrels.txt")
     )
+
+
+@pytest.mark.parametrize(
+    ("title", "asked"),
+    [
+        ("BP < 140 and > 90", "BP < 140 and > 90"),
+        ("age <5, dose <= 3", "age <5, dose <= 3"),
+        ("a &lt;b&gt; c", "a <b> c"),
+        ("x <", "x <"),
+    ],
+)
+@pytest.mark.parametrize(
+    "form",
+    [
+        "<topic number='301'><title>{}</title></topic>",
+        "<top><num> 301 <title> {}\n<desc> d\n</top>",
+    ],
+)
+def test_a_sign_that_begins_no_tag_is_text(tmp_path, form, title, asked):
+    (found,) = read(tmp_path, form.format(title), "301 0 d1 1\n").questions
+
+    assert found.text == asked
+
+
+@pytest.mark.parametrize(
+    ("topic", "tag"),
+    [
+        ("<topic number='301'><title>use of <i>E. coli</i> in milk</title></topic>", "<i>"),
+        ("<topic number='301'><title>levels x<y in blood</title></topic>", "<y in blood</title>"),
+        ("<topic number='301'><title>one <!-- two --> three</title></topic>", "<!-- two -->"),
+        ("<top>\n<num> 301\n<title> use of <i>E. coli</i>\n<desc> d\n</top>", "<i>"),
+        ("<top>\n<num> 301\n<title> E. coli</i> there\n<desc> d\n</top>", "</i>"),
+    ],
+)
+def test_a_tag_inside_the_text_that_is_asked_is_refused_rather_than_cut(tmp_path, topic, tag):
+    said = problems(tmp_path, topic, "301 0 d1 1\n")
+
+    assert said[0] == ("line 1", f"its title holds the tag {tag!r}, and would end there")
+
+
+def test_classic_elements_of_any_name_end_the_one_before_them(tmp_path):
+    topic = "<top>\n<num> 301 <title> Oil\n  <dom> Economics\n<narr> <b>n</b>\n</top>\n"
+
+    (found,) = read(tmp_path, topic, "301 0 d1 1\n").questions
+
+    assert found.text == "Oil"

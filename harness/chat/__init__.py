@@ -35,12 +35,14 @@ class Reply:
 class ChatModel:
     """A chat model: `provider:model` as LangChain's `init_chat_model` has it, or `gguf:FILE`.
 
-    A provider's key comes from the environment, by the provider's own variable, and so does the
-    URL of OpenAI's server where `base_url` is None; a server that is named needs no key. At most
-    `concurrent` prompts are sent at once; `timeout`, in seconds, is for each of the 1 + `retries`
-    requests of a prompt. A GGUF file runs in this process, one prompt at a time, without timeout;
-    `window` is how many tokens the prompt and the reply may have there together. `seed` None is
-    the run's own; it is sent where the provider takes one.
+    A provider's key comes from the environment, by the provider's own variable, and so does its
+    server's URL where `base_url` is None; a server of OpenAI's kind that is named needs no key. At
+    most `concurrent` prompts are sent at once; `timeout`, in seconds, is for each of the 1 +
+    `retries` requests of a prompt. A setting that a provider's library does not take, such as
+    `retries` with Ollama's, is refused where it is not the default. A GGUF file runs in this
+    process, one prompt at a time, without timeout; `window` is how many tokens the prompt and the
+    reply may have there together. `seed` None is the run's own; it is sent where the provider takes
+    one.
     """
 
     model: str

@@ -4,24 +4,42 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from harness.chat import ChatModel, Reply, encodable
-from harness.errors import HarnessError, MissingExtra, StageError
+from harness.errors import HarnessError, MissingExtra, SpecError, StageError
 from harness.paths import portable
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 _SERVERS = {
-    "openai": ("OPENAI_API_BASE", "OPENAI_BASE_URL"),
+    "anthropic": ("ANTHROPIC_API_URL", "ANTHROPIC_BASE_URL"),
     "azure_openai": ("AZURE_OPENAI_ENDPOINT",),
+    "deepseek": ("DEEPSEEK_API_BASE",),
+    "groq": ("GROQ_API_BASE",),
+    "ollama": ("OLLAMA_HOST",),
+    "openai": ("OPENAI_API_BASE", "OPENAI_BASE_URL"),
 }
 """Where a provider's library looks for a URL where `base_url` is None; the first one set holds."""
+_STRICT = ("api.openai.com", "openai.azure.com")
+"""Where the older name of a reply's length is refused; many other servers know no other."""
 _SEEDS = ("seed", "random_seed")
 """What the field for the seed is called in those of LangChain's models that have one."""
+_SETTINGS = {
+    "temperature": "temperature",
+    "max_tokens": "max_tokens",
+    "num_predict": "max_tokens",
+    "timeout": "timeout",
+    "client_kwargs": "timeout",
+    "max_retries": "retries",
+    "base_url": "base_url",
+}
+"""The setting of a chat model that each option of a provider's class comes from."""
 _FINISHES = ("finish_reason", "stop_reason", "done_reason")
 _UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What the library stumbles with over a reply that is not of the form it should have."""
@@ -91,24 +109,62 @@ def _start(chat: ChatModel, server: str | None, key: str | None) -> BaseChatMode
         from langchain.chat_models import init_chat_model
     except ModuleNotFoundError as error:
         raise MissingExtra(f"chat model {chat.model!r}", str(error.name), "openai") from None
-    options: dict[str, Any] = {} if chat.base_url is None else {"base_url": chat.base_url}
-    if _provider(chat) == "openai" and server is not None and not key:
-        options["api_key"] = "none"  # the library wants one, and a server of one's own may not
     try:
-        model: BaseChatModel = init_chat_model(
-            chat.model,
-            temperature=chat.temperature,
-            max_tokens=chat.max_tokens,
-            timeout=chat.timeout,
-            max_retries=chat.retries,
-            **options,
-        )
+        options = _options(chat, server, key)
+        model: BaseChatModel = init_chat_model(chat.model, **options)
+        unknown = _unknown(chat, type(model), options)
+        if unknown:
+            # Some classes send on what they do not know.
+            known = {name: each for name, each in options.items() if name not in unknown}
+            model = init_chat_model(chat.model, **known)
         return model
+    except SpecError:
+        raise
     except Exception as error:  # noqa: BLE001  every provider has errors of its own
         raise HarnessError(
             f"chat model {chat.model!r} cannot be started: {_said(error, chat)}\n"
             "  name it provider:model, install the provider's langchain package, and set its key"
         ) from None
+
+
+def _options(chat: ChatModel, server: str | None, key: str | None) -> dict[str, Any]:
+    """Return the settings by the names that the provider's class has for them."""
+    named: dict[str, Any] = {} if chat.base_url is None else {"base_url": chat.base_url}
+    named["temperature"] = chat.temperature
+    if _provider(chat) == "ollama":
+        named |= {"num_predict": chat.max_tokens, "client_kwargs": {"timeout": chat.timeout}}
+        return named | {"max_retries": chat.retries}
+    named |= {"max_tokens": chat.max_tokens, "timeout": chat.timeout, "max_retries": chat.retries}
+    if _provider(chat) == "openai" and server is not None:
+        if not key:
+            named["api_key"] = "none"  # the library wants one, and a server of one's own may not
+        if not (urlsplit(server).hostname or "").endswith(_STRICT):
+            named["extra_body"] = {"max_tokens": chat.max_tokens}
+    return named
+
+
+def _unknown(chat: ChatModel, kind: type[BaseChatModel], options: Mapping[str, Any]) -> list[str]:
+    """Return the options that a class does not take, all of them for settings nobody asked for.
+
+    Raises:
+        SpecError: one of them was asked for.
+    """
+    taken: list[Any] = []
+    for own, about in kind.model_fields.items():
+        taken += [own, about.alias, about.validation_alias]
+        taken += getattr(about.validation_alias, "choices", ())
+    plain = ChatModel(chat.model)
+    unknown = [name for name in options if name in _SETTINGS and name not in taken]
+    for name in unknown:
+        setting = _SETTINGS[name]
+        given = getattr(chat, setting)
+        # No retries are what a class without the option gives.
+        if given != getattr(plain, setting) and (setting, given) != ("retries", 0):
+            raise SpecError(
+                f"chat model {chat.model!r}: {kind.__name__} takes no `{setting}`",
+                f"leave `{setting}` out, or reach the model by another provider",
+            )
+    return unknown
 
 
 def _text(value: object) -> str | None:

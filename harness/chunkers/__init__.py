@@ -8,6 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 from pydantic import BeforeValidator
 
+from harness import fingerprint
+from harness.embedders import Name, embedders
 from harness.registry import Registry, label
 
 
@@ -40,6 +42,22 @@ class Cut:
     parent: Annotated[str | None, BeforeValidator(_named)] = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class ByMeaning(Cut):
+    """What chunkers share that read an embedding model: `embedder`, in any form of YAML."""
+
+    embedder: Name = "sentence_transformer"
+
+    def identity(self) -> dict[str, Any]:
+        """Return name, version and parameters, and the identity of the embedder.
+
+        Raises:
+            ModelError: the model cannot be found.
+        """
+        embedder = embedders.build(self.embedder)
+        return {**fingerprint.identity(self), "embedder": fingerprint.identity_of(embedder)}
+
+
 class Chunker(Protocol):
     """What every file in this package provides."""
 
@@ -66,3 +84,8 @@ class Chunker(Protocol):
 
 
 chunkers: Registry[Chunker] = Registry("chunker", __name__)
+
+
+def handed(chunker: Chunker) -> Chunker:
+    """Return the chunker whose chunks are hits: the parent, or the chunker itself."""
+    return chunker if chunker.parent is None else chunkers.build(chunker.parent)

@@ -13,8 +13,7 @@ import numpy as np
 from annotated_types import Gt
 from numpy.typing import NDArray
 
-from harness import fingerprint
-from harness.chunkers import Cut, chunkers
+from harness.chunkers import ByMeaning, chunkers
 from harness.embedders import embedders
 from harness.models import token_starts
 from harness.sentences import sentences, trimmed
@@ -25,7 +24,7 @@ _SAME = 1e-6
 
 @chunkers.register
 @dataclass(frozen=True)
-class ClusterSemantic(Cut):
+class ClusterSemantic(ByMeaning):
     """The cut of a document whose chunks are most alike inside, by an embedding model.
 
     Sentences are packed into pieces of up to `piece` tokens (a longer one is cut into several),
@@ -38,7 +37,6 @@ class ClusterSemantic(Cut):
     cuts its pieces with its recursive splitter, and lets a chunk have size / piece of them.
     """
 
-    embedder: str = "sentence_transformer"
     size: Annotated[int, Gt(0)] = 400
     piece: Annotated[int, Gt(0)] = 50
     tokenizer: str | None = None
@@ -50,16 +48,6 @@ class ClusterSemantic(Cut):
     def __post_init__(self) -> None:
         if self.piece > self.size:
             raise ValueError(f"piece ({self.piece}) must not be larger than size ({self.size})")
-        embedders.build(self.embedder)
-
-    def identity(self) -> dict[str, Any]:
-        """Return name, version and parameters, and the identity of the embedder.
-
-        Raises:
-            ModelError: the model cannot be found.
-        """
-        embedder = embedders.build(self.embedder)
-        return {**fingerprint.identity(self), "embedder": fingerprint.identity_of(embedder)}
 
     def split(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the chunks, each of whole pieces.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Gt, Le
@@ -30,10 +31,10 @@ class Markdown(Cut):
 
     def split(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the sections, without the white space at their ends."""
-        edges = [*self._edges(text), len(text)]
         start = 0
-        for end in edges:
-            if _has_body(text[start:end]) or (end == len(text) and text[start:end].strip()):
+        for edge, end in pairwise([0, *self._edges(text), len(text)]):
+            # What lies before this edge and was not cut off yet has no body.
+            if _has_body(text[edge:end]) or (end == len(text) and text[start:end].strip()):
                 yield from self._cut(text, *trimmed(text, start, end))
                 start = end
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
 
-from harness import cuts, fingerprint
+from harness import cuts
 from harness.batches import batched
-from harness.chunkers import Cut, chunkers
+from harness.chunkers import ByMeaning, chunkers
 from harness.embedders import Embedder, embedders
 from harness.sentences import sentences
 
@@ -25,7 +25,7 @@ _DIGITS = 6
 
 @chunkers.register
 @dataclass(frozen=True)
-class Semantic(Cut):
+class Semantic(ByMeaning):
     """Cuts between the sentences whose meanings lie furthest apart, by an embedding model.
 
     Each sentence is embedded with `buffer` sentences on either side of it. A chunk ends where the
@@ -38,25 +38,12 @@ class Semantic(Cut):
     `SemanticChunker` and LlamaIndex's `SemanticSplitterNodeParser`.
     """
 
-    embedder: str = "sentence_transformer"
     percentile: Annotated[float, Ge(0), Le(100)] = 95
     buffer: Annotated[int, Ge(0)] = 1
     size: Annotated[int, Gt(0)] | None = None
 
     name: ClassVar[str] = "semantic"
     version: ClassVar[int] = 1
-
-    def __post_init__(self) -> None:
-        embedders.build(self.embedder)
-
-    def identity(self) -> dict[str, Any]:
-        """Return name, version and parameters, and the identity of the embedder.
-
-        Raises:
-            ModelError: the model cannot be found.
-        """
-        embedder = embedders.build(self.embedder)
-        return {**fingerprint.identity(self), "embedder": fingerprint.identity_of(embedder)}
 
     def split(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the chunks, each of whole sentences.

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from harness.cli.options import Force
+
+if TYPE_CHECKING:
+    from harness.corpus import Corpus
 
 commands = typer.Typer()
 
@@ -38,6 +41,7 @@ def import_(
     print(importing.account(found))
     for each in written:
         print(each)
+    _note(found.corpus)
 
 
 @commands.command()
@@ -59,21 +63,28 @@ def export(
 
 @commands.command()
 def extract(
-    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="a folder, or one file")],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="write files there")
+    corpus: Annotated[
+        str, typer.Argument(metavar="CORPUS", help="a folder or a file, or as in a configuration")
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="write files there")
     ] = None,
+    force: Force = False,
 ) -> None:
     """Show the text that PDF, Word, HTML and the like are read as: what evidence quotes."""
     from harness import extraction
 
-    found = extraction.read(corpus)
-    if output is not None:
-        for path in extraction.write(found, corpus, output):
+    reader = extraction.reader(corpus)
+    found = extraction.read(reader)
+    if out is not None:
+        for path in extraction.write(found, reader.path, out, force):
             print(path)
     else:
         for each in found.converted():
             print(f"==> {each['id']} <==\n{each['text']}\n")
-    notes = [*(f"skipped: {each.where}: {each.what}" for each in found.skipped), *found.notes]
-    for note in notes:
-        print(f"note: {note}", file=sys.stderr)
+    _note(found)
+
+
+def _note(documents: Corpus) -> None:
+    for remark in documents.remarks:
+        print(f"note: {remark}", file=sys.stderr)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from harness.cli.options import Config, Json, Override
-from harness.errors import HarnessError
+from harness.errors import HarnessError, RunError
 
 commands = typer.Typer(
     help="What a judge model is worth.", no_args_is_help=True, rich_markup_mode=None
@@ -33,4 +33,6 @@ def judge_check(
             "--set judge=provider:name"
         )
     found = judge_check.check(judge, prepared.testset, n, prepared.config.settings.seed)
+    if found.empty:
+        raise RunError(f"the judge gave no verdict: {found.failure}")
     print(judge_check.as_json(found, judge) if json else judge_check.table(found, judge))

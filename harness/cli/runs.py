@@ -121,8 +121,13 @@ def score(
     from harness.rescore import judge_of, rescore
 
     try:
-        judging = None if judge is None else judge_of(yamlfile.value(judge))
+        given = None if judge is None else yamlfile.value(judge)
+    except ValueError:
+        # What is wrong with it would show it, and it may hold a key.
+        raise HarnessError("--judge: it is neither a model's name nor YAML") from None
+    try:
+        judging = None if judge is None else judge_of(given)
     except ValueError as error:
-        raise HarnessError(f"--judge {judge}: {error}") from None
+        raise HarnessError(f"--judge: {error}") from None
     run = rescore(folder, metrics or (), judging, cache_folder(cache))
     print(terminal.as_json(folder, run) if json else terminal.summary(folder))

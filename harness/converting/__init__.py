@@ -18,7 +18,7 @@ from harness.errors import MissingExtra, Problem
 from harness.fingerprint import versions
 from harness.records import Scalar
 
-_HEADING = re.compile(r"^#[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_HEADING = re.compile(r"^#[ \t]+(?=[^ \t\n])(.+)$", re.MULTILINE)
 _NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 
 
@@ -45,23 +45,28 @@ class Format:
 
     @property
     def name(self) -> str:
-        """What converts it, with versions: `pdf 1 (pypdfium2 5.15.2)`."""
+        """What converts it, with versions: `pdf 2 (pypdfium2 5.15.2)`."""
         packages = [name for names in self.libraries.values() for name in names]
         found = ", ".join(f"{name} {version}" for name, version in versions(*packages).items())
         return f"{self.module} {self.version}" + (f" ({found})" if found else "")
 
 
-_HTML = Format("html", {"markitdown": ("markitdown", "markdownify", "beautifulsoup4")})
+# markitdown makes HTML of a table or a Word file, and Markdown of that.
+_MARKDOWN = {
+    "markitdown": ("markitdown",),
+    "markdownify": ("markdownify",),
+    "bs4": ("beautifulsoup4",),
+    "lxml": ("lxml",),
+}
+_HTML = Format("html", _MARKDOWN)
 _TABLE = Format("table")
 FORMATS: Mapping[str, Format] = {
     ".csv": _TABLE,
-    ".docx": Format(
-        "office", {"markitdown": ("markitdown", "markdownify"), "mammoth": ("mammoth",)}
-    ),
+    ".docx": Format("office", {**_MARKDOWN, "mammoth": ("mammoth",)}),
     ".htm": _HTML,
     ".html": _HTML,
-    ".pdf": Format("pdf", {"pypdfium2": ("pypdfium2",)}),
-    ".pptx": Format("office", {"markitdown": ("markitdown",), "pptx": ("python-pptx",)}),
+    ".pdf": Format("pdf", {"pypdfium2": ("pypdfium2",)}, version=2),
+    ".pptx": Format("office", {**_MARKDOWN, "pptx": ("python-pptx",)}),
     ".tsv": _TABLE,
 }
 """By suffix."""
@@ -92,7 +97,7 @@ def convert(raw: bytes, suffix: str, where: str) -> Converted | Problem:
 def heading(text: str) -> str:
     """Return the first heading of Markdown's top level; "" where there is none."""
     found = _HEADING.search(text)
-    return found[1] if found else ""
+    return (found[1].rstrip(" \t#") or "#") if found else ""
 
 
 def tidied(text: str) -> str:

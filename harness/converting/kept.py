@@ -13,6 +13,7 @@ from harness.cache import Cache
 from harness.converting import FORMATS, Converted, check
 from harness.converting.worker import Worker
 from harness.errors import HarnessError, Problem
+from harness.records import Document
 from harness.rows import key_of
 
 _KIND = "documents"
@@ -25,6 +26,14 @@ class Origin:
     source: str
     """`sha256:` and the hash of the file."""
     converter: str
+
+
+@dataclass(frozen=True)
+class Composed:
+    """A document whose text no file holds as it is, and what it was made from."""
+
+    document: Document
+    origin: Origin
 
 
 class Conversions:

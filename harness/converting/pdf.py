@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 
 from harness.converting import Converted, tidied
@@ -12,6 +13,8 @@ _MAGIC = b"%PDF-"
 _MOST_PAGES = 20_000
 _LONGEST = 1 << 27
 """Characters, as a small file can say the same page over and over."""
+_HYPHEN = re.compile(r"\x02(.?)")
+"""PDFium's mark for a hyphen between letters at the end of a line, which it joins to the next."""
 PAGE_BREAK = "\n\f\n"
 
 
@@ -31,7 +34,7 @@ def convert(raw: bytes, suffix: str, where: str) -> Converted | Problem:
             length = 0
             for page in pdf:
                 with closing(page), closing(page.get_textpage()) as shown:
-                    pages.append(tidied(shown.get_text_bounded()))
+                    pages.append(tidied(_HYPHEN.sub(_joined, shown.get_text_bounded())))
                 length += len(pages[-1])
                 if length > _LONGEST:
                     what = f"holds more than {_LONGEST >> 20} million characters"
@@ -45,3 +48,11 @@ def convert(raw: bytes, suffix: str, where: str) -> Converted | Problem:
         facts["author"] = author
     title = " ".join(tidied(about.get("Title", "")).split())
     return Converted(PAGE_BREAK.join(pages) if any(pages) else "", title, facts)
+
+
+def _joined(hyphen: re.Match[str]) -> str:
+    """Return what follows a hyphen, with it where no word is divided so: COVID-19, non-English.
+
+    Before a small letter it mostly divides a word; that it belongs to one, nothing says.
+    """
+    return hyphen[1] if hyphen[1].islower() else f"-{hyphen[1]}"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, Literal, Protocol
 
-from harness.converting.kept import Conversions, Origin
+from harness.converting.kept import Composed, Conversions, Origin
 from harness.documents import Documents
 from harness.errors import DataError, HarnessError, Problem
 from harness.fingerprint import fingerprint
@@ -38,7 +38,7 @@ class Ignored:
     suffix: str
 
 
-Found = Document | File | Ignored | Problem
+Found = Document | File | Composed | Ignored | Problem
 
 
 class CorpusReader(Protocol):
@@ -87,6 +87,11 @@ class Corpus:
     notes: tuple[str, ...] = ()
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """What was skipped, and the notes: for whoever asked for the corpus."""
+        return (*(f"skipped: {each.where}: {each.what}" for each in self.skipped), *self.notes)
+
+    @property
     def converters(self) -> dict[str, int]:
         """How many documents each converter made, by its name and versions."""
         counts = Counter(origin.converter for origin in self.origins.values())
@@ -118,7 +123,8 @@ def load(reader: CorpusReader, cache: Path | None = None, fresh: bool = False) -
     characters, blank = 0, True
     with Conversions(cache, fresh) as conversions:
         for each in reader.read():
-            found = _converted(each, conversions, origins) if isinstance(each, File) else each
+            made = _converted(each, conversions) if isinstance(each, File) else each
+            found = made.document if isinstance(made, Composed) else made
             if isinstance(found, Problem):
                 problems.append(found)
             elif isinstance(found, Ignored):
@@ -128,25 +134,20 @@ def load(reader: CorpusReader, cache: Path | None = None, fresh: bool = False) -
                 problems.append(Problem(repr(found.id), "two documents have this id", hint))
             else:
                 _spool(documents, found)
+                if isinstance(made, Composed):
+                    origins[found.id] = made.origin
                 content.update(_fingerprint(found).encode())
                 characters += len(found.text)
                 blank = blank and not found.text.strip()
     if blank and (documents or not problems):
         what = "no document with any text was found"
-        problems.append(
-            Problem(reader.path, what, "look at the path, and at `glob` if there is one")
-        )
+        hint = "look at the path, and at `glob` if there is one"
+        problems.append(Problem(reader.path, what, hint))
     if problems and (reader.on_error == "fail" or blank):
         raise DataError(reader.path, problems)
-    return Corpus(
-        documents,
-        content.hexdigest()[:16],
-        tuple(problems),
-        characters,
-        origins,
-        dict(sorted(ignored.items())),
-        (*_left_out(ignored), *conversions.warnings),
-    )
+    id_, left_out = content.hexdigest()[:16], dict(sorted(ignored.items()))
+    notes = (*_left_out(ignored), *conversions.warnings)
+    return Corpus(documents, id_, tuple(problems), characters, origins, left_out, notes)
 
 
 def place(name: str) -> dict[str, Scalar]:
@@ -163,17 +164,15 @@ def contents(path: Path, name: str) -> bytes | Problem:
         return Problem(name, f"cannot be read: {error.strerror}", "look at its permissions")
 
 
-def _converted(
-    file: File, conversions: Conversions, origins: dict[str, Origin]
-) -> Document | Problem:
+def _converted(file: File, conversions: Conversions) -> Composed | Problem:
     raw = contents(file.path, file.id)
     found = raw if isinstance(raw, Problem) else conversions.of(raw, file.suffix, file.id)
     if isinstance(found, Problem):
         return found
-    converted, origins[file.id] = found
+    converted, origin = found
     title = normalised(converted.title) or file.path.stem
     metadata = {**file.metadata, **converted.facts}
-    return Document(file.id, normalised(converted.text), title, metadata)
+    return Composed(Document(file.id, normalised(converted.text), title, metadata), origin)
 
 
 def _fingerprint(document: Document) -> str:

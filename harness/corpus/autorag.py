@@ -30,7 +30,7 @@ class Autorag:
     @classmethod
     def accepts(cls, path: Path) -> bool:
         """Return whether `path` is a .parquet file, or a folder that holds `corpus.parquet`."""
-        return (path.suffix == ".parquet" and path.is_file()) or (path / _FILE).is_file()
+        return (path.suffix.lower() == ".parquet" and path.is_file()) or (path / _FILE).is_file()
 
     def read(self) -> Iterator[Document | Problem]:
         """Yield the passages in the file's order."""

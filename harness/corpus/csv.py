@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar
 
-from harness.converting import table
+from pydantic import BeforeValidator
+
+from harness.converting import FORMATS, table
+from harness.converting.kept import Composed, Origin
 from harness.corpus import OnError, contents, normalised, readers
 from harness.errors import Problem, suggest
 from harness.records import Document, Scalar
 
 _IDS = ("id", "_id")
+
+
+def _listed(given: Any) -> Any:
+    """Accept one column where several are expected."""
+    return (given,) if isinstance(given, str) else given
 
 
 @readers.register
@@ -27,7 +36,9 @@ class Csv:
 
     path: str
     id: str | None = None
-    text: tuple[str, ...] = ()
+    text: Annotated[
+        tuple[str, ...], BeforeValidator(_listed, json_schema_input_type=str | tuple[str, ...])
+    ] = ()
     title: str | None = None
     on_error: OnError = "fail"
 
@@ -39,16 +50,20 @@ class Csv:
         """Return whether `path` is a file of that name."""
         return path.is_file() and path.suffix.lower() in (".csv", ".tsv")
 
-    def read(self) -> Iterator[Document | Problem]:
+    def read(self) -> Iterator[Document | Composed | Problem]:
         """Yield the documents in the file's order."""
         raw = contents(Path(self.path), "the file")
-        found = raw if isinstance(raw, Problem) else table.rows(raw)
+        if isinstance(raw, Problem):
+            yield raw
+            return
+        found = table.rows(raw)
         if isinstance(found, Problem):
             yield found
             return
         columns = list(found[0].values) if found else []
         problems = list(self._unknown(columns))
-        yield from problems or self._documents(found, columns)
+        source = f"sha256:{hashlib.sha256(raw).hexdigest()}"
+        yield from problems or self._documents(found, columns, source)
 
     def _unknown(self, columns: Sequence[str]) -> Iterator[Problem]:
         named = [each for each in (self.id, self.title, *self.text) if each is not None]
@@ -57,11 +72,12 @@ class Csv:
                 yield Problem("line 1", f"no column is named {each!r}", suggest(each, columns))
 
     def _documents(
-        self, found: Sequence[table.Row], columns: Sequence[str]
-    ) -> Iterator[Document | Problem]:
+        self, found: Sequence[table.Row], columns: Sequence[str], source: str
+    ) -> Iterator[Document | Composed | Problem]:
         id_ = self.id or next((each for each in _IDS if each in columns), None)
         title = self.title or ("title" if "title" in columns else None)
         shown = self.text or tuple(each for each in columns if each not in (id_, title))
+        origin = Origin(source, FORMATS[".csv"].name)
         seen: dict[str, int] = {}
         for number, row in enumerate(found, start=1):
             own = normalised(row.values[id_]).strip() if id_ else str(number)
@@ -76,7 +92,8 @@ class Csv:
                 titled = normalised(row.values[title]).strip() if title else ""
                 rest = {k: v for k, v in row.values.items() if k not in (id_, title, *shown)}
                 metadata = {key: _scalar(value) for key, value in rest.items() if value.strip()}
-                yield Document(own, text, titled, metadata)
+                document = Document(own, text, titled, metadata)
+                yield document if len(shown) == 1 else Composed(document, origin)
 
 
 def _text(values: Mapping[str, str], shown: tuple[str, ...]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -71,12 +72,15 @@ class Folder:
 
     def _belongs(self, root: Path, file: Path, name: str) -> bool:
         hidden = any(part.startswith(".") for part in Path(name).parts)
-        inside = file.resolve().is_relative_to(root.resolve())
-        return name != _CARD and not hidden and inside and file.is_file()
+        # A link that leads back to itself leads out too; `Path` cannot be asked about it.
+        inside = Path(os.path.realpath(file)).is_relative_to(os.path.realpath(root))
+        return name != _CARD and not hidden and inside and os.path.isfile(file)
 
     def _file(self, file: Path, name: str) -> Iterator[Found]:
         suffix = file.suffix.lower()
-        if suffix not in _READ:
+        if not _is_utf8(name):
+            yield Problem(repr(name), "its name is not UTF-8", "rename it")
+        elif suffix not in _READ:
             yield Ignored(suffix or "without a suffix")
         elif suffix == ".jsonl":
             yield from _lines(file, name)
@@ -84,6 +88,14 @@ class Folder:
             yield _document(file, name)
         else:
             yield File(name, file, suffix, place(name))
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _document(file: Path, name: str) -> Document | Problem:

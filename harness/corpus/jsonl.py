@@ -26,7 +26,7 @@ class Jsonl:
     @classmethod
     def accepts(cls, path: Path) -> bool:
         """Return whether `path` is a file of that name."""
-        return path.is_file() and path.suffix == ".jsonl"
+        return path.is_file() and path.suffix.lower() == ".jsonl"
 
     def read(self) -> Iterator[Document | Problem]:
         """Yield the documents in the file's order."""

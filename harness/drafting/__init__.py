@@ -100,7 +100,7 @@ def prepare(path: Path, overrides: Sequence[str] = (), seed: int | None = None) 
         chat,
         tuple(each.text for each in known),
         seed,
-        (note,) if note else (),
+        (*((note,) if note else ()), *documents.remarks),
     )
 
 
@@ -134,7 +134,7 @@ def run(
         KeyboardInterrupt: on Ctrl-C; the part is written.
     """
     check_new([path], force)
-    if path.suffix != ".jsonl":
+    if path.suffix.lower() != ".jsonl":
         raise HarnessError(f"{str(path)!r} is no .jsonl file\n  name one: -o drafts.jsonl")
     prepared.chat.check()
     runtime.keep_in(prepared.config.cache / "models")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BeforeValidator
 
-from harness.registry import Registry
+from harness.registry import Registry, label
 
 Kind = Literal["document", "query"]
 """What a text is: many models embed a question otherwise than a passage."""
@@ -71,3 +72,13 @@ class Shortens(Protocol):
 
 
 embedders: Registry[Embedder] = Registry("embedder", __name__)
+
+
+def _named(spec: Any) -> Any:
+    """Return the name of an embedder that may be given in any of the forms of YAML."""
+    component = embedders.build(spec)
+    return label(component) if isinstance(spec, Mapping) else spec
+
+
+Name = Annotated[str, BeforeValidator(_named, json_schema_input_type=str | dict[str, Any])]
+"""An embedder as a parameter of another component: `embedders.build` makes it."""

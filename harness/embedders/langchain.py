@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -11,14 +10,13 @@ import numpy as np
 from annotated_types import Ge
 from pydantic import AfterValidator, BeforeValidator
 
+from harness import dotted, usercode
 from harness.arguments import Arguments, written
 from harness.batches import batched
 from harness.embedders import Kind, Vectors, embedders
 from harness.embedding_class import Opened, Pace, opened
 from harness.paths import portable
 from harness.shortening import unit
-
-_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*[:.][^\W\d]\w*")
 
 
 @embedders.register
@@ -33,7 +31,7 @@ class LangChain:
     times, beside what the class itself does. How much of a text the model reads is not known.
     """
 
-    cls: str
+    cls: dotted.Name
     arguments: Annotated[tuple[str, ...], BeforeValidator(written), AfterValidator(Arguments)] = ()
     batch: Annotated[int, Ge(1)] = 64
     per_minute: Annotated[int, Ge(0)] = 0
@@ -44,10 +42,6 @@ class LangChain:
     floor: ClassVar[bool] = False
     kept: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.cls):
-            raise ValueError(f"cls: {self.cls!r} is not of the form package.module:Class")
-
     @property
     def tokenizer(self) -> None:
         """There is none that is known."""
@@ -56,7 +50,8 @@ class LangChain:
         """Return one unit vector a text.
 
         Raises:
-            ModelError: the class cannot be had, or gives up, or gives no proper vectors.
+            SpecError: there is no such class.
+            ModelError: the class cannot be made, or gives up, or gives no proper vectors.
             MissingExtra: LangChain is not installed.
         """
         if not texts:
@@ -75,18 +70,20 @@ class LangChain:
         return [False] * len(texts)
 
     def identity(self) -> dict[str, Any]:
-        """Return the class, its arguments, its library's version and the server it asks.
+        """Return the class, its arguments, its code, its library and the server it asks.
 
         Raises:
-            ModelError: the class cannot be had.
+            SpecError: there is no such class.
+            ModelError: the class cannot be made.
             MissingExtra: LangChain is not installed.
         """
         model = self._opened()
         return {
             "name": self.name,
             "version": self.version,
-            "cls": model.dotted,
+            "cls": model.name,
             "arguments": portable(Arguments(self.arguments).identity()),
+            "code": usercode.code_id(self.cls),
             "library": model.library,
             "server": portable(model.server),
         }

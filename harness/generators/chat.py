@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import string
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, ClassVar
@@ -10,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 from annotated_types import Ge, Gt, Le, Len
 
 from harness.chat import ChatModel
-from harness.declines import DECLINES, is_decline
+from harness.declines import DECLINES, checked, is_decline
 from harness.errors import SpecError
 from harness.generators import generators
 from harness.prompts import shipped
@@ -31,7 +30,7 @@ class Chat:
     a file beside the configuration, or the template itself, with the places {context} and
     {question}. Each question is asked `repeat` times, with the seeds seed, seed + 1 and so on. An
     answer that is empty or matches one of `decline_patterns` (regular expressions, letter case
-    ignored) is a decline.
+    ignored) is a decline; where that is None, they are the run's.
     """
 
     model: str | None = None
@@ -44,10 +43,11 @@ class Chat:
     retries: Annotated[int, Ge(0)] | None = None
     concurrent: Annotated[int, Ge(1)] | None = None
     window: Annotated[int, Gt(0), Le(1 << 20)] | None = None
-    decline_patterns: Annotated[tuple[str, ...], Len(1)] = DECLINES
+    decline_patterns: Annotated[tuple[str, ...], Len(1)] | None = None
     chat: ChatModel | None = given()
     seed: int | None = given()
     template: str | None = given()
+    declines: tuple[str, ...] | None = given()
 
     name: ClassVar[str] = "chat"
     version: ClassVar[int] = 1
@@ -57,11 +57,11 @@ class Chat:
     def __post_init__(self) -> None:
         if self.template is not None or "{" in (self.prompt or ""):
             _check_template(self._template)
-        for pattern in self.decline_patterns:
+        if self.decline_patterns is not None:
             try:
-                re.compile(pattern)
-            except re.error as error:
-                raise ValueError(f"decline_patterns: {pattern!r}: {error}") from None
+                checked(self.decline_patterns)
+            except ValueError as error:
+                raise ValueError(f"decline_patterns: {error}") from None
         model = None if self.model is None and self.chat is None else self._model
         if self.repeat > 1 and model is not None and model.temperature == 0:
             raise ValueError(
@@ -84,7 +84,7 @@ class Chat:
         reply = self._model.ask(prompt, sample)
         return Answer(
             reply.text,
-            declined=is_decline(reply.text, self.decline_patterns),
+            declined=is_decline(reply.text, self._declines),
             tokens_in=reply.tokens_in,
             tokens_out=reply.tokens_out,
             model=reply.model,
@@ -94,7 +94,7 @@ class Chat:
 
     def identity(self) -> dict[str, Any]:
         """Return all that shapes one answer: not how many, nor the pace, nor the file's name."""
-        own = {"prompt": self._template, "decline_patterns": self.decline_patterns}
+        own = {"prompt": self._template, "decline_patterns": self._declines}
         return {"name": self.name, "version": self.version, **self._model.identity(), **own}
 
     @property
@@ -106,6 +106,10 @@ class Chat:
             hint = "name one: `chat: {model: provider:name}`, or its own `model`"
             raise SpecError("generator 'chat' needs a chat model", hint)
         return replace(self.chat, **own)
+
+    @property
+    def _declines(self) -> tuple[str, ...]:
+        return self.decline_patterns or self.declines or DECLINES
 
     @property
     def _template(self) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import ChainMap, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,10 +12,11 @@ import numpy as np
 
 from harness.chunking import ChunkSet, Places
 from harness.corpus import Corpus, normalised
+from harness.exact import Numbers
 from harness.index.collection import Row
 from harness.index.settings import Existing
 from harness.matching import Counts, Found, Matcher
-from harness.records import Chunk, Document, Span
+from harness.records import Chunk, Document, Scalar, Span
 
 _NOWHERE = -1
 """The number of the document of a chunk that is of none in the corpus."""
@@ -53,6 +54,7 @@ class StoredChunks(ChunkSet):
         documents = ChainMap(own, corpus.documents) if own else corpus.documents  # type: ignore[arg-type]
         super().__init__(id_, documents, np.column_stack([numbers, places[:, 1:]]), "none")
         self._texts = [row.text or "" for row in rows]
+        self._metadata = [_known(row) for row in rows]
 
     def _read(self, index: int) -> Chunk:
         number, start, end = self._places[index].tolist()
@@ -65,6 +67,19 @@ class StoredChunks(ChunkSet):
         """Return the chunks of one document, in the order of their places."""
         numbers = self._by_document.get(self._number.get(doc, _NOWHERE), ())
         return sorted(map(self.__getitem__, numbers), key=lambda chunk: chunk.span)
+
+    @cached_property
+    def described(self) -> Mapping[str, Document]:
+        """Its document with the metadata of both, for each chunk by its number."""
+        documents = [self._documents[self._ids[number]] for number in self._places[:, 0].tolist()]
+        return {
+            str(at): replace(document, metadata={**document.metadata, **own})
+            for at, (document, own) in enumerate(zip(documents, self._metadata, strict=True))
+        }
+
+    def rows_of(self, names: Collection[str]) -> Numbers:
+        """Return the numbers of these chunks, rising."""
+        return np.array(sorted(map(int, names)), dtype=np.int64)
 
     @cached_property
     def _by_document(self) -> Mapping[int, list[int]]:
@@ -154,5 +169,8 @@ def _count(counts: Counts, found: Found | None, row: Row) -> None:
 
 
 def _alone(id_: str, row: Row) -> Document:
-    known = {k: v for k, v in row.metadata.items() if isinstance(v, str | int | float | bool)}
-    return Document(id_, normalised(row.text or ""), "", known)
+    return Document(id_, normalised(row.text or ""), "", _known(row))
+
+
+def _known(row: Row) -> dict[str, Scalar]:
+    return {key: value for key, value in row.metadata.items() if isinstance(value, Scalar)}

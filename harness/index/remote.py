@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CLOUD_KEY = "CHROMA_API_KEY"
+_CLOUD = "https://api.trychroma.com"
 _PAYLOAD = 30_000_000
 """Bytes a request: a server takes 40 MiB by default."""
 _NUMBER = 24
@@ -118,16 +119,17 @@ def _client(place: Server | Cloud) -> ClientAPI:
     # Every request would be a line of the log.
     logging.getLogger("httpx").setLevel(logging.WARNING)
     quiet = chromadb.config.Settings(anonymized_telemetry=False)
+    # The clients would wait for ever, and leave their sockets open where there is no database.
     if isinstance(place, Cloud):
         key = _variable(CLOUD_KEY)
+        _ask(f"{_CLOUD}/api/v2/heartbeat", {"x-chroma-token": key}, place.timeout)
         client = chromadb.CloudClient(place.tenant, place.database, key, quiet)
     else:
         token = None if place.token is None else _variable(place.token[2:-1])
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        # The client would wait for ever, and leave its sockets open where there is no database.
         tenant, database = (quote(each, safe="") for each in (place.tenant, place.database))
         url = f"{place.url.rstrip('/')}/api/v2/tenants/{tenant}/databases/{database}"
-        httpx.get(url, headers=headers, timeout=place.timeout).raise_for_status()
+        _ask(url, headers, place.timeout)
         client = chromadb.HttpClient(
             place.url,
             headers=headers,
@@ -138,6 +140,12 @@ def _client(place: Server | Cloud) -> ClientAPI:
     for session in _sessions(client):
         session.timeout = httpx.Timeout(place.timeout)
     return client
+
+
+def _ask(url: str, headers: dict[str, str], timeout: float) -> None:
+    import httpx
+
+    httpx.get(url, headers=headers, timeout=timeout).raise_for_status()
 
 
 def _close(client: ClientAPI) -> None:

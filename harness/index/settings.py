@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
-from urllib.parse import urlsplit
 
 from annotated_types import Ge, Gt
 from pydantic import BeforeValidator
 
+from harness import endpoint
 from harness.exact import Space
 
 _VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
@@ -152,13 +152,6 @@ class IndexSettings:
 
 def _check_url(url: str) -> None:
     """Raise `ValueError`, without the URL, for one that is no server's or that holds a secret."""
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
-        _ = parts.port
-    except ValueError:
-        usable = False
-    if not usable:
-        raise ValueError("url: write it like http://127.0.0.1:8000")
+    parts = endpoint.url_parts(url)
     if parts.username or parts.password or parts.query:
         raise ValueError("url: it may hold no user, password or query: name a `token: ${NAME}`")

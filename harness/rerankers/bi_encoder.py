@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar
@@ -10,23 +10,13 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from annotated_types import Gt
 from numpy.typing import NDArray
-from pydantic import BeforeValidator
 
 from harness import fingerprint
-from harness.embedders import Embedder, Kind, embedders
+from harness.embedders import Embedder, Kind, Name, embedders
 from harness.records import Hit
-from harness.registry import label
 from harness.rerankers import ordered, rerankers
 
 _AT_HAND = 50_000
-
-
-def _checked(spec: Any) -> Any:
-    component = embedders.build(spec)
-    return label(component) if isinstance(spec, Mapping) else spec
-
-
-Spec = Annotated[str, BeforeValidator(_checked, json_schema_input_type=str | dict[str, Any])]
 
 
 @rerankers.register
@@ -38,7 +28,7 @@ class BiEncoder:
     none: all.
     """
 
-    embedder: Spec
+    embedder: Name
     keep: Annotated[int, Gt(0)] | None = None
 
     name: ClassVar[str] = "bi_encoder"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 from annotated_types import Gt
 from pydantic import AfterValidator, BeforeValidator
 
-from harness import dotted, fingerprint
-from harness.arguments import Arguments, scrubbed, written
+from harness import dotted, fingerprint, usercode
+from harness.arguments import Arguments, said, written
 from harness.errors import MissingExtra, StageError
 from harness.records import Hit
 from harness.rerankers import rerankers
@@ -37,12 +37,16 @@ class LangChain:
 
     def check(self) -> None:
         """Make the compressor, which finds a missing package, name or key."""
-        self._compressor()
+        _compressor(self.cls, self.arguments)
 
     def identity(self) -> dict[str, Any]:
-        """Return name, version, parameters and the version of the library."""
-        library = re.split(r"[.:]", self.cls)[0]
-        return {**fingerprint.identity(self), "library": fingerprint.versions(library)}
+        """Return name, version, parameters, the class's code and its library.
+
+        Raises:
+            SpecError: there is no such class.
+        """
+        code, library = usercode.code_id(self.cls), dotted.library(self.cls)
+        return {**fingerprint.identity(self), "code": code, "library": library}
 
     def rerank(self, question: str, hits: Sequence[Hit]) -> list[Hit]:
         """Return the hits in the compressor's order."""
@@ -54,21 +58,22 @@ class LangChain:
             Document(hit.chunk.indexed_text, metadata={"index": at, "doc": hit.chunk.span.doc})
             for at, hit in enumerate(hits)
         ]
-        compressor = self._compressor()
+        compressor = _compressor(self.cls, self.arguments)
         try:
             found = list(compressor.compress_documents(given, question))
-        except Exception as error:  # noqa: BLE001  every compressor has errors of its own
-            said = scrubbed(f"{type(error).__name__}: {error}")
-            raise StageError(f"{self.cls} failed: {said}") from None
+        except (Exception, SystemExit) as error:  # noqa: BLE001  each has errors of its own
+            raise StageError(f"{self.cls} failed: {said(error)}") from None
         places = dict.fromkeys(document.metadata.get("index") for document in found)
         if not places.keys() <= set(range(len(hits))):
             raise StageError(f"{self.cls} gave back a document without the metadata it was given")
         ranked = enumerate(list(places)[: self.keep], start=1)
         return [Hit(hits[at].chunk, 1 / rank) for rank, at in ranked]
 
-    def _compressor(self) -> Any:
-        try:
-            from langchain_core.documents import BaseDocumentCompressor
-        except ModuleNotFoundError as error:
-            raise MissingExtra("reranker 'langchain'", str(error.name), "openai") from None
-        return dotted.make(self.cls, self.arguments, BaseDocumentCompressor)
+
+@lru_cache
+def _compressor(name: str, arguments: tuple[str, ...]) -> Any:
+    try:
+        from langchain_core.documents import BaseDocumentCompressor
+    except ModuleNotFoundError as error:
+        raise MissingExtra("reranker 'langchain'", str(error.name), "openai") from None
+    return dotted.make(name, arguments, BaseDocumentCompressor)

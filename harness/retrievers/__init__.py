@@ -127,8 +127,8 @@ class Wrapping:
         """Whether any of its parts does."""
         return any(part.uses_vectors for part in self.parts())
 
-    def check(self, documents: Mapping[str, Document]) -> None:
-        """Raise what would stop every question on these documents."""
+    def check(self, documents: Mapping[str, Document] | None) -> None:
+        """Raise what would stop every question on these documents; None: not known yet."""
         for part in self.parts():
             check(part, documents)
 
@@ -154,7 +154,7 @@ class Asking(Wrapping):
         rest = {"prompt": fingerprint.fingerprint(self._prompt()), "template": None}
         return {**super().identity(), **rest}
 
-    def check(self, documents: Mapping[str, Document]) -> None:
+    def check(self, documents: Mapping[str, Document] | None) -> None:
         """Raise what would stop every question: the chat model cannot be started, say."""
         self.asked_model().check()
         super().check(documents)
@@ -182,8 +182,11 @@ class Asking(Wrapping):
         return self.chat
 
 
-def check(retriever: Retriever, documents: Mapping[str, Document]) -> None:
-    """Raise what would stop every question on these documents: an unknown field, say."""
+def check(retriever: Retriever, documents: Mapping[str, Document] | None) -> None:
+    """Raise what would stop every question on these documents: an unknown field, say.
+
+    `documents` is None where what is searched is a collection that was not read yet.
+    """
     own = getattr(retriever, "check", None)
     if own is not None:
         own(documents)

@@ -39,6 +39,7 @@ class Filtered(Wrapping):
     $gte, $lt, $lte, $in, $nin, and joined by `{$and: [...]}` and `{$or: [...]}`. A field that is
     missing passes $ne and $nin alone. `id` and `title` are fields too. The ranking is that of the
     documents that pass, not what is left of another one: vectors are compared with all of them.
+    In an existing collection the metadata are those of each chunk, and of its document besides.
     """
 
     where: Where
@@ -47,9 +48,10 @@ class Filtered(Wrapping):
     name: ClassVar[str] = "filtered"
     version: ClassVar[int] = 1
 
-    def check(self, documents: Mapping[str, Document]) -> None:
+    def check(self, documents: Mapping[str, Document] | None) -> None:
         """Raise `SpecError` where no document has a field of the filter."""
-        self._passing(documents)
+        if documents is not None:
+            self._passing(documents)
         super().check(documents)
 
     def retrieve(self, questions: Sequence[str], index: Searchable, k: int) -> list[list[Hit]]:
@@ -60,18 +62,18 @@ class Filtered(Wrapping):
         """
         chunks = index.chunks
         key = (self.name, self.where)
-        allowed = index.once(key, lambda: chunks.rows_of(self._passing(chunks.documents)))
+        allowed = index.once(key, lambda: chunks.rows_of(self._passing(chunks.described)))
         (part,) = self.parts()
         return part.retrieve(questions, index.among(allowed), k)
 
     def _passing(self, documents: Mapping[str, Document]) -> list[str]:
-        """Return the ids of the documents that pass."""
+        """Return the names of the documents that pass."""
         where, known, passing = json.loads(self.where), set[str](), list[str]()
-        for document in documents.values():
+        for name, document in documents.items():
             values = _values(document)
             known.update(values)
             if filters.matches(where, values):
-                passing.append(document.id)
+                passing.append(name)
         for field in sorted(filters.fields(where) - known):
             what = f"retriever {self.name!r}: where: no document has the field {field!r}"
             raise SpecError(what, suggest(field, known))

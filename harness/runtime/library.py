@@ -51,7 +51,7 @@ def load(name: str) -> SentenceTransformer:
     hush()
     try:
         model = SentenceTransformer(str(locate(name)), local_files_only=True, device="cpu")
-    except (OSError, ValueError) as error:
+    except Exception as error:  # noqa: BLE001  damaged weights raise what their format has
         said = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ModelError(f"model {name!r} cannot be loaded: {said}") from None
     return model.float().eval()

@@ -14,6 +14,8 @@ from harness.paths import portable
 from harness.runtime.reader import Kind
 
 _FILE = "config_sentence_transformers.json"
+_SHOWN = 200
+"""Characters of the names of prompts in a message."""
 _NAMES = {"query": ("query",), "document": ("document", "passage", "corpus")}
 _ASKED = "Represent this sentence for searching relevant passages: "
 _INSTRUCTED = (
@@ -103,9 +105,19 @@ def used(model: str, query: str | None, document: str | None) -> Prompts:
 
 
 def missing(model: str, prompts: Prompts) -> Iterator[str]:
-    """Yield a warning for each kind of text that goes without the prompt the model expects."""
+    """Yield a warning for each kind of text that goes without the prompt the model expects.
+
+    One warning is for both where the model's file has prompts by names that tell of neither.
+    """
     found, family = own(model), _family(model)
     named = {"query": "questions", "document": "documents"}
+    others = [name for name, text in _written(model).items() if text]
+    if others and found == prompts == Prompts() and family is None:
+        names = ", ".join(map(repr, others))
+        yield (
+            f"model {portable(model)!r}: texts are embedded without a prompt, and its {_FILE} "
+            f"has some: {names[:_SHOWN]}; set query_prompt and document_prompt"
+        )
     for kind, texts in named.items():
         expected, source = getattr(found, kind), f"its {_FILE}"
         if not expected and family is not None:

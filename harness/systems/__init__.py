@@ -13,7 +13,8 @@ from harness.told import Told
 class System(Protocol):
     """What every file in this package provides.
 
-    In a configuration a text in the place of a mapping, `{python: TEXT}`, is the first parameter.
+    In a configuration a text in the place of a mapping, `{python: TEXT}`, is the first parameter;
+    others may stand beside it.
     """
 
     name: ClassVar[str]
@@ -42,6 +43,11 @@ class System(Protocol):
         ...
 
     @property
+    def imported(self) -> bool:
+        """Whether it only reads what was told before: what is missing there stops no run."""
+        ...
+
+    @property
     def cache(self) -> bool:
         """Whether its replies are kept, so that it is asked each question once."""
         ...
@@ -67,13 +73,16 @@ systems: Registry[System] = Registry("system", __name__)
 
 
 def in_full(spec: Spec) -> Spec:
-    """Return `{name: TEXT}` as `{name: {first parameter: TEXT}}`, any other spec as it is.
+    """Return `{name: TEXT, ...}` as `{name: {first parameter: TEXT, ...}}`, others as they are.
 
     Raises:
         SpecError: there is no such system.
     """
-    if isinstance(spec, Mapping) and len(spec) == 1:
-        ((name, value),) = spec.items()
-        if isinstance(value, str):
-            return {name: {fields(systems[str(name)])[0].name: value}}  # type: ignore[arg-type]
-    return spec
+    if not isinstance(spec, Mapping) or not spec:
+        return spec
+    name = next((each for each in spec if each in list(systems)), next(iter(spec)))
+    value = spec[name]
+    if not isinstance(value, str):
+        return spec
+    first = fields(systems[str(name)])[0].name  # type: ignore[arg-type]
+    return {name: {first: value, **{key: spec[key] for key in spec if key != name}}}

@@ -15,14 +15,17 @@ from annotated_types import Ge, Gt
 from pydantic import BeforeValidator
 
 from harness import endpoint, jsonreply
+from harness.arguments import is_secret, words_of
 from harness.errors import HarnessError, StageError
 from harness.jsonreply import Paths
 from harness.systems import systems
 from harness.told import Told
 
-_SECRET = re.compile(
-    r"(^|[_-])(api_?key|key|token|secret|passw(or)?d|auth\w*|credentials?|cookies?)$", re.IGNORECASE
-)
+_SENT_APART = re.compile(r"code|(.* )?(session(id)?|sig|signature)")
+"""What is a secret in a header or a URL, and in a request most often is none.
+
+`code` by itself is where some clouds take the key of a function.
+"""
 _LITERAL = re.compile(r"\s*(bearer|basic)\s+(?!\$\{)\S", re.IGNORECASE)
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SHORT = 6
@@ -30,7 +33,10 @@ _SHORT = 6
 
 
 def _kept_as_text(value: Any, of_texts: bool = False) -> str:
-    """Return a mapping as JSON text, which can be hashed; raise `ValueError` for a secret in it."""
+    """Return a mapping as JSON text, which can be hashed; raise `ValueError` for a secret in it.
+
+    `of_texts` is for headers, whose values are texts.
+    """
     try:
         found = json.loads(value) if isinstance(value, str) else value
         text = json.dumps(found, ensure_ascii=False, allow_nan=False, sort_keys=True)
@@ -40,21 +46,25 @@ def _kept_as_text(value: Any, of_texts: bool = False) -> str:
         raise ValueError("it must be a mapping")
     if of_texts and not all(isinstance(each, str) for each in found.values()):
         raise ValueError("each value must be a text")
-    _refuse_secrets(found, "")
+    _refuse_secrets(found, "", of_texts)
     return text
 
 
-def _refuse_secrets(value: Any, name: str) -> None:
-    """Raise `ValueError`, without the value, for what stands in the place of a secret."""
+def _refuse_secrets(value: Any, name: str, apart: bool) -> None:
+    """Raise `ValueError`, without the value, for what stands in the place of a secret.
+
+    `apart` says that it is in a header or a URL, and not in the request.
+    """
     if isinstance(value, Mapping):
         for key, each in value.items():
-            _refuse_secrets(each, str(key))
+            _refuse_secrets(each, name if is_secret(name) else str(key), apart)
     elif isinstance(value, list):
         for each in value:
-            _refuse_secrets(each, name)
+            _refuse_secrets(each, name, apart)
     elif isinstance(value, str):
-        named = _SECRET.search(name) and not _VARIABLE.search(value)
-        if named or _LITERAL.match(value):
+        words = " ".join(words_of(name))
+        named = is_secret(name, value) or (apart and _SENT_APART.fullmatch(words))
+        if (named and not _VARIABLE.search(value)) or _LITERAL.match(value):
             variable = re.sub(r"\W+", "_", name).upper() or "TOKEN"
             raise ValueError(
                 f"{name!r} is a secret, and no file holds one: put it in the environment, "
@@ -78,10 +88,10 @@ class Http:
     wherever they stand in it, or in the URL. `response` holds the JSON path (RFC 9535) of each
     thing that the reply tells. `${NAME}` in a header or in the request is the environment variable
     of that name: secrets are given in no other way, and stored nowhere. `timeout`, in seconds, is
-    for each of the 1 + `retries` requests of a question; dropped connections, 429 and 5xx are
-    retried. No redirect is followed. Replies are kept, by the question and by all that is sent and
-    read: what else changes at the endpoint cannot be seen, so then run with --fresh, or set `cache:
-    false`.
+    for each wait for the server and, once a reply's text comes, for a whole request; dropped
+    connections, 429 and 5xx are retried, up to `retries` times a question. No redirect is followed.
+    Replies are kept, by the question and by all that is sent and read: what else changes at the
+    endpoint cannot be seen, so then run with --fresh, or set `cache: false`.
     """
 
     url: str
@@ -98,6 +108,7 @@ class Http:
     name: ClassVar[str] = "http"
     version: ClassVar[int] = 1
     files: ClassVar[tuple[str, ...]] = ()
+    imported: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _check_url(self.url)
@@ -179,20 +190,13 @@ def _put(text: str, places: Mapping[str, str]) -> str:
 
 def _check_url(url: str) -> None:
     """Raise `ValueError` for a URL that is not asked, or that holds a secret."""
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
-        _ = parts.port
-    except ValueError:
-        raise ValueError("url: it is no URL: write it like http://localhost:8000/ask") from None
-    if not usable:
-        raise ValueError("url: it must begin with http:// or https://, and name a host")
+    parts = endpoint.url_parts(url)
     if parts.username or parts.password:
         raise ValueError("url: it holds a user or a password: send a header, with ${NAME} in it")
     if _VARIABLE.search(url):
         raise ValueError("url: no variable is put in there: name it by --set system.http.url=URL")
     for name, value in parse_qsl(parts.query):
-        _refuse_secrets(value, name)
+        _refuse_secrets(value, name, apart=True)
 
 
 def _hidden(text: str, variables: Mapping[str, str]) -> str:

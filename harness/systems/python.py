@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge
@@ -22,9 +22,10 @@ class Python:
     `function` is `package.module:name`, where modules beside the configuration count too. It
     returns (documents, answer) as `harness.evaluate` has it, or a mapping with any of `contexts`,
     `answer`, `declined`, `tokens_in`, `tokens_out`, `model` and `context`, the text that its model
-    was sent. An exception is the failure of its question. Replies are kept, and asked for anew when
-    the function's own file changes; a change of another file is not seen: then run with --fresh, or
-    set `cache: false`.
+    was sent. An exception is the failure of its question, and so is an answer of None, in either
+    form, where it answers other questions. Replies are kept, and asked for anew when the function's
+    own file changes; a change of another file is not seen: then run with --fresh, or set `cache:
+    false`.
     """
 
     function: dotted.Name
@@ -35,6 +36,7 @@ class Python:
     name: ClassVar[str] = "python"
     version: ClassVar[int] = 1
     files: ClassVar[tuple[str, ...]] = ()
+    imported: ClassVar[bool] = False
     tells_answers: ClassVar[bool] = True
     tells_contexts: ClassVar[bool] = True
 
@@ -58,7 +60,8 @@ class Python:
         """Call the function."""
         function = usercode.load(self.function)
         try:
-            return told.read(function(question))
+            # It may have no answers at all; what it tells of other questions shows whether it has.
+            return replace(told.read(function(question)), lacking=None)
         except StageError:
             raise
         except (Exception, SystemExit) as error:  # noqa: BLE001  any failure of it is its own

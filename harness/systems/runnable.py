@@ -37,6 +37,7 @@ class Runnable:
     name: ClassVar[str] = "runnable"
     version: ClassVar[int] = 1
     files: ClassVar[tuple[str, ...]] = ()
+    imported: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.answer is None and self.contexts is None:
@@ -96,11 +97,13 @@ class Runnable:
 
 
 def _at(reply: Mapping[str, Any], path: str, parameter: str) -> Any:
+    """Return what a path leads to, by the keys of mappings and the places in lists."""
     value: Any = reply
     for key in path.split("."):
-        if not isinstance(value, Mapping) or key not in value:
+        try:
+            value = value[int(key) if isinstance(value, list | tuple) else key]
+        except (LookupError, TypeError, ValueError):
             keys = ", ".join(map(repr, list(reply)[:10])) or "nothing"
             said = f"the reply has no {path!r} (it holds {keys}): set {parameter}: KEY, or none"
-            raise StageError(said[:300])
-        value = value[key]
+            raise StageError(said[:300]) from None
     return value

@@ -24,7 +24,7 @@ class TrecRun:
     The run ranks documents by their ids in the corpus, by score as trec_eval does. Each line of
     `answers` has the `id` of its question and any of `answer`, `contexts`, `declined`, `tokens_in`,
     `tokens_out` and `model`, the contexts being those that the answer was made from. A question
-    that a file lacks has failed.
+    that a file lacks has failed, counts 0 and is named in a warning; none of them stops the run.
     """
 
     path: str
@@ -34,6 +34,7 @@ class TrecRun:
     name: ClassVar[str] = "trec_run"
     version: ClassVar[int] = 1
     files: ClassVar[tuple[str, ...]] = ("path", "answers")
+    imported: ClassVar[bool] = True
     concurrent: ClassVar[int] = 1
     cache: ClassVar[bool] = False
     tells_contexts: ClassVar[bool] = True

@@ -36,7 +36,7 @@ class Autorag:
     @classmethod
     def accepts(cls, path: Path) -> bool:
         """Return whether `path` is a .parquet file, or a folder that holds `qa.parquet`."""
-        return (path.suffix == ".parquet" and path.is_file()) or (path / _FILE).is_file()
+        return (path.suffix.lower() == ".parquet" and path.is_file()) or (path / _FILE).is_file()
 
     def read(self, corpus: Corpus) -> Iterator[Question | Problem | Note]:
         """Yield the questions in the file's order."""

@@ -96,7 +96,7 @@ class Jsonl:
     @classmethod
     def accepts(cls, path: Path) -> bool:
         """Return whether `path` is a file of that name."""
-        return path.is_file() and path.suffix == ".jsonl"
+        return path.is_file() and path.suffix.lower() == ".jsonl"
 
     def read(self, corpus: Corpus) -> Iterator[Question | Problem | Note]:
         """Yield the questions in the file's order."""

@@ -133,14 +133,15 @@ def _placed(row: PlacedRow | Problem, places: Mapping[str, list[Span]]) -> Place
 
 def _rows(path: str) -> Iterator[Row | Problem]:
     file = Path(path)
-    if file.suffix == ".csv":
+    suffix = file.suffix.lower()
+    if suffix == ".csv":
         for number, row in enumerate(tables.rows(file), start=1):
             if isinstance(row, Problem):
                 yield row
             else:
                 data = {key: _value(key, cell) for key, cell in row.data.items()}
                 yield PlacedRow(number, data, row.where)
-    elif file.suffix == ".json":
+    elif suffix == ".json":
         for number, data in enumerate(_listed(path, wholefile.json(file)), start=1):
             where = f"row {number}"
             if isinstance(data, dict):

@@ -45,7 +45,7 @@ class Csv:
     @classmethod
     def accepts(cls, path: Path) -> bool:
         """Return whether `path` is a file of that name."""
-        return path.is_file() and path.suffix in (".csv", ".tsv")
+        return path.is_file() and path.suffix.lower() in (".csv", ".tsv")
 
     def read(self, corpus: Corpus) -> Iterator[Question | Problem | Note]:
         """Yield the questions in the file's order."""
@@ -87,13 +87,18 @@ def rows(path: Path, known: tuple[str, ...] = ()) -> Iterator[Row | Problem]:
     Columns are taken in lower case, and cells without the white space around them.
 
     Raises:
-        DataError: there is no such file, it is not UTF-8, or a column is not among `known`.
+        DataError: there is no such file, it is not UTF-8, two columns differ by letter case alone,
+            or one is not among `known`.
     """
     found = table.rows(wholefile.text(path).encode())
     if isinstance(found, Problem):
         yield found
         return
-    header = {name.lower(): name for name in (found[0].values if found else ())}
+    header: dict[str, str] = {}
+    for name in found[0].values if found else ():
+        if (first := header.setdefault(name.lower(), name)) != name:
+            what = f"the columns {first!r} and {name!r} have one name: letter case does not count"
+            raise DataError(str(path), [Problem("line 1", what, "name one of them otherwise")])
     unknown = [name for lower, name in header.items() if known and lower not in known]
     if unknown:
         problems = [

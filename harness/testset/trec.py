@@ -19,11 +19,39 @@ from harness.trec import read_qrels
 
 _TOPIC = re.compile(r"<(?:top|topic)\b([^<>]*)>", re.IGNORECASE)
 _END = re.compile(r"</(?:top|topic)\b", re.IGNORECASE)
-_ELEMENT = re.compile(r"<([A-Za-z][\w-]*)>([^<]*)")
+_ELEMENT = re.compile(r"<([A-Za-z][\w-]*)>((?:[^<]|<(?![A-Za-z/!]))*)")
+"""Its text reaches to the next tag: `<` before anything else, as in "BP < 140", is text."""
 _NUMBER = re.compile(r"""\b(?:number|num|id)\s*=\s*["']([^"']*)["']""")
 _LABEL = re.compile(r"\A\s*(?:Number|Topic|Description|Narrative)\s*:", re.IGNORECASE)
 _ASKED = ("title", "query", "question", "desc", "description")
+_NAMED = (*_ASKED, "num", "number", "narr", "narrative")
 _SUFFIXES = (".tsv", ".txt", ".xml", ".trec", ".topics")
+
+
+@dataclass(frozen=True)
+class _Topic:
+    where: str
+    id: str
+    body: str
+    elements: Mapping[str, str]
+    """The first of each name, its white space as single spaces."""
+
+    def after(self, name: str) -> str:
+        """Return the tag that cuts an element short; "" where the element is whole.
+
+        Classic elements are not closed: the next one ends them, which begins a line or has one of
+        the known names.
+        """
+        found = next(each for each in _ELEMENT.finditer(self.body) if each[1].lower() == name)
+        rest = self.body[found.end() :]
+        closing = f"</{name}"
+        if closing in rest.lower():
+            whole = rest.lower().startswith(closing)
+        else:
+            tag = re.match(r"<([A-Za-z][\w-]*)", rest)
+            known = tag is not None and tag[1].lower() in _NAMED
+            whole = not rest or known or (tag is not None and found[2].rstrip(" \t")[-1:] == "\n")
+        return "" if whole else rest[: rest.find(">") + 1][:40] or rest[:20]
 
 
 @readers.register
@@ -47,7 +75,7 @@ class Trec:
     @classmethod
     def accepts(cls, path: Path) -> bool:
         """Return whether `path` is a file that is named as such files are."""
-        return path.is_file() and path.suffix in _SUFFIXES
+        return path.is_file() and path.suffix.lower() in _SUFFIXES
 
     def read(self, corpus: Corpus) -> Iterator[Question | Problem | Note]:
         """Yield the judged topics in the file's order."""
@@ -69,8 +97,8 @@ class Trec:
     def unplaced(self) -> Mapping[str, int]:
         """Return how many values of the file a question has no place for, by their element."""
         found: dict[str, int] = {}
-        for _, _, topic in _topics(wholefile.text(Path(self.path))):
-            for key in topic.keys() - {"num", "number", self._asked(topic)}:
+        for topic in _topics(wholefile.text(Path(self.path))):
+            for key in topic.elements.keys() - {"num", "number", self._asked(topic)}:
                 found[key] = found.get(key, 0) + 1
         return found
 
@@ -80,21 +108,25 @@ class Trec:
             yield from _lines(text)
             return
         number = 0
-        for number, (where, id_, topic) in enumerate(_topics(text), start=1):
-            asked = topic.get(self._asked(topic), "")
-            if not id_ or not asked:
-                known = ", ".join(topic) or "none"
+        for number, topic in enumerate(_topics(text), start=1):
+            name = self._asked(topic)
+            asked = topic.elements.get(name, "")
+            if not topic.id or not asked:
+                known = ", ".join(topic.elements) or "none"
                 what = f"has no {'number' if asked else self.element or 'text to ask'}"
-                yield Problem(where, what, f"the elements there are: {known}")
+                yield Problem(topic.where, what, f"the elements there are: {known}")
+            elif tag := topic.after(name):
+                what = f"its {name} holds the tag {tag!r}, and would end there"
+                yield Problem(topic.where, what, "take it out, or write &lt; for a < that is text")
             else:
-                yield PlacedRow(number, {"id": id_, "question": asked}, where)
+                yield PlacedRow(number, {"id": topic.id, "question": asked}, topic.where)
         if not number:
             yield Problem(
                 self.path, "holds no <top> and no <topic> element", "or write id<tab>text"
             )
 
-    def _asked(self, topic: Mapping[str, str]) -> str:
-        return self.element or next((name for name in _ASKED if topic.get(name)), "")
+    def _asked(self, topic: _Topic) -> str:
+        return self.element or next((name for name in _ASKED if topic.elements.get(name)), "")
 
 
 def _lines(text: str) -> Iterator[PlacedRow | Problem]:
@@ -107,18 +139,17 @@ def _lines(text: str) -> Iterator[PlacedRow | Problem]:
             yield PlacedRow(number, {"id": id_, "question": asked}, where)
 
 
-def _topics(text: str) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """Yield the place, the id and the elements of each topic; the classic ones are not closed."""
+def _topics(text: str) -> Iterator[_Topic]:
     before, *parts = _TOPIC.split(text)
     line = 1 + before.count("\n")
     for named, body in zip(parts[::2], parts[1::2], strict=True):
-        topic: dict[str, str] = {}
-        for name, value in _ELEMENT.findall(_END.split(body)[0]):
-            said = " ".join(_LABEL.sub("", html.unescape(value)).split())
-            topic.setdefault(name.lower(), said)
+        own = _END.split(body)[0]
+        said: dict[str, str] = {}
+        for name, value in _ELEMENT.findall(own):
+            said.setdefault(name.lower(), " ".join(_LABEL.sub("", html.unescape(value)).split()))
         number = _NUMBER.search(named)
-        id_ = html.unescape(number[1]) if number else topic.get("num", topic.get("number", ""))
-        yield f"line {line}", id_, topic
+        id_ = html.unescape(number[1]) if number else said.get("num", said.get("number", ""))
+        yield _Topic(f"line {line}", id_, own, said)
         line += named.count("\n") + body.count("\n")
 
 

@@ -32,7 +32,7 @@ class Yaml:
     @classmethod
     def accepts(cls, path: Path) -> bool:
         """Return whether `path` is a file of that name."""
-        return path.is_file() and path.suffix in (".yaml", ".yml")
+        return path.is_file() and path.suffix.lower() in (".yaml", ".yml")
 
     def read(self, corpus: Corpus) -> Iterator[Question | Problem | Note]:
         """Yield the questions in the file's order."""
