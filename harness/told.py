@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import UUID
 
-from harness.arguments import scrubbed
 from harness.context import SEPARATOR
 from harness.errors import StageError
 
@@ -89,13 +88,6 @@ def joined(contexts: Sequence[Context] | None) -> str | None:
     if contexts is None or not all(each.text for each in contexts):
         return None
     return SEPARATOR.join(each.text for each in contexts)
-
-
-def why(error: BaseException) -> str:
-    """Return what an error says, on one line, short and without a secret of the environment."""
-    lines = str(error).strip().splitlines()
-    said = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
-    return scrubbed(said).encode("utf-8", "replace").decode()[:300]
 
 
 def _mapping(reply: Mapping[Any, Any]) -> Told:

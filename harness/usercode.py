@@ -7,7 +7,6 @@ import sys
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from harness import dotted
 from harness.fingerprint import fingerprint, sha256_of
@@ -21,15 +20,6 @@ def importable(folder: Path) -> None:
             sys.path.append(found)
 
 
-def load(name: str) -> Any:
-    """Import and return what `package.module:name` stands for.
-
-    Raises:
-        SpecError: it cannot be imported, or is not there.
-    """
-    return dotted.load(name)
-
-
 def code_id(name: str) -> str | None:
     """Return what the files of `package.module:name` hold, as a hash; None where it has none.
 
@@ -39,7 +29,7 @@ def code_id(name: str) -> str | None:
     Raises:
         SpecError: it cannot be imported.
     """
-    found = load(name)
+    found = dotted.load(name)
     while isinstance(found, partial):
         found = found.func
     with suppress(ValueError):  # it is wrapped in itself

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge
 
-from harness import dotted, told, usercode
+from harness import arguments, dotted, told, usercode
 from harness.errors import HarnessError, StageError
 from harness.systems import systems
 from harness.told import Told
@@ -47,7 +47,7 @@ class Python:
 
     def check(self) -> None:
         """Import the function."""
-        function = usercode.load(self.function)
+        function = dotted.load(self.function)
         if not callable(function):
             raise HarnessError(f"system {self.shown}: {self.function!r} cannot be called")
         if inspect.iscoroutinefunction(function):
@@ -58,14 +58,14 @@ class Python:
 
     def ask(self, id_: str, question: str) -> Told:
         """Call the function."""
-        function = usercode.load(self.function)
+        function = dotted.load(self.function)
         try:
             # It may have no answers at all; what it tells of other questions shows whether it has.
             return replace(told.read(function(question)), lacking=None)
         except StageError:
             raise
         except (Exception, SystemExit) as error:  # noqa: BLE001  any failure of it is its own
-            raise StageError(f"the system raised {told.why(error)}") from None
+            raise StageError(f"the system raised {arguments.said(error)}") from None
 
     def identity(self) -> dict[str, Any]:
         """Return the function's name and the content of its file."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge
 
-from harness import dotted, told, usercode
+from harness import arguments, dotted, told, usercode
 from harness.errors import HarnessError, StageError
 from harness.systems import systems
 from harness.told import Told
@@ -60,7 +60,7 @@ class Runnable:
 
     def check(self) -> None:
         """Import the object."""
-        if not callable(getattr(usercode.load(self.object), "invoke", None)):
+        if not callable(getattr(dotted.load(self.object), "invoke", None)):
             raise HarnessError(
                 f"system {self.shown}: {self.object!r} has no `invoke`: it is no runnable\n"
                 "  for a function, use system: {python: ...}"
@@ -68,14 +68,14 @@ class Runnable:
 
     def ask(self, id_: str, question: str) -> Told:
         """Invoke the object."""
-        runnable = usercode.load(self.object)
+        runnable = dotted.load(self.object)
         try:
             said = runnable.invoke(question if self.input is None else {self.input: question})
             return told.read(self._picked(said) if isinstance(said, Mapping) else said)
         except StageError:
             raise
         except (Exception, SystemExit) as error:  # noqa: BLE001  any failure of it is its own
-            raise StageError(f"the system raised {told.why(error)}") from None
+            raise StageError(f"the system raised {arguments.said(error)}") from None
 
     def identity(self) -> dict[str, Any]:
         """Return the object's name, what is read of its reply, and the content of its file."""
