@@ -48,7 +48,9 @@ class Provenance:
 
 
 def _pairs(values: Mapping[str, object]) -> str:
-    return "; ".join(f"{key} {value}" for key, value in values.items() if value not in ([], None))
+    return "; ".join(
+        f"{key} {value}" for key, value in values.items() if value not in ([], {}, None)
+    )
 
 
 def _json(value: object) -> str:
