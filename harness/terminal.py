@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from harness import numbers
 from harness.evaluation import Evaluation
 from harness.report.view import View, counts
-from harness.runner import Prepared
+from harness.running import Prepared
 from harness.store import load
 from harness.stored import CellLine, RunFile
 

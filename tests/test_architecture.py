@@ -21,8 +21,8 @@ evaluation extraction imported_metrics importing replayed report searched settin
 agreement catalogue imported_answers imported_runs library overrides places plan rescore
 cautions config stages
 asking checks drafting pipeline provenance
-runner
-terminal
+running
+runner terminal
 cli
 __main__
 """
