@@ -146,6 +146,7 @@ OTHERS = [
     replace(WHOLE, keywords=()),
     replace(WHOLE, touching=()),
     replace(WHOLE, touching=None),
+    replace(WHOLE, answers=False),
 ]
 
 BROKEN = replace(WHOLE, failure=Failure("generation", "429"))
