@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -127,6 +129,25 @@ def hush() -> None:
     import transformers
 
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Keep warnings, transformers' own ones too, from the terminal while a model is traced.
+
+    Tracing warns of branches that depend on shapes, and asks a model for all it has.
+    """
+    import transformers
+
+    log = transformers.utils.logging
+    before = log.get_verbosity()
+    log.set_verbosity_error()  # type: ignore[no-untyped-call]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.set_verbosity(before)
 
 
 def _sections(text: str) -> Iterator[tuple[int, str]]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-import warnings
 from typing import TYPE_CHECKING, Any, Literal
 
+from harness.models import quietly
 from harness.runtime.folder import keep_in
 
 if TYPE_CHECKING:
@@ -52,9 +52,7 @@ def _converted(model: Module) -> Module:
             self.place = torch.nn.Parameter(torch.empty(0), requires_grad=False)
             example = torch.ones((2, 8), dtype=torch.long)
             given = {"input_ids": example, "attention_mask": example}
-            with warnings.catch_warnings():
-                # Tracing warns of branches that depend on shapes; the tests compare the values.
-                warnings.simplefilter("ignore")
+            with quietly():
                 converted = openvino().convert_model(Traced().eval(), example_input=given)
             self.run = Compiled(converted, "float32")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import tempfile
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import ModelError
-from harness.models import locate, weights_id
+from harness.models import locate, quietly, weights_id
 from harness.runtime import Runtime, folder, library
 from harness.runtime.folder import Kept
 from harness.runtime.packing import filled, pack
@@ -168,9 +167,7 @@ def _convert(name: str, spare: Path) -> Kept:
     example = torch.ones((2, 8), dtype=torch.long)
     given = {"input_ids": example, "attention_mask": example}
     try:
-        with warnings.catch_warnings():
-            # Tracing warns of branches that depend on shapes; the values are compared below.
-            warnings.simplefilter("ignore")
+        with quietly():
             converted = openvino().convert_model(Traced().eval(), example_input=given)
     except (RuntimeError, TypeError, ValueError, AttributeError) as error:
         raise _unusable(name, str(error).strip().split("\n")[0]) from None
