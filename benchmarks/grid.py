@@ -82,8 +82,9 @@ class Index:
     collection: Any
     asked: Any
     made: dict[Hashable, Any]
+    allowed: None = None
 
-    def embed_questions(self, questions: Sequence[str]) -> Any:
+    def embed_questions(self, questions: Sequence[str], kind: str = "query") -> Any:
         """Return the vectors of all questions, which were made before."""
         return self.asked
 
