@@ -138,7 +138,8 @@ class Run:
         if isinstance(cell, SystemCell) and cell.system.imported:
             for said in cautions.of_missing(cell.name, records):
                 self.cache.warn(said)
-        self.shallow.add(records)
+        if isinstance(cell, Cell):  # how much a system retrieves is its own affair
+            self.shallow.add(records)
         with self.stages.ledger.timed("summing up"):
             self.lines.append(self._line(cell, records, measured))
 

@@ -180,6 +180,7 @@ def test_contexts_are_found_in_the_corpus_judged_there_and_counted(tmp_path):
     warning = next(each for each in run.run.warnings if "nowhere in the corpus" in each)
     assert "2 of 9 contexts (22.2 %)" in warning
     assert "'Nowhere to be found, neither here nor there.' (question 'day')" in warning
+    assert not any("raise `retrieve`" in each for each in run.run.warnings)
     report = (run.folder / "report.md").read_text(encoding="utf-8")
     assert "Where contexts are in the corpus" in report
     assert "| 77.8 % | 6 | 1 | 0 | 2 | 9 |" in report
