@@ -6,14 +6,13 @@ import re
 import string
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Generic, TypeVar
 
+from harness import prompts
 from harness.chat import Reply
 from harness.errors import StageError
 
 T = TypeVar("T")
-_PROMPTS = Path(__file__).parent / "prompts"
 _MARK = re.compile(r"\s*(?:[-*•–—]+|\(?[Qq]?\d{1,2}[.):]+)\s+")
 _CUT = ("length", "max_tokens")
 """How providers say that a reply ran out of tokens."""
@@ -38,7 +37,7 @@ def template(name: str, own: str | None) -> str:
     Raises:
         ValueError: it lacks the place {question}, or has one that nothing is known of.
     """
-    text = (_PROMPTS / f"{name}.txt").read_text(encoding="utf-8") if own is None else own
+    text = prompts.shipped(name) if own is None else own
     try:
         places = {place for _, place, _, _ in string.Formatter().parse(text) if place is not None}
     except ValueError as error:
