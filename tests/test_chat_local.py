@@ -180,6 +180,16 @@ def test_without_the_library_it_says_what_to_install(file, monkeypatch):
         tiny(file).check()
 
 
+def test_a_model_that_is_closed_as_soon_as_it_is_open_keeps_nobody_waiting(tmp_path):
+    file = str(write(tmp_path / "tiny.gguf"))
+    code = (
+        "import sys; from pathlib import Path; from harness.chat import local\n"
+        "for _ in range(10): local._open(Path(sys.argv[1]), 4096); local._open.cache_clear()\n"
+        "local._open(Path(sys.argv[1]), 4096)"
+    )
+    subprocess.run([sys.executable, "-c", code, file], check=True, timeout=60)
+
+
 def test_the_path_of_a_file_is_looked_up_and_the_name_of_a_hosted_model_is_not():
     assert located("gguf:a.gguf", "models/{}".format) == "gguf:models/a.gguf"
     assert located("openai:gpt-test", "models/{}".format) == "openai:gpt-test"

@@ -58,7 +58,7 @@ class TestMultiQuery:
         assert pairs(hits) == [("bag", 1.0), ("mars", 0.5), ("comet", 0.5)]
         assert len(server.asked) == 1
         assert "Write 3 other wordings" in prompts(server)[0]
-        assert prompts(server)[0].endswith("Question: insurance\n")
+        assert prompts(server)[0].endswith("Question: insurance")
 
     def test_does_not_count_the_question_itself_as_another_wording(self, server, tmp_path):
         says(server, "INSURANCE\nlost bag")

@@ -109,6 +109,7 @@ def _open(path: Path, window: int) -> Server:
     settings.port = 0
     settings.api_keys = [secrets.token_urlsafe()]
     settings.ui = False
+    settings.endpoint_metrics = True
     try:
         opened: Server = xllamacpp.Server(settings)
     except RuntimeError:
@@ -116,6 +117,8 @@ def _open(path: Path, window: int) -> Server:
             f"chat model 'gguf:{path.name}' cannot be opened by xllamacpp: is the file whole, of a "
             f"chat model, and is there memory for it and a window of {window} tokens?"
         ) from None
+    # Closed before it has begun to work, the library waits for ever: so a first answer is awaited.
+    opened.handle_metrics()
     atexit.register(_open.cache_clear)
     return opened
 
