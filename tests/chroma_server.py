@@ -43,16 +43,9 @@ class ChromaServer:
         raise AssertionError("the server did not start")
 
     def kill(self) -> None:
-        self._end(signal.SIGKILL)
-
-    def stop(self) -> None:
-        """End the server as an operator would: Chroma's own files may be torn by a kill."""
-        self._end(signal.SIGINT)
-
-    def _end(self, how: signal.Signals) -> None:
         if self.process is not None:
-            os.killpg(self.process.pid, how)
-            self.process.wait(20)
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait(10)
             self.process = None
 
     @contextmanager

@@ -71,7 +71,8 @@ class Connection:
             raise
         except Exception as error:  # noqa: BLE001  Chroma raises plain ones too
             made = tries.statistics["attempt_number"]
-            raise RunError(
+            kind = Torn if _TORN in str(error) else RunError
+            raise kind(
                 f"Chroma at {self.place.shown} gave up at request {made}: {self._said(error)}\n"
                 "  what was done is kept: once it answers, the same command continues"
             ) from None
@@ -173,6 +174,13 @@ def _variable(name: str) -> str:
             "  a line feed at its end, perhaps"
         )
     return value
+
+
+_TORN = "hnsw segment"
+
+
+class Torn(RunError):
+    """The server's own files of a collection are damaged: it was killed while it wrote them."""
 
 
 def _may_pass(error: BaseException) -> bool:

@@ -13,7 +13,7 @@ from harness.errors import RunError
 from harness.fingerprint import fingerprint, sha256_of
 from harness.index.chroma import ASKED, Approximate, configured, queried, sizes
 from harness.index.flat import VECTORS
-from harness.index.remote import Connection
+from harness.index.remote import Connection, Torn
 from harness.index.settings import IndexSettings
 
 if TYPE_CHECKING:
@@ -42,7 +42,13 @@ class Served(Approximate):
         super().__init__(folder, settings.space, connection.most_found)
         self._connection = connection
         self.name = f"harness-{fingerprint(about, sha256_of(folder / VECTORS))}"
-        self._collection = self._complete(settings)
+        try:
+            self._collection = self._complete(settings)
+            self._find(self._vectors[:1], 1)  # the server reads its files when it is first asked
+        except Torn:
+            # It is ours, and all that was in it lies here.
+            connection.ask(lambda client: client.delete_collection(self.name))
+            self._collection = self._complete(settings)
 
     def _find(self, vectors: Vectors, k: int) -> list[list[int]]:
         step = self._connection.rows(self.built.dimensions, ASKED)
