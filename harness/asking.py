@@ -6,11 +6,12 @@ What it told is kept as soon as it is there; where a context stands is looked up
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 
 from harness import calls, scoring
+from harness.attribution_systems import attribution
 from harness.batches import batched
 from harness.corpus import normalised
 from harness.declines import is_decline
@@ -65,7 +66,10 @@ def outcomes(
         for each, case, row in zip(ended, cases, scores, strict=True):
             assert each.reply is not None
             stage: Stage = "generation" if cell.system.tells_answers else "retrieval"
-            yield Outcome(cell.name, case, row, seconds={stage: each.reply.seconds})
+            answered = plan.settings.answer_test.passed(case)
+            lost = attribution(case, each.reply.told.sent, answered)
+            seconds: Mapping[Stage, float] = {stage: each.reply.seconds}
+            yield Outcome(cell.name, case, row, seconds=seconds, attribution=lost)
         if stopped is not None:
             raise stopped
 

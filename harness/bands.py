@@ -32,3 +32,13 @@ def word(metric: str, mean: float | None) -> str:
     if mean is None or metric not in _SCALES:
         return ""
     return next(word for least, word in _SCALES[metric] if mean >= least)
+
+
+def starts(metric: str) -> tuple[float, ...]:
+    """Return where the bands of a metric begin, worst first; none where it has no words."""
+    return tuple(least for least, _ in reversed(_SCALES.get(metric, ())) if least < _PERFECT)
+
+
+def scale(metric: str) -> Sequence[Band]:
+    """Return the words for means of a metric, the best first; none where it has no words."""
+    return _SCALES.get(metric, ())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ from harness import corpus, testset
 from harness.chunkers import chunkers
 from harness.embedders import embedders
 from harness.errors import HarnessError, suggest
+from harness.facts import Facts
 from harness.generators import generators
 from harness.metrics import metrics
 from harness.registry import Registry, parameters, summary
@@ -74,11 +76,25 @@ def details(family: str) -> str:
     for name in FAMILIES[family]:
         cls = FAMILIES[family][name]
         said = [name, *(f"  {line}".rstrip() for line in (inspect.getdoc(cls) or "").splitlines())]
-        said += [f"    {key}: {default}" for key, default in parameters(cls).items()]
+        if hasattr(cls, "facts"):
+            said += ["", *(line for row in _told(cls.facts) for line in _wrapped(*row))]
+        listed = [f"    {key}: {default}" for key, default in parameters(cls).items()]
+        said += ["  parameters:", *listed] if listed else []
         if hasattr(cls, "needs"):
             said.append(f"  needs: {', '.join(sorted(cls.needs)) or 'nothing'}")
         parts.append("\n".join(said))
     return "\n\n".join(parts)
+
+
+def _told(facts: Facts) -> list[tuple[str, str]]:
+    return [("Formula", facts.formula), ("Example", facts.example.said), *facts.rows()]
+
+
+def _wrapped(heading: str, text: str) -> list[str]:
+    heading = f"  {heading[0].lower()}{heading[1:]}: "
+    return textwrap.wrap(
+        text, 100, initial_indent=heading, subsequent_indent="    ", break_on_hyphens=False
+    )
 
 
 def schema(what: str) -> str:

@@ -46,7 +46,12 @@ class ChunkSet:
     @property
     def mean_length(self) -> float:
         """The mean number of characters of a chunk; there must be one."""
-        return float((self._places[:, 2] - self._places[:, 1]).mean())
+        return float(self.lengths.mean())
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The number of characters of each chunk."""
+        return np.asarray(self._places[:, 2] - self._places[:, 1])
 
     def __getitem__(self, index: int) -> Chunk:
         _, start, end = self._places[index].tolist()

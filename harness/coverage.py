@@ -65,16 +65,16 @@ def gold(case: Case, read: Sequence[Span]) -> list[Span]:
     return spans.union(max(each, key=share).span for each in groups(case).values())
 
 
-def _is_whole(passage: Passage, covered: Sequence[Span], share: float) -> bool:
-    """Return whether `covered` (disjoint) holds at least `share` of the visible characters."""
+def held(passage: Passage, covered: Sequence[Span]) -> float:
+    """Return the share of a passage's visible characters that `covered` (disjoint) holds."""
     seen = sum(
         spans.visible(passage.text[part.start - passage.span.start : part.end - passage.span.start])
         for part in spans.shared(passage.span, covered)
     )
-    return seen > 0 and seen / spans.visible(passage.text) >= share
+    return seen / spans.visible(passage.text) if seen else 0.0
 
 
 def whole_groups(case: Case, read: Iterable[Span], share: float) -> int:
     """Return how many groups have a passage that is whole in `read`."""
     covered = spans.union(read)
-    return sum(any(_is_whole(p, covered, share) for p in each) for each in groups(case).values())
+    return sum(any(held(p, covered) >= share for p in each) for each in groups(case).values())

@@ -1,4 +1,4 @@
-"""Stored runs, in the files of other tools: TREC runs, CSV, Parquet."""
+"""Stored runs, in the files of other tools: TREC runs, CSV, Parquet, triplets to train with."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from harness import parquet
+from harness import parquet, triplets
 from harness.errors import HarnessError
 from harness.newfiles import check_new, put
 from harness.store import StoredRun
 from harness.stored import HitLine, RecordLine
 
-FORMATS = ("trec", "csv", "parquet")
+FORMATS = ("trec", "csv", "parquet", "triplets")
 QRELS = "qrels.txt"
 
 _COLUMNS: Mapping[str, str] = {
@@ -172,6 +172,8 @@ def export(
     check_new([path], force)
     if form == "csv":
         put(path, as_csv(stored))
+    elif form == "triplets":
+        put(path, triplets.as_jsonl(stored))
     else:
         write_parquet(stored, path)
     return [path]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from harness.records import (
     Answer,
+    Arrival,
     Case,
     Chunk,
     Failure,
     Hit,
     Judged,
     Label,
+    Missed,
     Outcome,
     Passage,
     Question,
@@ -22,9 +24,12 @@ from harness.records import (
     Verdict,
 )
 from harness.stored import (
+    ArrivalLine,
+    FactsLine,
     FailureLine,
     HitLine,
     JudgedLine,
+    MissedLine,
     PassageLine,
     QuestionLine,
     RecordLine,
@@ -40,7 +45,7 @@ SpanKey = tuple[str, int, int]
 
 def record_line(outcome: Outcome, labels: Label) -> RecordLine:
     """Return an outcome as it is stored; hits carry their grade under `labels`."""
-    case = outcome.case
+    case, lost = outcome.case, outcome.attribution
     answer = case.answer
     return RecordLine(
         cell=outcome.cell,
@@ -63,6 +68,11 @@ def record_line(outcome: Outcome, labels: Label) -> RecordLine:
         if case.touching is None
         else [(span.doc, span.start, span.end) for span in case.touching],
         scores={name: score_line(score) for name, score in outcome.scores.items()},
+        lost_at=lost.lost_at,
+        without_evidence=lost.without_evidence,
+        passages=list(map(_arrival_line, lost.passages)),
+        missed=list(map(_missed_line, lost.missed)),
+        traced_to=lost.traced_to,
         error=None
         if case.failure is None
         else FailureLine(stage=case.failure.stage, reason=case.failure.reason),
@@ -106,6 +116,18 @@ def _grades(hits: Sequence[Hit], judged: Judged | None, labels: Label) -> Sequen
 def _judged_line(judged: Judged) -> JudgedLine:
     inventory = None if judged.inventory is None else list(judged.inventory)
     return JudgedLine(grades=list(judged.grades), inventory=inventory, irrelevant=judged.irrelevant)
+
+
+def _arrival_line(arrival: Arrival) -> ArrivalLine:
+    facts = FactsLine(**asdict(arrival.facts))
+    return ArrivalLine(group=arrival.group, stage=arrival.stage, facts=facts)
+
+
+def _missed_line(missed: Missed) -> MissedLine:
+    span = missed.chunk.span
+    return MissedLine(
+        doc=span.doc, start=span.start, end=span.end, grade=missed.grade, rank=missed.rank
+    )
 
 
 def score_line(score: Score) -> ScoreLine:

@@ -3,16 +3,48 @@
 from __future__ import annotations
 
 MISSING = "–"
+MINUS = "−"
 
 
-def score(value: float | None) -> str:
-    """Return a score in [0, 1] with three digits."""
-    return MISSING if value is None else f"{value:.3f}"
+def score(value: float | None, digits: int = 3) -> str:
+    """Return a score in [0, 1] with that many digits."""
+    return MISSING if value is None else f"{value:.{digits}f}"
 
 
-def interval(low: float | None, high: float | None) -> str:
-    """Return the ends of an interval with three digits."""
-    return MISSING if low is None or high is None else f"{low:.3f}–{high:.3f}"
+def interval(low: float | None, high: float | None, digits: int = 3) -> str:
+    """Return the ends of an interval with that many digits."""
+    if low is None or high is None:
+        return MISSING
+    return f"{low:.{digits}f}–{high:.{digits}f}"
+
+
+def difference(value: float | None, digits: int = 2) -> str:
+    """Return a difference with its sign, a true minus for one below 0."""
+    if value is None:
+        return MISSING
+    text = f"{abs(value):.{digits}f}"
+    return text if float(text) == 0 else f"{'+' if value > 0 else MINUS}{text}"
+
+
+def between(low: float | None, high: float | None, digits: int = 2) -> str:
+    """Return the ends of a difference's interval, each with its sign."""
+    if low is None or high is None:
+        return MISSING
+    return f"{difference(low, digits)} to {difference(high, digits)}"
+
+
+def probability(value: float | None) -> str:
+    """Return a p value with one or two significant digits, or `< 0.001`."""
+    if value is None:
+        return MISSING
+    if value < 0.001:
+        return "< 0.001"
+    return f"{value:.2f}" if value >= 0.0995 else f"{value:.1g}"
+
+
+def percentage(share: float) -> str:
+    """Return a share as a whole percentage, with a space that does not break."""
+    return f"{100 * share:.0f}\u00a0%"
 
 
 def seconds(value: float | None) -> str:

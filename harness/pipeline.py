@@ -16,15 +16,15 @@ from typing import TypeVar
 from harness import context, scoring
 from harness.answering import Done, answered
 from harness.batches import batched
-from harness.chunking import ChunkSet
 from harness.errors import RunError, StageError
 from harness.kept import Answered, Asked, Ranked, Rankings
 from harness.plan import Plan
-from harness.records import Answer, Case, Failure, Hit, Label, Outcome, Question, Stage
+from harness.records import Answer, Case, Failure, Hit, Label, Outcome, Question, Span, Stage
 from harness.relevance import Relevance
 from harness.settings import Settings
 from harness.stages import Stages
 from harness.sweep import Cell
+from harness.tracing import Followed, attributions
 
 T = TypeVar("T")
 _BATCH = 256
@@ -49,8 +49,8 @@ def outcomes(
         runs = [_Run(question) for question in batch]
         with timed("retrieval"):
             _retrieve(cell, runs, stages, plan.settings.retrieve)
-        if cell.chunker.parent is not None:
-            _hand_over(runs, stages.handed(cell.chunker))
+        for run in runs:
+            run.candidates = stages.handed_over(cell, run.candidates)
         if cell.reranker.name == "none":
             for run in runs:
                 run.hits = run.candidates
@@ -69,11 +69,16 @@ def outcomes(
             sampled = [run.cases(relevance, plan.kinds) for run in runs]
             level = plan.settings.relevance_level
             scores = scoring.score_sampled(plan.metrics, sampled, plan.labels, level, stages.scores)
-        for run, cases, (row, samples) in zip(runs, sampled, scores, strict=True):
+        with timed("attribution"):
+            firsts = [cases[0] for cases in sampled]
+            followed = [
+                Followed(case, run.candidates, run.prompt)
+                for case, run in zip(firsts, runs, strict=True)
+            ]
+            lost = attributions(cell, followed, stages, plan)
+        for run, case, (row, samples), where in zip(runs, firsts, scores, lost, strict=True):
             changed = () if run.hits == run.candidates else run.candidates
-            yield Outcome(
-                cell.name, cases[0], row, changed, run.seconds, samples, searched=run.searched
-            )
+            yield Outcome(cell.name, case, row, changed, run.seconds, samples, run.searched, where)
         if stopped is not None:
             raise stopped
 
@@ -87,6 +92,7 @@ class _Run:
         self.hits: tuple[Hit, ...] = ()
         self.searched: tuple[str, ...] = ()
         self.context: str | None = None
+        self.prompt: Sequence[Span] = ()
         self.answers: dict[int, Answer | None] = {}
         self.failure: Failure | None = None
         self.seconds: dict[Stage, float] = {}
@@ -119,16 +125,6 @@ class _Run:
         if self.failure is not None or not answers:
             return [case]
         return [replace(case, answer=answer) for answer in answers]
-
-
-def _hand_over(runs: Sequence[_Run], larger: ChunkSet) -> None:
-    """Put in the place of each candidate the larger chunk around it, at its first rank."""
-    for run in runs:
-        kept: dict[int, Hit] = {}
-        for hit in run.candidates:
-            around = larger.around(hit.chunk.span)
-            kept.setdefault(around.index, Hit(around, hit.score))
-        run.candidates = tuple(kept.values())
 
 
 def _retrieve(cell: Cell, runs: Sequence[_Run], stages: Stages, k: int) -> None:
@@ -233,7 +229,9 @@ def _answered(
     bounds = settings.context
     for run in runs:
         if run.failure is None:
-            run.context = context.assemble(run.hits, bounds.chunks, bounds.tokens)
+            parts = context.cut(run.hits, bounds.chunks, bounds.tokens)
+            run.prompt = [span for span, _ in parts]
+            run.context = context.joined(parts)
         if run.failure is None and cell.generator.answers:
             assert run.context is not None
             asked.setdefault((run.question.text, run.context), []).append(run)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from harness.answertest import AnswerTest
 from harness.chat import ChatModel
 from harness.errors import Problem, suggest
 from harness.index import IndexSettings
@@ -21,6 +22,7 @@ _NESTED: Mapping[str, type[Any]] = {
     "existing": Existing,
     "chat": ChatModel,
     "judge": ChatModel,
+    "answer_test": AnswerTest,
 }
 
 

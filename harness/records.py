@@ -17,6 +17,12 @@ Stage = Literal["retrieval", "generation"]
 """A stage of the system under test that can fail for one question."""
 
 
+Loss = Literal["chunking", "index", "retrieval", "reranking", "context"]
+"""Where evidence can be lost on its way to the generator, in this order."""
+
+LostAt = Literal["chunking", "index", "retrieval", "reranking", "context", "generation", "none"]
+"""Where an answer was lost: METRICS.md, section 5."""
+
 Scalar = str | int | float | bool
 """What the metadata of a document may hold."""
 
@@ -221,6 +227,60 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a group of passages on its way to the generator; None: not known, or never.
+
+    `pieces` is over how many chunks its best passage is spread, and `largest` the greatest share of
+    it in a single one, 0 to 1. At rank `exact_rank` the group is whole under exact search, at
+    `rank` as retrieved, at `reranked` after reranking. `cut_at` is the token at which the context
+    ended before the group was whole.
+    """
+
+    pieces: int | None = None
+    largest: float | None = None
+    exact_rank: int | None = None
+    rank: int | None = None
+    reranked: int | None = None
+    cut_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """What became of a group of passages: `stage` lost it; None: it arrived."""
+
+    group: str
+    stage: Loss | None
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """A relevant chunk that was not retrieved; `rank` is its true one, None if beyond the trace."""
+
+    chunk: Chunk
+    grade: int
+    rank: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """Where the answer to a question was lost: None where that is not known, or there is no answer.
+
+    `traced_to` is how many chunks deep exact search was looked at; None: it was not.
+    """
+
+    lost_at: LostAt | None = None
+    passages: tuple[Arrival, ...] = ()
+    missed: tuple[Missed, ...] = ()
+    traced_to: int | None = None
+
+    @property
+    def without_evidence(self) -> bool:
+        """Whether the answer was right though a group of passages did not arrive."""
+        return self.lost_at == "none" and any(each.stage for each in self.passages)
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """One question in one cell, from start to end: what `pipeline` yields and `store` keeps.
 
@@ -236,3 +296,4 @@ class Outcome:
     seconds: Mapping[Stage, float] = field(default_factory=dict)
     samples: tuple[Sample, ...] = ()
     searched: tuple[str, ...] = ()
+    attribution: Attribution = Attribution()

@@ -42,7 +42,7 @@ class Relevance:
         self._chunks = chunks
         self._strings = strings
         self._holding: dict[str, list[int]] = {}
-        self._touching: dict[str, tuple[Span, ...]] = {}
+        self._near: dict[str, tuple[Chunk, ...]] = {}
         self._known: dict[tuple[Label, str], dict[int, int]] = {}
 
     def judge(
@@ -55,7 +55,7 @@ class Relevance:
                 if question.documents is not None:
                     judged[kind] = judge_documents(question.documents, hits)
                 continue
-            grades = self._relevant(kind, question)
+            grades = self.relevant(kind, question)
             if grades is not None:
                 judged[kind] = self._judged(grades, hits)
         return judged
@@ -67,16 +67,20 @@ class Relevance:
         )
 
     def touching(self, question: Question) -> tuple[Span, ...]:
+        """Return where the chunks of `near` stand."""
+        return tuple(sorted({chunk.span for chunk in self.near(question)}))
+
+    def near(self, question: Question) -> tuple[Chunk, ...]:
         """Return the chunks that share a character with a gold passage, or stand next to one."""
-        if question.id not in self._touching:
+        if question.id not in self._near:
             found = {
-                chunk.span
+                chunk.index: chunk
                 for passage in question.passages
                 for chunk in self._chunks.of(passage.span.doc)
                 if chunk.span.start <= passage.span.end and passage.span.start <= chunk.span.end
             }
-            self._touching[question.id] = tuple(sorted(found))
-        return self._touching[question.id]
+            self._near[question.id] = tuple(found.values())
+        return self._near[question.id]
 
     def _judged(self, grades: Mapping[int, int], hits: Sequence[Hit]) -> Judged:
         """Judge by rule: every chunk of the index that has no grade is irrelevant."""
@@ -84,8 +88,11 @@ class Relevance:
         inventory = tuple(sorted(grades.values(), reverse=True))
         return Judged(ranking, inventory, irrelevant=len(self._chunks) - len(grades))
 
-    def _relevant(self, kind: Label, question: Question) -> dict[int, int] | None:
-        """Return the grade of every relevant chunk; None without a label of this kind."""
+    def relevant(self, kind: Label, question: Question) -> Mapping[int, int] | None:
+        """Return the grade of every relevant chunk by number; None without a label of this kind.
+
+        Under `documents` it is documents that are relevant, so None.
+        """
         key = (kind, question.id)
         if key not in self._known:
             if kind == "evidence" and question.passages:

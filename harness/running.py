@@ -18,6 +18,7 @@ from harness.config import RunConfig
 from harness.corpus import Corpus
 from harness.errors import HarnessError, RunError
 from harness.kept import Measured
+from harness.lengths import lengths
 from harness.pipeline import outcomes
 from harness.plan import Plan
 from harness.records import Failure
@@ -215,6 +216,9 @@ class Run:
             generator=str(labels["generator"]),
             fingerprint=self.stages.identity(cell),
             chunks=0 if isinstance(cell, SystemCell) else len(self.stages.chunks(cell.chunker)),
+            lengths=None
+            if isinstance(cell, SystemCell)
+            else lengths(self.stages.chunks(cell.chunker).lengths),
             index_recall=None
             if measured is None or measured.recall is None
             else IndexRecallLine(**asdict(measured.recall)),

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Gt, Le, Len
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, Strict
 
+from harness.answertest import AnswerTest
 from harness.chat import ChatModel
 from harness.declines import DECLINES, checked
 from harness.index import IndexSettings
@@ -88,6 +89,9 @@ class Settings(BaseModel):
     retrieve: Annotated[_Int, Gt(0)] = Field(20, description="how many the retriever is asked for")
     context: Context = Context()
     metrics: _Specs = list(DEFAULT_METRICS)
+    answer_test: AnswerTest = Field(
+        AnswerTest(), description="when an answer counts as one, for where it was lost"
+    )
     decide_by: str | None = Field(None, description="the metric cells are ranked by")
     margin: Annotated[_Float, Ge(0), Le(1)] = Field(0.02, description="kept for comparisons")
     cost: list[Literal["money", "tokens", "seconds"]] = Field(

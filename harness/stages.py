@@ -26,8 +26,9 @@ from harness.index import Collected, VectorIndex
 from harness.kept import Answers, IndexRecall, Measured, Measures, Rankings, Scores
 from harness.matching import Counts, Matcher
 from harness.models import weights_id
+from harness.orders import Orders
 from harness.plan import Plan
-from harness.records import Label, Question
+from harness.records import Hit, Label, Question
 from harness.relevance import Relevance
 from harness.rephrasing import Wanted
 from harness.searched import Searched
@@ -139,6 +140,16 @@ class Stages:
             )
         return self._parents
 
+    def handed_over(self, cell: Cell, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+        """Return in the place of each hit the chunk that is handed over, at its first rank."""
+        if cell.chunker.parent is None:
+            return tuple(hits)
+        larger, kept = self.handed(cell.chunker), dict[int, Hit]()
+        for hit in hits:
+            around = larger.around(hit.chunk.span)
+            kept.setdefault(around.index, Hit(around, hit.score))
+        return tuple(kept.values())
+
     def relevance(self, chunker: Chunker) -> Relevance:
         """Return the judge of rankings of this chunker's chunks."""
         chunks = self.handed(chunker)
@@ -163,6 +174,11 @@ class Stages:
         """Return the rankings that are known of the cell's reranker."""
         chunks = self.handed(cell.chunker)
         return Rankings(self._cache, "reranked", self._reranked_about(cell), chunks.__getitem__)
+
+    def orders(self, cell: Cell, depth: int) -> Orders:
+        """Return the orders that are known of the cell's retriever under exact search."""
+        handed = self.handed(cell.chunker).id
+        return Orders(self._cache, {**self._ranking_about(cell), "handed": handed, "depth": depth})
 
     def answers(self, cell: Cell) -> Answers:
         """Return the answers that are known of the cell's generator."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from statistics import NormalDist
 from typing import Literal
 
@@ -47,14 +48,14 @@ def interval(values: Sequence[float], seed: int = 0) -> Interval:
     if not n:
         return _NOTHING
     if n < FEWEST:
-        return _too_few(n)
+        return too_few(n)
     unique, counts = np.unique(scores, return_counts=True)
     if len(unique) == 1:
         return _constant(float(unique[0]), n)
     if bool(np.isin(unique, (0.0, 1.0)).all()) or counts.max() >= 0.9 * n:
         return _wilson(float(scores.mean()), n)
-    means = _resampled_sums(scores[:, None], seed)[:, 0] / n
-    return _bca(float(scores.mean()), means, scores - scores.mean())
+    means = resampled_sums(scores[:, None], seed)[:, 0] / n
+    return bca(float(scores.mean()), means, scores - scores.mean())
 
 
 def interval_of_whole(
@@ -75,8 +76,8 @@ def interval_of_whole(
     if observed is None:
         return Interval(None, None, "none", "the denominator is 0")
     if n < FEWEST:
-        return _too_few(n)
-    drawn = [total(row) for row in _resampled_sums(table, seed).tolist()]
+        return too_few(n)
+    drawn = [total(row) for row in resampled_sums(table, seed).tolist()]
     left_out = [total(row) for row in (table.sum(axis=0) - table).tolist()]
     known = [value for value in drawn if value is not None]
     jackknife = np.array([value for value in left_out if value is not None])
@@ -84,13 +85,14 @@ def interval_of_whole(
         return Interval(None, None, "none", "not defined in many resamples")
     if min(known) == max(known):
         return Interval(None, None, "none", "the same in every resample")
-    return _bca(observed, np.array(known), jackknife.mean() - jackknife)
+    return bca(observed, np.array(known), jackknife.mean() - jackknife)
 
 
 _NOTHING = Interval(None, None, "none", "nothing was scored")
 
 
-def _too_few(n: int) -> Interval:
+def too_few(n: int) -> Interval:
+    """Return what stands in an interval's place where there are too few values."""
     return Interval(None, None, "none", f"n = {n} is under {FEWEST}")
 
 
@@ -111,7 +113,7 @@ def _wilson(mean: float, n: int) -> Interval:
     return Interval(max(0.0, low), min(1.0, high), "wilson")
 
 
-def _bca(observed: float, drawn: Floats, influence: Floats) -> Interval:
+def bca(observed: float, drawn: Floats, influence: Floats) -> Interval:
     """Return the bias-corrected and accelerated interval.
 
     `drawn` holds the number in each resample, `influence` how much each question moves it.
@@ -132,14 +134,14 @@ def _bca(observed: float, drawn: Floats, influence: Floats) -> Interval:
     return Interval(ends[0], ends[1], "bca")
 
 
-def _resampled_sums(table: Floats, seed: int) -> Floats:
+def resampled_sums(table: Floats, seed: int, draws: int = DRAWS) -> Floats:
     """Return the column sums of each bootstrap draw of the rows, shape [draws, columns].
 
     All metrics with the same n share the same draws.
     """
     n = len(table)
     blocks = _kept_draws(n, seed) if n <= _KEPT else _draws(n, seed)
-    return np.concatenate([block @ table for block in blocks])
+    return np.concatenate([block @ table for block in islice(blocks, -(-draws // _BLOCK))])
 
 
 @lru_cache(maxsize=8)

@@ -113,12 +113,14 @@ class RunWriter:
             self._make_folder()
             self._records = (self.folder / RECORDS).open("w", encoding="utf-8", newline="\n")
             self._texts = (self.folder / TEXTS).open("w", encoding="utf-8", newline="\n")
-        for hit in (*outcome.case.hits, *outcome.candidates):
-            span = hit.chunk.span
+        found = [hit.chunk for hit in (*outcome.case.hits, *outcome.candidates)]
+        found += [missed.chunk for missed in outcome.attribution.missed]
+        for chunk in found:
+            span = chunk.span
             key = (span.doc, span.start, span.end)
             if key not in self._seen:
                 self._seen.add(key)
-                text = TextLine(doc=span.doc, start=span.start, end=span.end, text=hit.chunk.text)
+                text = TextLine(doc=span.doc, start=span.start, end=span.end, text=chunk.text)
                 self._texts.write(text.model_dump_json() + "\n")
         self._texts.flush()
         line = record_line(outcome, self._labels)
@@ -240,6 +242,7 @@ def _disagreements(stored: StoredRun) -> Iterator[Problem]:
     seen: set[str] = set()
     for number, record in enumerate(stored.records, start=1):
         spans = [(hit.doc, hit.start, hit.end) for hit in record.hits]
+        spans += [(missed.doc, missed.start, missed.end) for missed in record.missed]
         wrong = {
             f"{TEXTS} lacks the text of a hit": any(span not in stored.texts for span in spans),
             f"{QUESTIONS} lacks question {record.question!r}": record.question

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.records import Label, Stage, State
+from harness.records import Label, Loss, LostAt, Stage, State
 
 
 class _Stored(BaseModel):
@@ -81,6 +81,45 @@ class SampleLine(_Stored):
     scores: dict[str, ScoreLine]
 
 
+class FactsLine(_Stored):
+    """What is known of a group of passages on its way to the generator."""
+
+    pieces: int | None = Field(
+        None, description="over how many chunks its best passage is spread; null: not known"
+    )
+    largest: float | None = Field(
+        None, description="greatest share of that passage in a single chunk, 0 to 1"
+    )
+    exact_rank: int | None = Field(
+        None, description="where it is whole under exact search; null: not within `traced_to`"
+    )
+    rank: int | None = Field(None, description="where it is whole as retrieved; null: nowhere")
+    reranked: int | None = Field(
+        None, description="the same after reranking; null too where nothing is reranked"
+    )
+    cut_at: int | None = Field(
+        None, description="the token at which the context ended before it was whole"
+    )
+
+
+class ArrivalLine(_Stored):
+    """What became of one group of passages on its way to the generator."""
+
+    group: str
+    stage: Loss | None = Field(description="that lost it; null: it arrived")
+    facts: FactsLine
+
+
+class MissedLine(_Stored):
+    """A relevant chunk that is not among the hits; under `documents` the first of a document."""
+
+    doc: str
+    start: int
+    end: int
+    grade: int
+    rank: int | None = Field(description="under exact search; null: not within `traced_to`")
+
+
 class RecordLine(_Stored):
     """A line of `records.jsonl`: one question in one cell."""
 
@@ -109,8 +148,23 @@ class RecordLine(_Stored):
         "null: the index is not known"
     )
     scores: dict[str, ScoreLine]
-    lost_at: str | None = None
-    passages: list[dict[str, Any]] = []
+    lost_at: LostAt | None = Field(
+        None,
+        description="null: failed, unanswerable, or without evidence; without a generator `none` "
+        "is delivered",
+    )
+    without_evidence: bool = Field(
+        False, description="it was answered though a group of passages did not arrive"
+    )
+    passages: list[ArrivalLine] = Field([], description="one for each group of passages")
+    missed: list[MissedLine] = Field(
+        [], description="relevant chunks that are not in `hits`, at most 20, best rank first"
+    )
+    traced_to: int | None = Field(
+        None,
+        description="how many chunks deep exact search was looked at; null: nothing was missed, "
+        "or it cannot be had",
+    )
     error: FailureLine | None = None
 
 
@@ -192,6 +246,17 @@ class MatchedLine(_Stored):
     repeated: int = Field(description="left out, as the same stood above them")
 
 
+class LengthsLine(_Stored):
+    """How long the chunks of a cell are, in characters."""
+
+    chunks: int
+    median: float
+    shortest: int
+    longest: int
+    bins: list[int] = Field(description="how many chunks each bin has, from 0 characters on")
+    width: int = Field(description="of a bin, in characters; its lower end is in it")
+
+
 class CellLine(_Stored):
     """One cell of the grid and its scores."""
 
@@ -203,6 +268,7 @@ class CellLine(_Stored):
     generator: str
     fingerprint: str
     chunks: int
+    lengths: LengthsLine | None = Field(None, description="null: the harness has no chunks of it")
     index_recall: IndexRecallLine | None = Field(
         None, description="null: no vectors, or all of them are compared"
     )

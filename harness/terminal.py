@@ -1,27 +1,21 @@
-"""What the terminal shows: progress while a run goes on, and a summary at its end."""
+"""What the terminal shows: progress while a run goes on, and what came of it."""
 
 from __future__ import annotations
 
 import json
 import sys
-import textwrap
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 from harness import numbers
 from harness.evaluation import Evaluation
-from harness.report.view import View, counts
 from harness.running import Prepared
-from harness.store import load
-from harness.stored import CellLine, RunFile
+from harness.stored import RunFile
+from harness.summary import summary as summary
 
-_WIDTH = 100
-_LONGEST = 45
-"""Columns for the name of a metric; a longer one is cut."""
-_DIFFERS = "n: see the report"
 _EVERY = 10.0
 """Seconds between two lines of progress where there is no terminal."""
 
@@ -98,30 +92,6 @@ class _Lines:
         pass
 
 
-def summary(folder: Path) -> str:
-    """Return the score table of a run and where its report is; at most 100 columns wide."""
-    view = View(load(folder))
-    lines = [f"Ranked by {view.by}, 95 % interval", ""]
-    for letter, cell in zip(_letters(), view.cells, strict=False):
-        score = view.score(cell)
-        ends = numbers.interval(score.low, score.high)
-        figures = f"  {letter}  {numbers.score(score.mean)}  {ends:>11}  "
-        lines.append(figures + _short(view.name(cell) + _marks(view, cell), 98 - len(figures)))
-        reason = f"no interval: {score.note}, " if score.low is None and score.note else ""
-        lines += textwrap.wrap(
-            reason + counts(score),
-            _WIDTH,
-            initial_indent=" " * len(figures),
-            subsequent_indent=" " * len(figures),
-        )
-    lines += ["", *_table(view)]
-    if view.run.warnings:
-        lines += ["", *(f"warning: {_short(each, 90)}" for each in view.run.warnings)]
-    spent = numbers.seconds(view.run.seconds.get("all"))
-    lines += ["", f"{spent}; report: {folder / 'report.html'}"]
-    return "\n".join(lines)
-
-
 def as_json(folder: Path, run: RunFile) -> str:
     """Return the run's folder, status and cells as JSON."""
     cells = [cell.model_dump(mode="json") for cell in run.cells]
@@ -168,58 +138,3 @@ def checked(prepared: Prepared) -> str:
         *(f"  note: {note}" for note in (*prepared.corpus.notes, *prepared.testset.notes)),
     ]
     return "\n".join(lines)
-
-
-def _table(view: View) -> list[str]:
-    """Return one line a metric and one column a cell, in as many tables as fit the width.
-
-    At the end of a line stands what its means rest on.
-    """
-    wide = min(max(map(len, view.metrics), default=0), _LONGEST) + 2
-    resting = {name: _resting(view, name, _WIDTH - wide - 10) for name in view.metrics}
-    kept = 3 + max(map(len, resting.values()), default=0)
-    room = max(1, (_WIDTH - wide - kept) // 7)
-    pairs = list(zip(_letters(), view.cells, strict=False))
-    lines: list[str] = []
-    for start in range(0, len(pairs), room):
-        shown = pairs[start : start + room]
-        lines += ["", ""] if start else []
-        lines.append(" " * wide + "".join(f"{letter:>7}" for letter, _ in shown))
-        for name in view.metrics:
-            values = "".join(f"{numbers.score(view.score(c, name).mean):>7}" for _, c in shown)
-            marks = ("*" if view.divided(name) else "") + (
-                "†" if any(view.copied(cell, name) for _, cell in shown) else ""
-            )
-            named = _short(name, wide - 2)
-            lines.append(f"{named:<{wide}}{values} {marks:<2}{resting[name]}")
-            if resting[name] == _DIFFERS and any(view.score(c, name).failed for _, c in shown):
-                finished = [view.score(cell, name).mean_finished for _, cell in shown]
-                figures = "".join(f"{numbers.score(value):>7}" for value in finished)
-                lines.append(f"{'':{wide}}{figures}   over those that finished")
-    if any(view.divided(name) for name in view.metrics):
-        lines.append("* counts each index's own chunks: compare cells of one chunker only")
-    if any(view.copied(cell, name) for cell in view.cells for name in view.metrics):
-        lines.append("† 1 by construction for every answer: does not discriminate")
-    return lines
-
-
-def _resting(view: View, name: str, room: int) -> str:
-    """Return what the means of a metric rest on, where that is one for all cells and has room."""
-    said = {counts(view.score(cell, name)) for cell in view.cells}
-    text = said.pop()
-    return text if not said and len(text) <= room else _DIFFERS
-
-
-def _marks(view: View, cell: CellLine) -> str:
-    return (" (baseline)" if cell.name == view.run.baseline else "") + (
-        " (floor)" if cell.floor else ""
-    )
-
-
-def _letters() -> Sequence[str]:
-    single = [chr(ord("A") + at) for at in range(26)]
-    return [*single, *(first + second for first in single for second in single)]
-
-
-def _short(text: str, room: int) -> str:
-    return text if len(text) <= room else text[: room - 1] + "…"

@@ -48,6 +48,21 @@ class _Loader(yaml.SafeLoader):
             raise yaml.constructor.ConstructorError(None, None, what, node.start_mark) from error
 
 
+class _Dumper(yaml.SafeDumper):
+    """PyYAML's safe dumper, which writes out what stands in two places, in place of an alias."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        # Escaped: PyYAML writes some line breaks so that it reads them back as spaces.
+        style = None if data.isprintable() else '"'
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style)
+
+
+_Dumper.add_representer(str, _Dumper.represent_str)
+
+
 def read(path: Path, shown: str) -> YamlFile:
     """Read a YAML file that holds one mapping; safe loader, no key twice.
 
@@ -84,6 +99,14 @@ def value(text: str) -> Any:
         return yaml.load(text, Loader=_Loader)
     except yaml.YAMLError as error:
         raise ValueError(f"{text!r} is not YAML: {_said(error)}") from None
+
+
+def dump(data: Any) -> str:
+    """Return plain data as YAML that reads back as the same; keys keep their order."""
+    text: str = yaml.dump(
+        data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=64
+    )
+    return text
 
 
 def listed(text: str) -> list[tuple[int, Any]]:

@@ -11,6 +11,7 @@ import yaml
 
 from harness import runtime
 from harness.cli import main
+from tests.browser import REQUIRED, complaints, executable, launched
 
 DOCUMENTS = {
     "moon.md": "# Moon\n\nThe Moon has no air and no weather. It is 384,400 km away on average.\n",
@@ -162,3 +163,19 @@ def test_data() -> Path:
     if not folder:
         pytest.skip("HARNESS_TEST_DATA is not set: it names a folder of published data sets")
     return Path(folder)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Return a browser. Once a module: while it runs, nothing else may run an event loop."""
+    with launched(executable(), REQUIRED) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _no_complaints_of_a_browser():
+    """Fail a test whose pages had errors, or asked for something from outside."""
+    yield
+    found = list(complaints)
+    complaints.clear()
+    assert found == []

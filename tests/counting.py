@@ -60,7 +60,10 @@ def counting_generator(**made):
 
 
 def counting_retriever(failing=()):
-    """Return a retriever of the first chunks, that gives up on questions with a failing word."""
+    """Return a retriever of the first chunks, that gives up on questions with a failing word.
+
+    `asked` has what the run asks, and `traced` what is asked once more of exact search.
+    """
 
     @dataclass(frozen=True)
     class Counting:
@@ -68,11 +71,12 @@ def counting_retriever(failing=()):
         version: ClassVar[int] = 1
         uses_vectors: ClassVar[bool] = False
         asked: ClassVar[list] = []
+        traced: ClassVar[list] = []
 
         def retrieve(self, questions, index, k):
             from harness.records import Hit
 
-            self.asked.extend(questions)
+            (self.asked if index.allowed is None else self.traced).extend(questions)
             if any(word in question for question in questions for word in failing):
                 raise StageError("no route to host")
             first = [Hit(index.chunks[at], 1 / (at + 3)) for at in range(min(k, len(index.chunks)))]

@@ -4,7 +4,7 @@ import pytest
 
 HEADING = "config.yaml is not a valid configuration:"
 KEYS = (
-    "baseline, cache, chat, chunkers, clusters, context, corpus, cost, decide_by, "
+    "answer_test, baseline, cache, chat, chunkers, clusters, context, corpus, cost, decide_by, "
     "decline_patterns, embedders, "
     "generators, index, judge, "
     "labels, margin, max_failures, metrics, min_overlap, output, relevance_level, rerankers, "

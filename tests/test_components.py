@@ -5,6 +5,7 @@ from typing import get_args
 import pytest
 
 from harness import scoring
+from harness.facts import Facts
 from harness.metrics import Asking, Batched, Combined, metrics
 from harness.needs import Kind
 from harness.records import Answer, Case, Chunk, Hit, Passage, Question, Span
@@ -221,3 +222,4 @@ class TestEveryMetric:
         assert "Source:" in metric.__doc__
         assert metric.version >= 1
         assert metric.kind in get_args(Kind)
+        assert isinstance(metric.facts, Facts)

@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 import sys
+from dataclasses import replace
 
 import ir_measures
 import numpy as np
@@ -16,7 +17,7 @@ from harness import exporting, imported_runs, runner, store, trec
 from harness.config import load
 from harness.errors import HarnessError
 from harness.exporting import export
-from harness.stored import FailureLine, HitLine
+from harness.stored import FailureLine, HitLine, MissedLine
 from tests.small import QUESTIONS, project
 
 METRICS = [
@@ -290,7 +291,7 @@ def test_what_cannot_be_exported_is_refused(run, cli, tmp_path):
     out = tmp_path / "out"
     (tmp_path / "file").write_text("")
     cases = {
-        ("xlsx", run.folder, "-o", out): "unknown format 'xlsx'\n  choose from: trec, csv, parquet",
+        ("xlsx", run.folder, "-o", out): "unknown format 'xlsx'\n  choose from: trec, csv, parquet, triplets",
         ("csv", tmp_path, "-o", out): "run.json: is not there",
         ("csv", run.folder, "-o", out, "--chunks"): "--chunks belongs to trec",
         ("csv", run.folder, "-o", tmp_path / "file" / "a.csv"): "cannot be written",
@@ -344,3 +345,47 @@ def test_a_published_benchmark_is_evaluated_by_its_own_judgements(test_data, tmp
 
     for name, mean in found.means.items():
         assert mean.mean == stored.run.cells[0].scores[name].mean
+
+
+class TestTriplets:
+    """q1: right below two wrong hits; q2: one wrong hit above what was missed; q3: not judged."""
+
+    def stored(self, run):
+        texts = {("a.md", at, at + 1): name for at, name in enumerate(["w1", "w2", "right", "far"])}
+        hits = {
+            "q1": [(0, 0), (1, 0), (2, 1)],
+            "q2": [(2, 1), (1, 0)],
+            "q3": [(0, None), (2, 1)],
+        }
+        base = run.records[0]
+        records = [
+            base.model_copy(
+                update={
+                    "question": id_,
+                    "hits": [
+                        HitLine(
+                            doc="a.md", start=at, end=at + 1, score=1.0 / (rank + 1), grade=grade
+                        )
+                        for rank, (at, grade) in enumerate(some)
+                    ],
+                    "missed": [MissedLine(doc="a.md", start=3, end=4, grade=1, rank=40)]
+                    if id_ == "q2"
+                    else [],
+                }
+            )
+            for id_, some in hits.items()
+        ]
+        line = next(iter(run.questions.values()))
+        questions = {id_: line.model_copy(update={"id": id_, "text": f"{id_}?"}) for id_ in hits}
+        return replace(run, records=(*records, records[0]), questions=questions, texts=texts)
+
+    def test_each_wrong_hit_above_a_relevant_chunk_is_one_and_only_once(self, run, tmp_path):
+        export(self.stored(run), "triplets", tmp_path / "t.jsonl")
+
+        lines = (tmp_path / "t.jsonl").read_text("utf-8").splitlines()
+        assert [tuple(json.loads(line).values()) for line in lines] == [
+            ("q1?", "right", "w1"),
+            ("q1?", "right", "w2"),
+            ("q2?", "far", "w2"),
+        ]
+        assert list(json.loads(lines[0])) == ["anchor", "positive", "negative"]

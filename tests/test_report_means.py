@@ -85,15 +85,6 @@ def test_a_descriptive_metric_and_a_floor_are_never_marked_as_best(stored):
     assert view.marked([floor, other], [high, high], "hit_rate@2") == [False, False]
 
 
-def test_the_glossary_holds_the_whole_docstring_and_every_parameter(stored):
-    said = text(stored, "glossary")
-
-    assert "It cannot see anything after the first relevant item. From 0 to 1, binary" in said
-    assert "bleu(smoothing=1, tokens=words)" in said
-    assert said.count("Use it when the model needs the complete context.") == 1
-    assert "As recall@2." in said
-
-
 def test_the_terminal_shows_reasons_and_finished_means_within_its_width(stored, tmp_path):
     run = json.loads((stored.folder / "run.json").read_text("utf-8"))
     line = run["cells"][0]["scores"]["passage_recall@2"]

@@ -57,7 +57,7 @@ class TestVectors:
         ((kind, text),) = embedder.asked
         assert kind == "document"
         assert "45 dollars" in text
-        assert again.run.cache["vectors"] == {"made": 1, "reused": len(before) - 1 + len(TEXTS) * 2}
+        assert again.run.cache["vectors"]["made"] == 1
         assert again.run.cache["index"]["made"] == 1
         assert again.run.cache["chunks"]["made"] == 1
 

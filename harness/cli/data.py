@@ -46,7 +46,7 @@ def import_(
 
 @commands.command()
 def export(
-    form: Annotated[str, typer.Argument(metavar="FORMAT", help="trec, csv or parquet")],
+    form: Annotated[str, typer.Argument(metavar="FORMAT", help="trec, csv, parquet or triplets")],
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="a run's folder")],
     out: Annotated[Path, typer.Option("--out", "-o", help="the file; for trec, a folder")],
     chunks: Annotated[
@@ -54,7 +54,10 @@ def export(
     ] = False,
     force: Force = False,
 ) -> None:
-    """Write a stored run for other tools: a TREC run for each cell, or a table of the scores."""
+    """Write a stored run for other tools: TREC runs, a table of scores, or triplets to train with.
+
+    A model trained on triplets has seen these questions: judge it by others.
+    """
     from harness import exporting, store
 
     for each in exporting.export(store.load(folder), form, out, chunks, force):

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol, runtime_checkable
 
 from harness.chat import ChatModel
+from harness.facts import Facts
 from harness.judging import Replies
 from harness.needs import Kind, Need
 from harness.records import Case, Judged, Label, Question, Score
@@ -27,6 +28,8 @@ class Metric(Protocol):
     needs: ClassVar[frozenset[Need]]
     perfect: ClassVar[bool]
     """True where a perfect case gives 1."""
+    facts: ClassVar[Facts]
+    """What reports and `list metrics` tell of it."""
 
 
 @runtime_checkable

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from harness.facts import Example, Facts, answered
 from harness.metrics import metrics
 from harness.needs import Kind, Need
 from harness.records import Case, Score, not_scored
@@ -15,10 +16,8 @@ from harness.records import Case, Score, not_scored
 class Abstention:
     """1 when the system declined an unanswerable question or answered an answerable one, else 0.
 
-    Whether it declined, the generator itself says. Use it beside every metric of answers, which
-    leave unanswerable questions out. It cannot see whether an answer is right. 0 or 1 a question,
-    binary, not order-aware. Source: SQuAD 2.0 has the task (Rajpurkar et al., "Know What You Don't
-    Know", 2018).
+    Whether it declined, the generator itself says. 0 or 1 a question. Source: SQuAD 2.0 has the
+    task (Rajpurkar et al., "Know What You Don't Know", 2018).
     """
 
     name: ClassVar[str] = "abstention"
@@ -28,6 +27,25 @@ class Abstention:
     perfect: ClassVar[bool] = True
     unanswerable: ClassVar[bool] = True
     """It is scored on unanswerable questions too; other metrics are not."""
+    facts: ClassVar[Facts] = Facts(
+        formula="1 if declined = unanswerable, else 0",
+        example=Example(
+            "Two unanswerable questions, one of them declined, and two answerable ones, both "
+            "answered: (1 + 0 + 1 + 1) / 4 = 0.75.",
+            "abstention",
+            [
+                answered("I do not know.", declined=True, answerable=False),
+                answered("6 dollars", answerable=False),
+                answered("6 dollars", "6 dollars"),
+                answered("24 docks", "14 docks"),
+            ],
+            0.75,
+        ),
+        use="beside every metric of answers: they leave unanswerable questions out",
+        blind="whether an answer is right",
+        family="binary",
+        order="not order-aware",
+    )
 
     def score(self, case: Case) -> Score:
         """Score one case; None where nothing was asked of a generator."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from harness.facts import Example, Facts, answered
 from harness.judging import ByJudge, Item, answer_of
 from harness.metrics import metrics
 from harness.needs import Need
@@ -16,14 +17,28 @@ from harness.records import Case, Score
 class AnswerRelevance(ByJudge):
     """How well the answer addresses the question, 0 to 3 by a judge model, divided by 3.
 
-    Not scored where the system declined or said nothing. Use it where answers beside the question
-    are a worry. It cannot see whether the answer is true, and a judge can be talked round. From 0
-    to 1, graded, not order-aware. Source: this harness; the idea is that of Es et al., "RAGAS:
-    Automated Evaluation of Retrieval Augmented Generation", 2023.
+    Not scored where the system declined or said nothing. From 0 to 1. Source: this harness; the
+    idea is that of Es et al., "RAGAS: Automated Evaluation of Retrieval Augmented Generation",
+    2023.
     """
 
     name: ClassVar[str] = "answer_relevance"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "judge"})
+    facts: ClassVar[Facts] = Facts(
+        formula="verdict / 3",
+        example=Example(
+            "The judge gives an answer that only half addresses the question 2 of 3: "
+            "2 / 3 = 0.6667.",
+            "answer_relevance",
+            [answered("Passes are sold at every station.")],
+            0.6667,
+            verdicts=["2"],
+        ),
+        use="where answers beside the question are a worry",
+        blind="whether the answer is true; and a judge can be talked round",
+        family="graded",
+        order="not order-aware",
+    )
 
     def items(self, case: Case) -> list[Item] | Score:
         """Return the answer, to be held against the question."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from harness.facts import Example, Facts, ranking
 from harness.metrics import metrics
 from harness.ranked import Ranked, Relevant
 
@@ -15,14 +16,29 @@ class Ap(Ranked):
     """Sum of precision@i over the relevant ranks i up to k, divided by all relevant items.
 
     Its mean is MAP. `denominator: retrieved` divides by the relevant items found, which hides what
-    was missed. Use it when several relevant items matter and so does their order. It cannot see
-    grades. From 0 to 1, binary, order-aware. Source: trec_eval `map`, `map_cut_k`.
+    was missed. From 0 to 1. Source: trec_eval `map`, `map_cut_k`.
     """
 
     denominator: Literal["inventory", "retrieved"] = "inventory"
 
     name: ClassVar[str] = "ap"
     aliases: ClassVar[tuple[str, ...]] = ("map",)
+    facts: ClassVar[Facts] = Facts(
+        formula="Σ precision@i over the relevant ranks i ≤ k / all relevant",
+        example=Example(
+            "Relevant at ranks 1 and 4, three in all: (1/1 + 2/4) / 3 = 0.5. With only those two "
+            "there would be (1/1 + 2/4) / 2 = 0.75.",
+            "ap@4",
+            [ranking(1, 0, 0, 1, inventory=[1, 1, 1])],
+            0.5,
+        ),
+        use="when several relevant items matter and so does their order",
+        blind="grades",
+        family="binary",
+        order="order-aware",
+        higher_k="never lowers it: relevant items further down are added, each for less; the list "
+        "is longer to read",
+    )
 
     @property
     def uses_inventory(self) -> bool:  # type: ignore[override]  # here it is the option's to say

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Le
 
+from harness.facts import Example, Facts, answered
 from harness.metrics import metrics
 from harness.records import Score
 from harness.references import AgainstReferences
@@ -27,10 +28,9 @@ class Bleu(AgainstReferences):
     """Sentence BLEU of nltk against all references, of order min(4, tokens of the answer).
 
     `smoothing` is nltk's method 0 to 4 (5 and 7 can exceed 1, and 6 has no value for many pairs:
-    they are refused); `tokens` is `words` or `whitespace`. Use it for quick feedback. It cannot see
-    that two different words mean the same. Never averaged into a corpus BLEU. From 0 to 1, graded,
-    order-aware within n-grams. Source: Papineni et al., "BLEU: a Method for Automatic Evaluation of
-    Machine Translation", 2002; Chen & Cherry, "A Systematic Comparison of Smoothing Techniques for
+    they are refused); `tokens` is `words` or `whitespace`. Never averaged into a corpus BLEU. From
+    0 to 1. Source: Papineni et al., "BLEU: a Method for Automatic Evaluation of Machine
+    Translation", 2002; Chen & Cherry, "A Systematic Comparison of Smoothing Techniques for
     Sentence-Level BLEU", 2014.
     """
 
@@ -38,6 +38,30 @@ class Bleu(AgainstReferences):
     tokens: Tokens = "words"
 
     name: ClassVar[str] = "bleu"
+    facts: ClassVar[Facts] = Facts(
+        formula="BP × (p₁ × p₂ × p₃ × p₄)^(1/4), pₙ = share of the answer's n-grams that a "
+        "reference has, BP = min(1, e^(1 − tokens of the nearest reference / of the answer))",
+        example=Example(
+            "“Python is a high-level programming language known for its simplicity.” against "
+            "“Python is a high-level interpreted language.” and “Python is a programming language "
+            "emphasizing readability.”: 9 of 13 tokens, 6 of 12 pairs, 4 of 11 triples and 3 of 10 "
+            "fours, and BP = 1, as the answer is the longer: "
+            "(9/13 × 6/12 × 4/11 × 3/10)^(1/4) = 0.4408.",
+            "bleu",
+            [
+                answered(
+                    "Python is a high-level programming language known for its simplicity.",
+                    "Python is a high-level interpreted language.",
+                    "Python is a programming language emphasizing readability.",
+                )
+            ],
+            0.4408,
+        ),
+        use="for quick feedback",
+        blind="that two different words mean the same",
+        family="graded",
+        order="order-aware within n-grams",
+    )
 
     def __post_init__(self) -> None:
         if self.smoothing in _REFUSED:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from harness.facts import Example, Facts, ranking
 from harness.metrics import metrics
 from harness.ranked import Ranked, Relevant
 from harness.records import Judged, Score
@@ -16,14 +17,27 @@ class Bpref(Ranked):
     """Mean over the relevant items of 1 - (irrelevant ones above it, at most R) / min(R, N).
 
     R and N count what is judged relevant and irrelevant; an item not retrieved adds 0. Unjudged
-    items and those judged below 0 are ignored. Use it when judgements are incomplete. It cannot see
-    how good the unjudged ones are. From 0 to 1, binary, order-aware. Source: trec_eval `bpref`;
-    Buckley & Voorhees, "Retrieval Evaluation with Incomplete Information", 2004.
+    items and those judged below 0 are ignored. From 0 to 1. Source: trec_eval `bpref`; Buckley &
+    Voorhees, "Retrieval Evaluation with Incomplete Information", 2004.
     """
 
     k: None = field(default=None, init=False)
 
     name: ClassVar[str] = "bpref"
+    facts: ClassVar[Facts] = Facts(
+        formula="Σ (1 − min(irrelevant above, R) / min(R, N)) / R, over the relevant retrieved",
+        example=Example(
+            "Grades 0, 1, 2, 1, 0: R = 3 and N = 2, and each relevant item has one irrelevant one "
+            "above it: ((1 − 1/2) + (1 − 1/2) + (1 − 1/2)) / 3 = 0.5.",
+            "bpref",
+            [ranking(0, 1, 2, 1, 0)],
+            0.5,
+        ),
+        use="when judgements are incomplete",
+        blind="how good the unjudged ones are",
+        family="binary",
+        order="order-aware",
+    )
 
     def judge(self, judged: Judged) -> Score:
         """Score one judged ranking; 0 where nothing is relevant."""

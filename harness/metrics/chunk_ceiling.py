@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from harness import spans
 from harness.coverage import gold
+from harness.facts import Example, Facts, overlapping
 from harness.metrics import metrics
 from harness.needs import Kind, Need
 from harness.records import Case, Score, Span, not_scored
@@ -20,10 +21,8 @@ class ChunkCeiling:
 
     The precision of a retriever that finds all evidence and counts overlaps once: a property of the
     chunker, not a bound on evidence_precision. `abutting: true` counts chunks that only stand next
-    to a passage too, as Chroma's published values (`precision_omega`) do. Use it to describe how
-    tightly a chunker cuts round the evidence. It cannot see what is retrieved. From 0 to 1, graded,
-    not order-aware. Source: Smith & Troynikov, "Evaluating Chunking Strategies for Retrieval",
-    Chroma, 2024.
+    to a passage too, as Chroma's published values (`precision_omega`) do. From 0 to 1. Source:
+    Smith & Troynikov, "Evaluating Chunking Strategies for Retrieval", Chroma, 2024.
     """
 
     abutting: bool = False
@@ -33,6 +32,20 @@ class ChunkCeiling:
     kind: ClassVar[Kind] = "descriptive"
     needs: ClassVar[frozenset[Need]] = frozenset({"evidence"})
     perfect: ClassVar[bool] = True
+    facts: ClassVar[Facts] = Facts(
+        formula="|G ∩ A| / |A ∪ G|, G = gold characters, A = those of all chunks that hold any",
+        example=Example(
+            "Evidence at 10–20 and 30–34, chunks 0–15, 10–24 and 24–40: all three hold some of it, "
+            "40 characters together, and (10 + 4) / 40 = 0.35.",
+            "chunk_ceiling",
+            [overlapping([(10, 20), (30, 34)], [(0, 15), (10, 24), (24, 40)])],
+            0.35,
+        ),
+        use="to describe how tightly a chunker cuts round the evidence",
+        blind="what is retrieved",
+        family="graded",
+        order="not order-aware",
+    )
 
     def score(self, case: Case) -> Score:
         """Score one case; None where its question has no evidence."""

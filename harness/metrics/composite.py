@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator
 
+from harness.facts import Example, Facts, answered
 from harness.metrics import metrics
 from harness.needs import Kind, Need
 from harness.records import Score
@@ -30,8 +31,7 @@ class Composite:
     """Weighted sum of quality metrics of the same question; the weights are 0 or more, sum 1.
 
     None, with the part's name, when a part has no value: weights are never made to fit the rest.
-    Use it only if the weights are yours. It cannot see which part moved. From 0 to 1, graded,
-    order-aware where a part is. Source: this harness.
+    From 0 to 1. Source: this harness.
     """
 
     weights: Annotated[str, BeforeValidator(_as_text)] = (
@@ -43,6 +43,27 @@ class Composite:
     kind: ClassVar[Kind] = "quality"
     needs: ClassVar[frozenset[Need]] = frozenset()
     perfect: ClassVar[bool] = True
+    facts: ClassVar[Facts] = Facts(
+        formula="Σ weight × metric, by default 0.5 bleu + 0.2 length_ratio + 0.3 context_overlap",
+        example=Example(
+            "bleu 0.4408, length_ratio 0.6538, context_overlap 0.4615: "
+            "0.5 × 0.4408 + 0.2 × 0.6538 + 0.3 × 0.4615 = 0.4896.",
+            "composite",
+            [
+                answered(
+                    "Python is a high-level programming language known for its simplicity.",
+                    "Python is a high-level interpreted language.",
+                    "Python is a programming language emphasizing readability.",
+                    context="Python is a language. It is popular. Used for data science.",
+                )
+            ],
+            0.4896,
+        ),
+        use="only if the weights are yours",
+        blind="which part moved",
+        family="graded",
+        order="order-aware where a part is",
+    )
 
     def __post_init__(self) -> None:
         weights = self._weights()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from harness.facts import Example, Facts, answered
 from harness.metrics import metrics
 from harness.needs import Kind, Need
 from harness.records import Case, Score, not_scored
@@ -16,9 +17,7 @@ from harness.tokens import Tokens, tokenise
 class ContextOverlap:
     """Share of the answer's tokens that occur in the context as it was sent; needs no reference.
 
-    An empty answer gets 0. Use it as a cheap sign of invention. It cannot see whether the words are
-    put together rightly, and it is 1 by construction for a generator that copies sentences. From 0
-    to 1, graded, not order-aware. Source: this harness.
+    An empty answer gets 0. From 0 to 1. Source: this harness.
     """
 
     tokens: Tokens = "words"
@@ -28,6 +27,27 @@ class ContextOverlap:
     kind: ClassVar[Kind] = "quality"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "context"})
     perfect: ClassVar[bool] = True
+    facts: ClassVar[Facts] = Facts(
+        formula="tokens of the answer that the context has / tokens of the answer",
+        example=Example(
+            "“Python is a high-level programming language known for its simplicity.” from the "
+            "context “Python is a language. It is popular. Used for data science.”: python, is, a, "
+            "language, for and the full stop, 6 / 13 = 0.4615.",
+            "context_overlap",
+            [
+                answered(
+                    "Python is a high-level programming language known for its simplicity.",
+                    context="Python is a language. It is popular. Used for data science.",
+                )
+            ],
+            0.4615,
+        ),
+        use="as a cheap sign of invention",
+        blind="whether the words are put together rightly; it is 1 by construction for a generator "
+        "that copies sentences",
+        family="graded",
+        order="not order-aware",
+    )
 
     def score(self, case: Case) -> Score:
         """Score one answer; None where there is no answer or no context."""

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Gt
 
+from harness.facts import Example, Facts, overlapping
 from harness.judging import ByJudge, Item
 from harness.metrics import metrics
 from harness.needs import Need
@@ -20,16 +21,31 @@ _READ = 5
 class ContextRelevance(ByJudge):
     """How much each of the first k hits helps to answer, 0 to 3 by a judge model, / 3; their mean.
 
-    The first 5 where no k is given; each is judged by itself. Use it where no evidence is labelled.
-    It cannot see what was not retrieved, and falls with k where one passage is all it takes. From 0
-    to 1, graded, not order-aware. Source: this harness; the idea is that of Saad-Falcon et al.,
-    "ARES: An Automated Evaluation Framework for Retrieval-Augmented Generation Systems", 2024.
+    The first 5 where no k is given; each is judged by itself. From 0 to 1. Source: this harness;
+    the idea is that of Saad-Falcon et al., "ARES: An Automated Evaluation Framework for
+    Retrieval-Augmented Generation Systems", 2024.
     """
 
     k: Annotated[int, Gt(0)] | None = None
 
     name: ClassVar[str] = "context_relevance"
     needs: ClassVar[frozenset[Need]] = frozenset({"ranking", "judge"})
+    facts: ClassVar[Facts] = Facts(
+        formula="Σ verdicts on the first k hits / (3 × hits judged)",
+        example=Example(
+            "The judge gives three hits 3, 2 and 0 of 3: (3 + 2 + 0) / (3 × 3) = 0.5556.",
+            "context_relevance@3",
+            [overlapping([], [(0, 15), (15, 24), (24, 40), (40, 60)])],
+            0.5556,
+            verdicts=["3", "2", "0"],
+        ),
+        use="where no evidence is labelled",
+        blind="what was not retrieved",
+        family="graded",
+        order="not order-aware",
+        higher_k="costs one more of the judge's calls a question and hit, and lowers it where one "
+        "passage is all it takes",
+    )
 
     def items(self, case: Case) -> list[Item] | Score:
         """Return each of the first hits, to be held against the question."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from harness.facts import Example, Facts, answered
 from harness.metrics import metrics
 from harness.needs import Kind, Need
 from harness.records import Case, Score
@@ -20,9 +21,8 @@ _ORDER = 4
 class CorpusBleu:
     """BLEU from the n-gram counts of all answers together; never a mean of sentence scores.
 
-    An empty answer adds nothing but the length it lacks. Use it to compare with published system
-    scores. It cannot see which question was answered badly. From 0 to 1, graded, order-aware within
-    n-grams. Source: Papineni et al., 2002, by sacrebleu (`tokenize=none`, `smooth_method=none`).
+    An empty answer adds nothing but the length it lacks. From 0 to 1. Source: Papineni et al.,
+    2002, by sacrebleu (`tokenize=none`, `smooth_method=none`).
     """
 
     tokens: Tokens = "words"
@@ -32,6 +32,25 @@ class CorpusBleu:
     kind: ClassVar[Kind] = "whole set"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "references"})
     perfect: ClassVar[bool] = False
+    facts: ClassVar[Facts] = Facts(
+        formula="BP × (p₁ × p₂ × p₃ × p₄)^(1/4), pₙ = share of all answers' n-grams that their "
+        "references have, BP = min(1, e^(1 − tokens of the references / tokens of the answers))",
+        example=Example(
+            "“the cat sat on the mat today” against “the cat sat on the mat”, and “yes” against "
+            "“no”: together 6 of 8 tokens, 5 of 6 pairs, 4 of 5 triples and 3 of 4 fours, and "
+            "BP = 1, as the answers are the longer: (6/8 × 5/6 × 4/5 × 3/4)^(1/4) = 0.7825.",
+            "corpus_bleu",
+            [
+                answered("the cat sat on the mat today", "the cat sat on the mat"),
+                answered("yes", "no"),
+            ],
+            0.7825,
+        ),
+        use="to compare with published system scores",
+        blind="which question was answered badly",
+        family="graded",
+        order="order-aware within n-grams",
+    )
 
     def score(self, case: Case) -> Score:
         """Return matching n-grams, n-grams (for n = 1 to 4), and both lengths of one answer."""

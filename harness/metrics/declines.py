@@ -7,9 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from harness.facts import Example, Facts, answered
 from harness.metrics import metrics
 from harness.needs import Kind, Need
 from harness.records import Case, Score, not_scored
+
+_DECLINED = [
+    answered("", declined=True, answerable=False),
+    answered("", declined=True, answerable=False),
+    answered("", "6 dollars", declined=True),
+]
 
 
 class _Declines(ABC):
@@ -44,12 +51,23 @@ class _Declines(ABC):
 class DeclinePrecision(_Declines):
     """Share of the declines that were right: unanswerable and declined / declined.
 
-    None where nothing was declined. Use it where a needless "I don't know" is dear. It cannot see
-    the unanswerable questions that were answered. From 0 to 1, binary, not order-aware. Source:
-    this harness.
+    None where nothing was declined. From 0 to 1. Source: this harness.
     """
 
     name: ClassVar[str] = "decline_precision"
+    facts: ClassVar[Facts] = Facts(
+        formula="declined and unanswerable / declined",
+        example=Example(
+            "Three questions declined, two of them unanswerable: 2 / 3 = 0.6667.",
+            "decline_precision",
+            [*_DECLINED, answered("6 dollars", answerable=False)],
+            0.6667,
+        ),
+        use='where a needless "I don\'t know" is dear',
+        blind="the unanswerable questions that were answered",
+        family="binary",
+        order="not order-aware",
+    )
 
     def counted(self, unanswerable: bool, declined: bool) -> bool:
         """Count what was declined."""
@@ -61,11 +79,27 @@ class DeclinePrecision(_Declines):
 class DeclineRecall(_Declines):
     """Share of the unanswerable questions that were declined.
 
-    None where every question is answerable. Use it where an invented answer is dear. It cannot see
-    the needless declines. From 0 to 1, binary, not order-aware. Source: this harness.
+    None where every question is answerable. From 0 to 1. Source: this harness.
     """
 
     name: ClassVar[str] = "decline_recall"
+    facts: ClassVar[Facts] = Facts(
+        formula="declined and unanswerable / unanswerable",
+        example=Example(
+            "Four unanswerable questions, two of them declined: 2 / 4 = 0.5.",
+            "decline_recall",
+            [
+                *_DECLINED,
+                answered("6 dollars", answerable=False),
+                answered("24 docks", answerable=False),
+            ],
+            0.5,
+        ),
+        use="where an invented answer is dear",
+        blind="the needless declines",
+        family="binary",
+        order="not order-aware",
+    )
 
     def counted(self, unanswerable: bool, declined: bool) -> bool:
         """Count what could not be answered."""

@@ -8,9 +8,12 @@ from typing import ClassVar
 
 from harness import spans
 from harness.coverage import Cutoff, gold
+from harness.facts import Example, Facts, overlapping
 from harness.metrics import metrics
 from harness.needs import Kind, Need
 from harness.records import Case, Score, not_scored
+
+_HALF_FOUND = overlapping([(10, 20), (30, 34)], [(0, 15), (10, 24)])
 
 
 @dataclass(frozen=True)
@@ -45,11 +48,25 @@ class _Evidence(Cutoff, ABC):
 class EvidenceRecall(_Evidence):
     """Share of the gold characters that were retrieved, |G and U| / |G|.
 
-    Use it to compare chunkers when the model needs the complete context. It cannot see what else
-    was retrieved. From 0 to 1, graded, not order-aware. Source: Chroma, 2024.
+    From 0 to 1. Source: Chroma, 2024.
     """
 
     name: ClassVar[str] = "evidence_recall"
+    facts: ClassVar[Facts] = Facts(
+        formula="|G ∩ U| / |G|, G = gold characters, U = characters retrieved",
+        example=Example(
+            "Evidence at 10–20 and 30–34, chunks 0–15 and 10–24: the first passage is there, the "
+            "second is not: 10 / (10 + 4) = 0.7143.",
+            "evidence_recall@2",
+            [_HALF_FOUND],
+            0.7143,
+        ),
+        use="to compare chunkers when the model needs the complete context",
+        blind="what else was retrieved",
+        family="graded",
+        order="not order-aware",
+        higher_k="finds more of the evidence, and the model has more to read",
+    )
 
     def measure(self, found: int, wanted: int, retrieved: int) -> float:
         """Return found / wanted."""
@@ -61,11 +78,25 @@ class EvidenceRecall(_Evidence):
 class EvidencePrecision(_Evidence):
     """Share of the retrieved characters that are gold, |G and U| / |S|; nothing retrieved: 0.
 
-    Text that two chunks share is paid for twice. Use it where context is dear. It cannot see what
-    was missed. From 0 to 1, graded, not order-aware. Source: Chroma, 2024.
+    Text that two chunks share is paid for twice. From 0 to 1. Source: Chroma, 2024.
     """
 
     name: ClassVar[str] = "evidence_precision"
+    facts: ClassVar[Facts] = Facts(
+        formula="|G ∩ U| / |S|, S = characters retrieved, those in two chunks counted twice",
+        example=Example(
+            "Evidence at 10–20 and 30–34, chunks 0–15 and 10–24: 10 gold characters in chunks of "
+            "15 and 14: 10 / (15 + 14) = 0.3448.",
+            "evidence_precision@2",
+            [_HALF_FOUND],
+            0.3448,
+        ),
+        use="where context is dear",
+        blind="what was missed",
+        family="graded",
+        order="not order-aware",
+        higher_k="usually lowers it: text further down is seldom evidence",
+    )
 
     def measure(self, found: int, wanted: int, retrieved: int) -> float:
         """Return found / retrieved."""
@@ -77,11 +108,24 @@ class EvidencePrecision(_Evidence):
 class EvidenceIou(_Evidence):
     """Gold and retrieved characters: those in both over those in either, overlap paid for.
 
-    |G and U| / (|G| + |S| - |G and U|). Use it to weigh missing text against needless text. It
-    cannot see which of the two it was. From 0 to 1, graded, not order-aware. Source: Chroma, 2024.
+    From 0 to 1. Source: Chroma, 2024.
     """
 
     name: ClassVar[str] = "evidence_iou"
+    facts: ClassVar[Facts] = Facts(
+        formula="|G ∩ U| / (|G| + |S| − |G ∩ U|)",
+        example=Example(
+            "Evidence at 10–20 and 30–34, chunks 0–15 and 10–24: 10 / (14 + 29 − 10) = 0.303.",
+            "evidence_iou@2",
+            [_HALF_FOUND],
+            0.303,
+        ),
+        use="to weigh missing text against needless text",
+        blind="which of the two it was",
+        family="graded",
+        order="not order-aware",
+        higher_k="raises it while evidence is still found, and lowers it afterwards",
+    )
 
     def measure(self, found: int, wanted: int, retrieved: int) -> float:
         """Return found / (wanted + retrieved - found)."""

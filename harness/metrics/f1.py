@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Gt
 
+from harness.facts import Example, Facts, ranking
 from harness.metrics import metrics
 from harness.ranked import Ranked, Relevant
 
@@ -16,14 +17,28 @@ from harness.ranked import Ranked, Relevant
 class F1(Ranked):
     """Harmonic mean of precision@k (divided by k) and recall@k; 0 when both are 0.
 
-    Use it to balance what is shown against what is missed. It cannot see order. From 0 to 1,
-    binary, not order-aware. Source: van Rijsbergen, "Information Retrieval", 1979.
+    From 0 to 1. Source: van Rijsbergen, "Information Retrieval", 1979.
     """
 
     k: Annotated[int, Gt(0)] = field()  # without it, the base class's default would stand
 
     name: ClassVar[str] = "f1"
     perfect: ClassVar[bool] = False
+    facts: ClassVar[Facts] = Facts(
+        formula="2 × P × R / (P + R), P = precision@k, R = recall@k",
+        example=Example(
+            "Relevant at ranks 1, 2 and 3 of 5, four in all: P = 3 / 5 = 0.6, R = 3 / 4 = 0.75, "
+            "and 2 × 0.6 × 0.75 / (0.6 + 0.75) = 0.6667.",
+            "f1@5",
+            [ranking(1, 1, 1, 0, 0, inventory=[1, 1, 1, 1])],
+            0.6667,
+        ),
+        use="to balance what is shown against what is missed",
+        blind="order",
+        family="binary",
+        order="not order-aware",
+        higher_k="may raise or lower it: more is found, and more is shown",
+    )
 
     def measure(self, found: Relevant) -> float:
         """Return 2 found / (k + inventory), which the harmonic mean comes to."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from harness.facts import Example, Facts, answered
 from harness.judging import ByJudge, Item, answer_of
 from harness.metrics import metrics
 from harness.needs import Need
@@ -19,16 +20,35 @@ class Faithfulness(ByJudge):
     """Share of the answer's statements that the context supports, by a judge model.
 
     A statement is a sentence, and each is judged by itself: yes or no, by the context as it was
-    sent. Not scored where the system declined, said nothing, or was sent no context. Use it against
-    invention. It cannot see whether the context is right, nor what a sentence leaves to the one
-    before it or to the question; and a text can talk a judge round. From 0 to 1, graded, not
-    order-aware. Source: Es et al., "RAGAS: Automated Evaluation of Retrieval Augmented Generation",
-    2023, with sentences in the place of statements that a model makes.
+    sent. Not scored where the system declined, said nothing, or was sent no context. From 0 to 1.
+    Source: Es et al., "RAGAS: Automated Evaluation of Retrieval Augmented Generation", 2023, with
+    sentences in the place of statements that a model makes.
     """
 
     name: ClassVar[str] = "faithfulness"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "context", "judge"})
     top: ClassVar[int] = 1
+    facts: ClassVar[Facts] = Facts(
+        formula="statements that the context supports / statements of the answer",
+        example=Example(
+            "“A day pass costs 6 dollars. It can be bought online. It lasts 24 hours.”, of which "
+            "the judge finds the first and the last in the context: 2 / 3 = 0.6667.",
+            "faithfulness",
+            [
+                answered(
+                    "A day pass costs 6 dollars. It can be bought online. It lasts 24 hours.",
+                    context="A day pass costs 6 dollars and lasts 24 hours.",
+                )
+            ],
+            0.6667,
+            verdicts=["yes", "no", "yes"],
+        ),
+        use="against invention",
+        blind="whether the context is right, nor what a sentence leaves to the one before it or to "
+        "the question; and a text can talk a judge round",
+        family="graded",
+        order="not order-aware",
+    )
 
     def items(self, case: Case) -> list[Item] | Score:
         """Return each statement of the answer, to be held against the context."""

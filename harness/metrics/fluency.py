@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from harness.facts import Example, Facts, answered
 from harness.judging import ByJudge, Item, answer_of
 from harness.metrics import metrics
 from harness.needs import Need
@@ -16,14 +17,26 @@ from harness.records import Case, Score
 class Fluency(ByJudge):
     """The answer's grammar and wording, 0 to 3 by a judge model, divided by 3.
 
-    Not scored where the system declined or said nothing. Use it for small models, and languages
-    that a model knows badly. It cannot see anything of what the answer says. From 0 to 1, graded,
-    not order-aware. Source: this harness; the criterion is that of Fabbri et al., "SummEval:
-    Re-evaluating Summarization Evaluation", 2021.
+    Not scored where the system declined or said nothing. From 0 to 1. Source: this harness; the
+    criterion is that of Fabbri et al., "SummEval: Re-evaluating Summarization Evaluation", 2021.
     """
 
     name: ClassVar[str] = "fluency"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "judge"})
+    facts: ClassVar[Facts] = Facts(
+        formula="verdict / 3",
+        example=Example(
+            "The judge gives “Day pass cost 6 dollar.” 1 of 3: 1 / 3 = 0.3333.",
+            "fluency",
+            [answered("Day pass cost 6 dollar.")],
+            0.3333,
+            verdicts=["1"],
+        ),
+        use="for small models, and languages that a model knows badly",
+        blind="anything of what the answer says",
+        family="graded",
+        order="not order-aware",
+    )
 
     def items(self, case: Case) -> list[Item] | Score:
         """Return the answer, to be read by itself."""

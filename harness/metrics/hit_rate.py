@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from harness.facts import Example, Facts, ranking
 from harness.metrics import metrics
 from harness.ranked import Ranked, Relevant
 
@@ -14,13 +15,27 @@ from harness.ranked import Ranked, Relevant
 class HitRate(Ranked):
     """1 if any of the top k is relevant, else 0.
 
-    Use it when one good result is enough. It cannot see how many were found, nor their order. 0 or
-    1 a question, binary, order-aware only through the cut. Source: trec_eval `success_k`.
+    0 or 1 a question. Source: trec_eval `success_k`.
     """
 
     name: ClassVar[str] = "hit_rate"
     aliases: ClassVar[tuple[str, ...]] = ("success",)
     uses_inventory: ClassVar[bool] = False
+    facts: ClassVar[Facts] = Facts(
+        formula="1 if a relevant item is in the top k, else 0",
+        example=Example(
+            "First relevant at ranks 3, 1 and 2 over three questions, k = 2: "
+            "(0 + 1 + 1) / 3 = 0.6667.",
+            "hit_rate@2",
+            [ranking(0, 0, 1), ranking(1), ranking(0, 1)],
+            0.6667,
+        ),
+        use="when one good result is enough",
+        blind="how many were found, nor their order",
+        family="binary",
+        order="order-aware only through the cut",
+        higher_k="never lowers it; a reader has to look further for the one good result",
+    )
 
     def measure(self, found: Relevant) -> float:
         """Return 1 or 0."""

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Gt
 
+from harness.facts import Example, Facts, ranking
 from harness.metrics import metrics
 from harness.needs import Kind, Need
 from harness.records import Case, Judged, Label, Score, not_scored
@@ -17,11 +18,10 @@ from harness.records import Case, Judged, Label, Score, not_scored
 class JudgedShare:
     """Share of the top k documents that somebody judged, whatever the grade.
 
-    Divided by the smaller of k and what was retrieved. Use it beside other metrics of judged
-    documents: where it is low, precision, hit rate and MRR are lower bounds, and the other metrics
-    may be too high or too low. It cannot see whether what was judged is relevant. Under other
-    labels than documents every chunk is judged by rule. From 0 to 1, binary, not order-aware.
-    Source: Lu et al., "The effect of pooling and evaluation depth on IR metrics", 2016.
+    Divided by the smaller of k and what was retrieved. Where it is low, precision, hit rate and MRR
+    are lower bounds, and other metrics of judged documents may be too high or too low. Under other
+    labels than documents every chunk is judged by rule. From 0 to 1. Source: Lu et al., "The effect
+    of pooling and evaluation depth on IR metrics", 2016.
     """
 
     k: Annotated[int, Gt(0)]
@@ -32,6 +32,21 @@ class JudgedShare:
     needs: ClassVar[frozenset[Need]] = frozenset({"ranking", "documents"})
     perfect: ClassVar[bool] = True
     labels: ClassVar[Label] = "documents"
+    facts: ClassVar[Facts] = Facts(
+        formula="judged in the top k / min(k, retrieved)",
+        example=Example(
+            "The top 5 hold grades 2, 0, none, 1 and 0, so one document was never judged: "
+            "4 / 5 = 0.8.",
+            "judged@5",
+            [ranking(2, 0, None, 1, 0)],
+            0.8,
+        ),
+        use="beside other metrics of judged documents, to know how far to trust them",
+        blind="whether what was judged is relevant",
+        family="binary",
+        order="not order-aware",
+        higher_k="usually lowers it: judges seldom look far down",
+    )
 
     def score(self, case: Case) -> Score:
         """Score one case; None where no document is judged, or none was retrieved."""

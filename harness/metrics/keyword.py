@@ -9,9 +9,12 @@ from typing import Annotated, ClassVar
 from annotated_types import Gt
 
 from harness.dcg import dcg, ideal
+from harness.facts import Example, Facts, keywords_at
 from harness.metrics import metrics
 from harness.needs import Kind, Need
 from harness.records import Case, Judged, Label, Score, not_scored
+
+_FOUR = keywords_at(1, 3, 5, None)
 
 
 @dataclass(frozen=True)
@@ -48,12 +51,27 @@ class _Keyword(ABC):
 class KeywordMrr(_Keyword):
     """1 / rank of the first of the top k chunks with the keyword, averaged over the keywords.
 
-    Use it where a test set has keywords alone. It cannot see whether a keyword stands there for
-    the reason the question wants. From 0 to 1, binary, order-aware. Source: this harness.
+    From 0 to 1. Source: this harness.
     """
 
     name: ClassVar[str] = "keyword_mrr"
     perfect: ClassVar[bool] = False  # keywords of several chunks cannot all stand first
+    facts: ClassVar[Facts] = Facts(
+        formula="mean over the keywords of 1 / rank of the first chunk that has it, 0 if none in "
+        "the top k",
+        example=Example(
+            "Four keywords first found at ranks 1, 3, 5 and never, k = 5: "
+            "(1/1 + 1/3 + 1/5 + 0) / 4 = 0.3833.",
+            "keyword_mrr@5",
+            [_FOUR],
+            0.3833,
+        ),
+        use="where a test set has keywords alone",
+        blind="whether a keyword stands there for the reason the question wants",
+        family="binary",
+        order="order-aware",
+        higher_k="never lowers it, and adds less the further down a keyword is found",
+    )
 
     def judge(self, judged: Judged) -> float:
         """Return the reciprocal rank."""
@@ -66,14 +84,28 @@ class KeywordMrr(_Keyword):
 class KeywordNdcg(_Keyword):
     """nDCG@k of each keyword, against all chunks of the index that hold it, averaged.
 
-    Use it where a test set has keywords alone and several chunks should be found. It cannot see
-    whether a keyword stands there for the right reason. From 0 to 1, binary, order-aware. Source:
-    this harness.
+    From 0 to 1. Source: this harness.
     """
 
     name: ClassVar[str] = "keyword_ndcg"
     uses_inventory: ClassVar[bool] = True
     perfect: ClassVar[bool] = False  # keywords of several chunks cannot all stand first
+    facts: ClassVar[Facts] = Facts(
+        formula="mean over the keywords of DCG / ideal DCG, DCG = Σ 1 / log₂(rank + 1) over the "
+        "chunks that have it",
+        example=Example(
+            "Four keywords of one chunk each, found at ranks 1, 3, 5 and never, k = 5; the ideal "
+            "is 1 / log₂(2) = 1: (1 / log₂(2) + 1 / log₂(4) + 1 / log₂(6) + 0) / 4 = 0.4717.",
+            "keyword_ndcg@5",
+            [_FOUR],
+            0.4717,
+        ),
+        use="where a test set has keywords alone and several chunks should be found",
+        blind="whether a keyword stands there for the right reason",
+        family="binary",
+        order="order-aware",
+        higher_k="reads further down, and may raise or lower it: the ideal grows too",
+    )
 
     def judge(self, judged: Judged) -> float:
         """Return the nDCG; 0 where no chunk holds the keyword."""
@@ -87,11 +119,24 @@ class KeywordNdcg(_Keyword):
 class KeywordRecall(_Keyword):
     """Share of the question's keywords that occur in the top k chunks.
 
-    Use it where a test set has keywords alone. It cannot see how far down they stand. From 0 to
-    1, binary, not order-aware. Source: this harness.
+    From 0 to 1. Source: this harness.
     """
 
     name: ClassVar[str] = "keyword_recall"
+    facts: ClassVar[Facts] = Facts(
+        formula="keywords in the top k / keywords",
+        example=Example(
+            "Four keywords first found at ranks 1, 3, 5 and never, k = 5: 3 / 4 = 0.75.",
+            "keyword_recall@5",
+            [_FOUR],
+            0.75,
+        ),
+        use="where a test set has keywords alone",
+        blind="how far down they stand",
+        family="binary",
+        order="not order-aware",
+        higher_k="never lowers it; the model has more to read",
+    )
 
     def judge(self, judged: Judged) -> float:
         """Return 1 or 0."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from harness.facts import Example, Facts, ranking
 from harness.metrics import metrics
 from harness.ranked import Ranked, Relevant
 
@@ -14,13 +15,27 @@ from harness.ranked import Ranked, Relevant
 class Mrr(Ranked):
     """1 / rank of the first relevant item, 0 if none (within k); its mean is the MRR.
 
-    Use it when one good result is wanted. It cannot see anything after the first relevant item.
-    From 0 to 1, binary, order-aware. Source: trec_eval `recip_rank`.
+    From 0 to 1. Source: trec_eval `recip_rank`.
     """
 
     name: ClassVar[str] = "mrr"
     aliases: ClassVar[tuple[str, ...]] = ("rr",)
     uses_inventory: ClassVar[bool] = False
+    facts: ClassVar[Facts] = Facts(
+        formula="1 / rank of the first relevant item, 0 if none in the top k",
+        example=Example(
+            "First relevant at ranks 3, 1 and 2 over three questions: "
+            "(1/3 + 1/1 + 1/2) / 3 = 0.6111.",
+            "mrr",
+            [ranking(0, 0, 1), ranking(1), ranking(0, 1)],
+            0.6111,
+        ),
+        use="when one good result is wanted",
+        blind="anything after the first relevant item",
+        family="binary",
+        order="order-aware",
+        higher_k="never lowers it, and adds little: a first relevant item at rank 10 counts 0.1",
+    )
 
     def measure(self, found: Relevant) -> float:
         """Return the reciprocal rank."""

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from annotated_types import Gt
 
 from harness.dcg import Gain, dcg, ideal
+from harness.facts import Example, Facts, ranking
 from harness.metrics import metrics
 from harness.needs import Kind, Need
 from harness.records import Case, Judged, Label, Score, not_scored
@@ -19,12 +20,10 @@ from harness.records import Case, Judged, Label, Score, not_scored
 class Ndcg:
     """DCG of the top k / DCG of the best order of everything relevant; 0 if nothing is.
 
-    DCG = sum of gain / log2(rank + 1). `gain` is the grade itself, or 2^grade - 1 with
-    `exponential`. All positive grades count, whatever the level of relevance. `ideal: retrieved`
-    compares with the best order of what the top k holds, which hides what was missed. Use it when
-    the order matters. It cannot see which item cost how much. From 0 to 1, graded, order-aware.
-    Source: trec_eval `ndcg_cut_k`; Järvelin & Kekäläinen, "Cumulated gain-based evaluation of IR
-    techniques", 2002.
+    `gain` is the grade itself, or 2^grade - 1 with `exponential`. All positive grades count,
+    whatever the level of relevance. `ideal: retrieved` compares with the best order of what the top
+    k holds, which hides what was missed. From 0 to 1. Source: trec_eval `ndcg_cut_k`; Järvelin &
+    Kekäläinen, "Cumulated gain-based evaluation of IR techniques", 2002.
     """
 
     k: Annotated[int, Gt(0)] | None = None
@@ -38,6 +37,22 @@ class Ndcg:
     needs: ClassVar[frozenset[Need]] = frozenset({"ranking"})
     perfect: ClassVar[bool] = True
     uses_inventory: ClassVar[bool] = True
+    facts: ClassVar[Facts] = Facts(
+        formula="DCG / ideal DCG, DCG = Σ gain / log₂(rank + 1)",
+        example=Example(
+            "Grades 1, 3, 0, 0, of all relevant items 3 and 1: DCG "
+            "1 / log₂(2) + 3 / log₂(3) = 2.8928, ideal 3 / log₂(2) + 1 / log₂(3) = 3.6309, and "
+            "2.8928 / 3.6309 = 0.7967.",
+            "ndcg@4",
+            [ranking(1, 3, 0, 0)],
+            0.7967,
+        ),
+        use="when the order matters",
+        blind="which item cost how much",
+        family="graded",
+        order="order-aware",
+        higher_k="reads further down, and may raise or lower it: the ideal grows too",
+    )
 
     def score(self, case: Case) -> Score:
         """Score the ranking of one case; None where its question has no label of this kind."""

@@ -8,9 +8,12 @@ from typing import Annotated, ClassVar
 from annotated_types import Gt, Le
 
 from harness.coverage import Cutoff, groups, whole_groups
+from harness.facts import Example, Facts, overlapping
 from harness.metrics import metrics
 from harness.needs import Kind, Need
 from harness.records import Case, Score, Span, not_scored
+
+_HALF_FOUND = overlapping([(10, 20), (30, 34)], [(0, 15), (10, 24)])
 
 
 @dataclass(frozen=True)
@@ -46,11 +49,25 @@ class _Passages(Cutoff):
 class PassageRecall(_Passages):
     """Share of the groups of passages of which one is whole in the top k.
 
-    Use it to compare chunkers: a passage cut in two and half found is not found. It cannot see what
-    else was retrieved. From 0 to 1, binary, not order-aware. Source: this harness.
+    From 0 to 1. Source: this harness.
     """
 
     name: ClassVar[str] = "passage_recall"
+    facts: ClassVar[Facts] = Facts(
+        formula="groups with a whole passage in the top k / groups",
+        example=Example(
+            "Evidence at 10–20 and 30–34, chunks 0–15 and 10–24: the first passage is whole, the "
+            "second is not there: 1 / 2 = 0.5.",
+            "passage_recall@2",
+            [_HALF_FOUND],
+            0.5,
+        ),
+        use="to compare chunkers: a passage cut in two and half found is not found",
+        blind="what else was retrieved",
+        family="binary",
+        order="not order-aware",
+        higher_k="never lowers it; the model has more to read",
+    )
 
 
 @metrics.register
@@ -58,11 +75,25 @@ class PassageRecall(_Passages):
 class PassageHitRate(_Passages):
     """1 if any group has a whole passage in the top k, else 0.
 
-    Use it when one good passage is enough. It cannot see how many arrived. 0 or 1 a question,
-    binary, not order-aware. Source: this harness.
+    0 or 1 a question. Source: this harness.
     """
 
     name: ClassVar[str] = "passage_hit_rate"
+    facts: ClassVar[Facts] = Facts(
+        formula="1 if a group has a whole passage in the top k, else 0",
+        example=Example(
+            "Evidence at 10–20 and 30–34. Chunks 0–15 and 10–24 hold the first passage whole, "
+            "chunks 0–15 and 15–19 neither: (1 + 0) / 2 = 0.5.",
+            "passage_hit_rate@2",
+            [_HALF_FOUND, overlapping([(10, 20), (30, 34)], [(0, 15), (15, 19)])],
+            0.5,
+        ),
+        use="when one good passage is enough",
+        blind="how many arrived",
+        family="binary",
+        order="not order-aware",
+        higher_k="never lowers it; the model has more to read",
+    )
 
     def measure(self, case: Case, read: list[Span]) -> tuple[float, str]:
         """Return 1 or 0."""
@@ -75,11 +106,25 @@ class PassageHitRate(_Passages):
 class PassageMrr(_Passages):
     """1 / the rank at which the first group becomes whole, 0 if none does.
 
-    Use it when one good passage is wanted early. It cannot see anything after it. From 0 to 1,
-    binary, order-aware. Source: this harness.
+    From 0 to 1. Source: this harness.
     """
 
     name: ClassVar[str] = "passage_mrr"
+    facts: ClassVar[Facts] = Facts(
+        formula="1 / rank at which the first group becomes whole, 0 if none does in the top k",
+        example=Example(
+            "Evidence at 10–20 and 30–34, chunks 0–15 and 10–24: half of the first passage is "
+            "there at rank 1, all of it at rank 2: 1 / 2 = 0.5.",
+            "passage_mrr@2",
+            [_HALF_FOUND],
+            0.5,
+        ),
+        use="when one good passage is wanted early",
+        blind="anything after it",
+        family="binary",
+        order="order-aware",
+        higher_k="never lowers it, and adds less the further down a passage becomes whole",
+    )
 
     def measure(self, case: Case, read: list[Span]) -> tuple[float, str]:
         """Return the reciprocal rank."""

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Gt
 
+from harness.facts import Example, Facts, ranking
 from harness.metrics import metrics
 from harness.ranked import Ranked, Relevant
 
@@ -17,9 +18,8 @@ from harness.ranked import Ranked, Relevant
 class Precision(Ranked):
     """Relevant items in the top k, divided by k, even where fewer than k were retrieved.
 
-    `denominator: retrieved` divides by the smaller of k and what was retrieved. Use it when a list
-    of fixed length is shown. It cannot see what was missed, and with one relevant passage a
-    question it cannot pass 1/k. From 0 to 1, binary, not order-aware. Source: trec_eval `P_k`.
+    `denominator: retrieved` divides by the smaller of k and what was retrieved. From 0 to 1.
+    Source: trec_eval `P_k`.
     """
 
     k: Annotated[int, Gt(0)] = field()  # without it, the base class's default would stand
@@ -28,6 +28,21 @@ class Precision(Ranked):
     name: ClassVar[str] = "precision"
     perfect: ClassVar[bool] = False
     uses_inventory: ClassVar[bool] = False
+    facts: ClassVar[Facts] = Facts(
+        formula="relevant in the top k / k",
+        example=Example(
+            "Relevant at ranks 1, 2 and 3, k = 5: 3 / 5 = 0.6, and as much if no more than those "
+            "three were retrieved.",
+            "precision@5",
+            [ranking(1, 1, 1, 0, 0), ranking(1, 1, 1)],
+            0.6,
+        ),
+        use="when a list of fixed length is shown",
+        blind="what was missed; with one relevant passage a question it cannot pass 1 / k",
+        family="binary",
+        order="not order-aware",
+        higher_k="usually lowers it: the best stand first, and every place counts",
+    )
 
     def bound(self, inventory: Sequence[int]) -> float:
         """Return min(k, relevant) / k: no ranking can do better."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from harness.facts import Example, Facts, ranking
 from harness.metrics import metrics
 from harness.ranked import Ranked, Relevant
 
@@ -14,13 +15,25 @@ from harness.ranked import Ranked, Relevant
 class RPrecision(Ranked):
     """Relevant items among the first R, divided by R, the number of relevant items there are.
 
-    Use it when questions differ in how much is relevant to them. It cannot see order within the
-    first R. From 0 to 1, binary, order-aware only through the cut. Source: trec_eval `Rprec`.
+    From 0 to 1. Source: trec_eval `Rprec`.
     """
 
     k: None = field(default=None, init=False)
 
     name: ClassVar[str] = "r_precision"
+    facts: ClassVar[Facts] = Facts(
+        formula="relevant among the first R / R, R = all relevant",
+        example=Example(
+            "Grades 0, 1, 2, 1, 0: R = 3, and two of the first three are relevant: 2 / 3 = 0.6667.",
+            "r_precision",
+            [ranking(0, 1, 2, 1, 0)],
+            0.6667,
+        ),
+        use="when questions differ in how much is relevant to them",
+        blind="order within the first R",
+        family="binary",
+        order="order-aware only through the cut",
+    )
 
     def measure(self, found: Relevant) -> float:
         """Return the share of relevant items in the first R."""

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Gt
 
+from harness.facts import Example, Facts, ranking
 from harness.metrics import metrics
 from harness.ranked import Ranked, Relevant
 
@@ -16,13 +17,26 @@ from harness.ranked import Ranked, Relevant
 class Recall(Ranked):
     """Relevant items in the top k, divided by all relevant items there are.
 
-    Use it when the model needs the complete context. It cannot see what stands between the relevant
-    items. From 0 to 1, binary, not order-aware. Source: trec_eval `recall_k`.
+    From 0 to 1. Source: trec_eval `recall_k`.
     """
 
     k: Annotated[int, Gt(0)] = field()  # without it, the base class's default would stand
 
     name: ClassVar[str] = "recall"
+    facts: ClassVar[Facts] = Facts(
+        formula="relevant in the top k / all relevant",
+        example=Example(
+            "Relevant at ranks 1, 2 and 3 of 5, four in all: 3 / 4 = 0.75.",
+            "recall@5",
+            [ranking(1, 1, 1, 0, 0, inventory=[1, 1, 1, 1])],
+            0.75,
+        ),
+        use="when the model needs the complete context",
+        blind="what stands between the relevant items",
+        family="binary",
+        order="not order-aware",
+        higher_k="never lowers it; the model has more to read, and precision usually falls",
+    )
 
     def measure(self, found: Relevant) -> float:
         """Return the share that was found."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
+from harness.facts import Example, Facts, answered
 from harness.metrics import metrics
 from harness.records import Score
 from harness.references import AgainstReferences
@@ -50,6 +51,11 @@ def _scorer(measure: str, stemmer: bool, words: bool) -> Any:
     return RougeScorer([measure], use_stemmer=stemmer, tokenizer=_Words(stemmer) if words else None)
 
 
+_FOX = answered(
+    "A quick brown fox jumps over a lazy dog", "The quick brown fox jumps over the lazy dog"
+)
+
+
 @dataclass(frozen=True)
 class _Rouge(AgainstReferences):
     """F-measure against the reference that gives the best; its precision and recall are kept.
@@ -81,11 +87,24 @@ class _Rouge(AgainstReferences):
 class Rouge1(_Rouge):
     """ROUGE-1: single words shared by answer and best reference (F-measure).
 
-    Use it for content. It cannot see order. From 0 to 1, graded, not order-aware. Source: Lin,
-    2004, by rouge-score.
+    From 0 to 1. Source: Lin, 2004, by rouge-score.
     """
 
     name: ClassVar[str] = "rouge1"
+    facts: ClassVar[Facts] = Facts(
+        formula="2 × shared / (words of the answer + words of the reference)",
+        example=Example(
+            "“A quick brown fox jumps over a lazy dog” against “The quick brown fox jumps over the "
+            "lazy dog”: 7 of 9 words are shared: 2 × 7 / (9 + 9) = 0.7778.",
+            "rouge1",
+            [_FOX],
+            0.7778,
+        ),
+        use="for content",
+        blind="order",
+        family="graded",
+        order="not order-aware",
+    )
 
 
 @metrics.register
@@ -93,13 +112,26 @@ class Rouge1(_Rouge):
 class Rouge2(_Rouge):
     """ROUGE-2: pairs of neighbouring words shared by answer and best reference (F-measure).
 
-    Use it for wording. It cannot see synonyms, nor anything in an answer or a reference of one
-    word: that has no pair, and scores 0. From 0 to 1, graded, order-aware. Source: Lin, 2004, by
-    rouge-score.
+    From 0 to 1. Source: Lin, 2004, by rouge-score.
     """
 
     name: ClassVar[str] = "rouge2"
     perfect: ClassVar[bool] = False
+    facts: ClassVar[Facts] = Facts(
+        formula="2 × shared / (pairs of the answer + pairs of the reference)",
+        example=Example(
+            "“A quick brown fox jumps over a lazy dog” against “The quick brown fox jumps over the "
+            "lazy dog”: 5 of 8 pairs are shared: 2 × 5 / (8 + 8) = 0.625.",
+            "rouge2",
+            [_FOX],
+            0.625,
+        ),
+        use="for wording",
+        blind="synonyms, nor anything in an answer or a reference of one word: that has no pair, "
+        "and scores 0",
+        family="graded",
+        order="order-aware",
+    )
 
 
 @metrics.register
@@ -107,11 +139,24 @@ class Rouge2(_Rouge):
 class RougeL(_Rouge):
     """ROUGE-L: the longest common subsequence of answer and best reference (F-measure).
 
-    Use it where word order matters. It cannot see synonyms. From 0 to 1, graded, order-aware.
-    Source: Lin, 2004, by rouge-score.
+    From 0 to 1. Source: Lin, 2004, by rouge-score.
     """
 
     name: ClassVar[str] = "rougeL"
+    facts: ClassVar[Facts] = Facts(
+        formula="2 × longest common subsequence / (words of the answer + words of the reference)",
+        example=Example(
+            "“A quick brown fox jumps over a lazy dog” against “The quick brown fox jumps over the "
+            "lazy dog”: 7 words in the same order: 2 × 7 / (9 + 9) = 0.7778.",
+            "rougeL",
+            [_FOX],
+            0.7778,
+        ),
+        use="where word order matters",
+        blind="synonyms",
+        family="graded",
+        order="order-aware",
+    )
 
 
 @metrics.register
@@ -119,8 +164,21 @@ class RougeL(_Rouge):
 class RougeLsum(_Rouge):
     """ROUGE-Lsum: ROUGE-L line by line, split at newlines (F-measure).
 
-    Use it for answers of several lines. It cannot see synonyms. From
-    0 to 1, graded, order-aware within a line. Source: Lin, 2004, by rouge-score.
+    From 0 to 1. Source: Lin, 2004, by rouge-score.
     """
 
     name: ClassVar[str] = "rougeLsum"
+    facts: ClassVar[Facts] = Facts(
+        formula="2 × Σ of the lines' subsequences / (words of the answer + words of the reference)",
+        example=Example(
+            "The lines “It has no air.” and “It is far.” against “It is far.” and “It has no "
+            "air.”: each of the 7 words has its place in a line: 2 × 7 / (7 + 7) = 1.",
+            "rougeLsum",
+            [answered("It has no air.\nIt is far.", "It is far.\nIt has no air.")],
+            1.0,
+        ),
+        use="for answers of several lines",
+        blind="synonyms",
+        family="graded",
+        order="order-aware within a line",
+    )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from harness.embedders import Embedder, embedders
+from harness.facts import Example, Facts, answered
 from harness.metrics import metrics
 from harness.models import DEFAULT_MODEL
 from harness.needs import Kind, Need
@@ -19,9 +20,7 @@ from harness.references import EMPTY, inapplicable, references
 class SemanticSimilarity:
     """Cosine of the vectors of answer and closest reference, cut to [0, 1]; empty answer 0.
 
-    The raw cosine is kept as the reason. Use it where wording may differ freely. It cannot see
-    negation or a wrong figure, and scores far above 0 for any two texts on one subject. From 0 to
-    1, graded, not order-aware but as the model is. Source: Reimers & Gurevych, "Sentence-BERT",
+    The raw cosine is kept as the reason. From 0 to 1. Source: Reimers & Gurevych, "Sentence-BERT",
     2019.
     """
 
@@ -32,6 +31,21 @@ class SemanticSimilarity:
     kind: ClassVar[Kind] = "quality"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "references"})
     perfect: ClassVar[bool] = True
+    facts: ClassVar[Facts] = Facts(
+        formula="max(0, cosine of the vectors of the answer and the closest reference)",
+        example=Example(
+            "“The Moon has no air.” against “The Moon has air.”: about 0.81 by the default model, "
+            "though one denies the other.",
+            "semantic_similarity",
+            [answered("The Moon has no air.", "The Moon has air.")],
+            0.81,
+            within=0.01,
+        ),
+        use="where wording may differ freely",
+        blind="negation or a wrong figure; any two texts on one subject score far above 0",
+        family="graded",
+        order="not order-aware but as the model is",
+    )
 
     def score_all(self, cases: Sequence[Case]) -> list[Score]:
         """Score each case, embedding every text once."""

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.report import html, markdown
+from harness.report import digest, html, listing, markdown, pictures
 from harness.report.sections import parts
 from harness.report.view import View
 from harness.store import atomically, load
 
 
-def write(folder: Path) -> tuple[Path, Path]:
-    """Write `report.html` and `report.md` into a stored run's folder; returns their paths.
+def write(folder: Path) -> list[Path]:
+    """Write the reports of a stored run into its folder; return the paths of those for people.
+
+    `report.html`; `report.md` with its charts; and beside the folder, where runs lie, `index.html`
+    of all runs, which is made from the `report.json` of each.
 
     Raises:
         DataError: the folder holds no run, or a damaged one.
+        OSError: a file cannot be written.
     """
-    view = View(load(folder))
+    stored = load(folder)
+    view = View(stored)
     rendered = parts(view)
     page, text = folder / "report.html", folder / "report.md"
     atomically(page, html.render(view, rendered))
+    pictures.write(folder, rendered)
     atomically(text, markdown.render(view, rendered))
-    return page, text
+    atomically(folder / digest.NAME, digest.as_json(digest.digest(view)))
+    output = stored.run.config.get("resolved", {}).get("output", "")
+    index = listing.write(folder, str(output))
+    return [page, text] if index is None else [page, text, index]

@@ -21,16 +21,40 @@ class Measure:
     note: str = ""
     reason: str = ""
     """Why there is no interval."""
+    beats: str = ""
+    """What stands raised behind the figure: `+` better than the baseline, `−` worse."""
+    target: float | None = None
+    outcome: str = ""
+    """Whether the target is met, missed, undecided or out of reach."""
+    bands: tuple[float, ...] = ()
+    """Where the bands that are drawn behind the bar begin, worst first; the first is 0."""
+    digits: int = 3
+    drawn: bool = True
+    """Whether a bar is drawn, where there is an interval."""
+    shade: int | None = None
+    """The step of a heat map, 0 to 8: then no bar is drawn."""
 
     @property
     def interval(self) -> str:
         """The interval, written out, or why there is none."""
         if self.low is None and self.reason:
             return f"no interval: {self.reason}"
-        return "" if self.low is None else numbers.interval(self.low, self.high)
+        if self.low is None:
+            return ""
+        return numbers.interval(self.low, self.high, self.digits)
 
 
 Cell = str | Measure
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How one cell of the grid is drawn everywhere: a hue of the palette and a shape."""
+
+    hue: int
+    """0 to 7: the retrieval method."""
+    shape: int
+    """0 filled circle, 1 hollow circle, 2 diamond, 3 square: the chunker."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +62,9 @@ class Text:
     """A paragraph; `lead` sets it large, `note` small, `warning` in the colour of warnings."""
 
     text: str
-    style: Literal["plain", "lead", "note", "warning"] = "plain"
+    style: Literal["headline", "lead", "plain", "note", "warning"] = "plain"
+    label: str = ""
+    """Words before the text that say what it is about."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +72,21 @@ class Items:
     """A list of short texts."""
 
     items: Sequence[str]
+    style: Literal["plain", "warning"] = "plain"
+
+
+@dataclass(frozen=True)
+class Links:
+    """Where to go on: texts and the ids of sections of this report."""
+
+    links: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """A few figures side by side: each a figure, what it counts, and a remark."""
+
+    counts: Sequence[tuple[str, str, str]]
 
 
 @dataclass(frozen=True)
@@ -59,6 +100,64 @@ class Table:
     """What stands beneath each heading, if anything does."""
     numeric: bool = True
     """Whether the columns after the first hold figures, and are set flush right."""
+    sortable: bool = False
+    cards: bool = False
+    """Whether each row becomes a card where there is no room for a table."""
+    marks: Sequence[Mark | None] = ()
+    """How the cell that a row is about is drawn, where rows are cells."""
+    remarks: Sequence[str] = ()
+    """What stands small under the name of each row."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One picture with all that is said of it; `wide` is for a page, `narrow` for a phone."""
+
+    label: str
+    """What the switch between several drawings of one figure says."""
+    title: str
+    """What there is to see."""
+    caption: str
+    """How to read it."""
+    wide: str
+    """SVG of our own making, safe to embed."""
+    narrow: str
+    table: Table
+    """The figures behind it."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart; several drawings of one figure are switched between. `id` names its file."""
+
+    id: str
+    drawings: Sequence[Drawing]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One thing to try: how many questions it could mend, why, and the setting."""
+
+    mends: int
+    of: int
+    title: str
+    text: str
+    stage: str
+    setting: str
+    """YAML to try; "" where there is none."""
+    questions: Sequence[str]
+    """The ids of the questions it is about."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of the glossary."""
+
+    term: str
+    said: str
+    formula: str = ""
+    example: str = ""
+    rows: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True)
@@ -78,7 +177,46 @@ class Fold:
     blocks: Sequence[Text | Items | Table | Passage]
 
 
-Block = Text | Items | Table | Passage | Fold
+@dataclass(frozen=True)
+class Browser:
+    """The table of all questions, which needs a script; where there is none, these instead."""
+
+    worst: Sequence[Text | Fold]
+
+
+@dataclass(frozen=True)
+class PerCell:
+    """The same blocks for each cell of the grid, in the leaderboard's order; one is shown."""
+
+    names: Sequence[str]
+    blocks: Sequence[Sequence[Text | Table | Advice]]
+    shown: int
+    """The one that is shown at first, and the only one in Markdown."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Blocks side by side where there is room: the first wide, the second narrow."""
+
+    first: Sequence[Text | Items | Links | Counts | Table | Figure | Passage | Entry]
+    second: Sequence[Text | Items | Links | Counts | Table | Figure | Passage | Entry]
+
+
+Block = (
+    Text
+    | Items
+    | Links
+    | Counts
+    | Table
+    | Figure
+    | Advice
+    | Entry
+    | Passage
+    | Fold
+    | Browser
+    | PerCell
+    | Columns
+)
 
 
 @dataclass(frozen=True)
@@ -88,3 +226,14 @@ class Part:
     id: str
     title: str
     blocks: Sequence[Block]
+    short: str = ""
+    """What the navigation calls it; its title where that is short enough."""
+
+    @property
+    def headed(self) -> bool:
+        """Whether a block of it is the heading of the whole report."""
+        return any(isinstance(each, Text) and each.style == "headline" for each in self._shown())
+
+    def _shown(self) -> Sequence[object]:
+        inner = [list(each.first) for each in self.blocks if isinstance(each, Columns)]
+        return [*self.blocks, *(one for some in inner for one in some)]

@@ -1,4 +1,4 @@
-"""`report.html`: the report as one file, without a network, a script or a style attribute."""
+"""`report.html`: the report as one file that needs no network, and lets only its own script run."""
 
 from __future__ import annotations
 
@@ -6,27 +6,62 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
-from harness.report.blocks import Fold, Items, Measure, Part, Passage, Table, Text
+from harness.report import blocks, data, page
+from harness.report.blocks import Measure, Part
 from harness.report.view import View
 
 _KINDS: dict[type[Any], str] = {
-    Text: "text",
-    Items: "items",
-    Table: "table",
-    Passage: "passage",
-    Fold: "fold",
+    kind: kind.__name__.lower()
+    for kind in (
+        blocks.Text,
+        blocks.Items,
+        blocks.Links,
+        blocks.Counts,
+        blocks.Table,
+        blocks.Figure,
+        blocks.Advice,
+        blocks.Entry,
+        blocks.Passage,
+        blocks.Fold,
+        blocks.Browser,
+        blocks.PerCell,
+        blocks.Columns,
+    )
 }
 
 
 def render(view: View, parts: Sequence[Part]) -> str:
-    """Return the page; every text from outside is escaped by the template."""
-    style = _file("report.css")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    page: str = _template().render(run=view.run, parts=parts, style=style, style_hash=digest)
-    return page
+    """Return the page; every text from outside is escaped by the template, or packed."""
+    style, script = page.style(), page.script()
+    html: str = _template().render(
+        run=view.run,
+        about=view.about,
+        parts=parts,
+        style=style,
+        style_hash=digest(style),
+        script=script,
+        script_hash=digest(script),
+        data=data.embedded(view),
+    )
+    return html
+
+
+def digest(text: str) -> str:
+    """Return the hash by which a Content-Security-Policy knows a script or a style."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def visible(text: str) -> str:
+    """Return `text` without the characters that no HTML document may hold."""
+    return "".join(
+        char
+        if char in "\n\t"
+        or (ord(char) >= 0x20 and not 0x7F <= ord(char) < 0xA0 and not 0xD800 <= ord(char) < 0xE000)
+        else "\ufffd"
+        for char in text
+    )
 
 
 @cache
@@ -40,19 +75,6 @@ def _template() -> Any:
     environment.filters["kind"] = lambda block: _KINDS[type(block)]
     environment.filters["ours"] = Markup
     environment.filters["percent"] = lambda value: f"{100 * value:.2f}%"
-    environment.filters["visible"] = _visible
+    environment.filters["visible"] = visible
     environment.tests["measure"] = lambda cell: isinstance(cell, Measure)
-    return environment.from_string(_file("report.html.j2"))
-
-
-def _visible(text: str) -> str:
-    """Return `text` without the characters that no HTML document may hold."""
-    return "".join(
-        char if char in "\n\t" or (ord(char) >= 0x20 and not 0x7F <= ord(char) < 0xA0) else "\ufffd"
-        for char in text
-    )
-
-
-@cache
-def _file(name: str) -> str:
-    return (files("harness.report") / name).read_text(encoding="utf-8")
+    return environment.from_string(page.template())

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
+from datetime import datetime
 from functools import cached_property
 
-from harness import bands, numbers
-from harness.aggregate import Aggregate, aggregate
-from harness.lines import score
+import numpy as np
+from numpy.typing import NDArray
+
+from harness import bands, costs, numbers
+from harness.aggregate import Aggregate
+from harness.contrasts import Contrasts
+from harness.decision import Decision, decide
 from harness.metrics import Bounded, Metric, metrics
 from harness.registry import in_full
-from harness.report.blocks import Measure
-from harness.scoring import total_of
+from harness.report.blocks import Mark, Measure
+from harness.report.charts.svg import Drawn
+from harness.report.marks import marks
+from harness.report.wording import Verdict, Words
 from harness.store import StoredRun
 from harness.stored import AggregateLine, CellLine, QuestionLine, RecordLine
 
+Floats = NDArray[np.float64]
+Chosen = NDArray[np.bool_]
 _AXES = ("chunker", "embedder", "retriever", "reranker", "generator")
 COPIES = "context_overlap"
 """1 for every answer of a generator that copies from its context."""
@@ -24,10 +33,12 @@ COPIES = "context_overlap"
 class View:
     """Read-only questions that several sections ask of one run."""
 
-    def __init__(self, stored: StoredRun) -> None:
+    def __init__(self, stored: StoredRun, drawn: Drawn | None = None) -> None:
         self.stored = stored
+        self.drawn = drawn
         self.run = stored.run
         self.by = stored.run.decide_by
+        self._columns: dict[tuple[str, str], Floats] = {}
 
     @cached_property
     def cells(self) -> list[CellLine]:
@@ -43,6 +54,91 @@ class View:
     def score(self, cell: CellLine, metric: str | None = None) -> AggregateLine:
         """Return a cell's aggregate of one metric, by default the deciding one."""
         return cell.scores[metric or self.by]
+
+    @cached_property
+    def shipped(self) -> CellLine | None:
+        """The cell that the report is about at first: the one the verdict names."""
+        ship = self.verdict.ship
+        return next((cell for cell in self.cells if cell.name == ship), None)
+
+    @cached_property
+    def contrasts(self) -> Contrasts:
+        """The cells side by side."""
+        return Contrasts(self.stored)
+
+    @cached_property
+    def decision(self) -> Decision:
+        """What the run says about which cell to ship."""
+        return decide(self.contrasts)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """The decision in words."""
+        digits = self.digits(self.by)
+        names = {cell.name: self.name(cell) for cell in self.cells}
+        means = {cell.name: numbers.score(self.score(cell).mean, digits) for cell in self.cells}
+        return Words(self.decision, names.__getitem__, means.__getitem__, digits).verdict()
+
+    @property
+    def family(self) -> int:
+        """How many tests against the baseline there are, over all cells and metrics."""
+        return len(self.contrasts.against_baseline)
+
+    def beats(self, cell: CellLine, metric: str) -> str:
+        """Return `+` where a cell is shown to be better than the baseline, `−` where worse."""
+        found = self.contrasts.against_baseline.get((cell.name, metric))
+        if found is None:
+            return ""
+        return "+" if found.better else numbers.MINUS if found.worse else ""
+
+    @property
+    def failed(self) -> int:
+        """How many questions failed, over all cells."""
+        return sum(cell.failed for cell in self.run.cells)
+
+    def seconds(self, cell: CellLine) -> float | None:
+        """Return the median seconds of a question, over those that finished."""
+        return costs.seconds(self._finished(cell))
+
+    def tokens(self, cell: CellLine) -> float | None:
+        """Return the mean tokens of a question, in and out; None where they are not all known."""
+        return costs.tokens(self._finished(cell))
+
+    def _finished(self, cell: CellLine) -> list[RecordLine]:
+        return [record for record in self.records(cell) if record.error is None]
+
+    def bands(self, metric: str) -> tuple[float, ...]:
+        """Return where the bands of a metric begin, worst first; none where it has no words."""
+        return bands.starts(self._built(metric).name)
+
+    @property
+    def about(self) -> str:
+        """What was evaluated, and on which day."""
+        path = str(self.run.provenance.corpus.get("path") or self.run.id)
+        return f"{path.rstrip('/').rpartition('/')[2]} · {day(self.run.started)}"
+
+    def mark(self, cell: CellLine) -> Mark:
+        """Return how a cell is drawn, the same in every table and chart."""
+        return self._marks[cell.name]
+
+    @cached_property
+    def _marks(self) -> dict[str, Mark]:
+        return marks(self.cells)
+
+    def digits(self, metric: str) -> int:
+        """Return with how many digits a metric is written: three where all means are tiny."""
+        means = [self.score(cell, metric).mean or 0.0 for cell in self.run.cells]
+        return 2 if max(means, default=1.0) >= 0.1 or not any(means) else 3
+
+    def column(self, cell: CellLine, metric: str) -> Floats:
+        """Return a cell's values in the order of its records: failed 0, without a value NaN."""
+        key = cell.name, metric
+        if key not in self._columns:
+            lines = [record.scores[metric] for record in self.records(cell)]
+            self._columns[key] = np.array(
+                [0.0 if line.state == "failed" else line.value for line in lines], dtype=np.float64
+            )
+        return self._columns[key]
 
     def name(self, cell: CellLine) -> str:
         """Return what tells a cell from the others: the components that vary in this run."""
@@ -88,16 +184,9 @@ class View:
         """Return the question that a record is about."""
         return self.stored.questions[record.question]
 
-    def among(
-        self, cell: CellLine, metric: str, wanted: Callable[[QuestionLine], bool]
-    ) -> Aggregate:
-        """Return the aggregate of a metric over those of a cell's questions that are wanted."""
-        records = [record for record in self.records(cell) if wanted(self.question(record))]
-        scores = [score(record.scores[metric]) for record in records]
-        known = self.stored.clusters
-        groups = None if known is None else [known[record.question] for record in records]
-        total = total_of(self._built(metric))
-        return aggregate(scores, self.run.provenance.seed, total, clusters=groups)
+    def among(self, cell: CellLine, questions: Collection[str]) -> Chosen:
+        """Return which of a cell's records, in their order, are about one of the questions."""
+        return np.array([record.question in questions for record in self.records(cell)], dtype=bool)
 
     def copied(self, cell: CellLine, metric: str) -> bool:
         """Return whether a metric is constant by construction in a cell."""
@@ -165,10 +254,12 @@ class View:
         return sum(grade is not None for grade in read) / len(read) if read else None
 
 
-def measure(line: AggregateLine | Aggregate, best: bool = False, note: str = "") -> Measure:
+def measure(
+    line: AggregateLine | Aggregate, best: bool = False, note: str = "", digits: int = 2
+) -> Measure:
     """Return an aggregate as a table shows it."""
-    shown = numbers.score(line.mean)
-    return Measure(shown, line.mean, line.low, line.high, best, note, line.note)
+    shown = numbers.score(line.mean, digits)
+    return Measure(shown, line.mean, line.low, line.high, best, note, line.note, digits=digits)
 
 
 def counts(line: AggregateLine | Aggregate) -> str:
@@ -181,6 +272,11 @@ def counts(line: AggregateLine | Aggregate) -> str:
     if line.judge_low is not None:
         said += [f"{numbers.interval(line.judge_low, line.judge_high)} with them"]
     return ", ".join(said)
+
+
+def day(moment: str) -> str:
+    """Return the day of a moment as stored: `21 Nov 2026`."""
+    return f"{datetime.fromisoformat(moment):%d %b %Y}".lstrip("0")
 
 
 def _or(value: float | None, other: float) -> float:

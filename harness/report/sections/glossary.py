@@ -1,32 +1,68 @@
-"""Glossary: what each metric of this run means."""
+"""Glossary: what every number means, so that a newcomer can work it out by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from harness.report.blocks import Block, Table
+from harness import bands
+from harness.metrics import Metric, metrics
+from harness.registry import description, in_full, summary
+from harness.report.blocks import Block, Entry, Fold
 from harness.report.sections import sections
+from harness.report.terms import discounts, terms, worded
 from harness.report.view import View
+from harness.stored import MetricLine
 
 
 @sections.register
 @dataclass(frozen=True)
 class Glossary:
-    """Every metric used, with what it judges by."""
+    """Every metric used, and what else a reader of this run must know."""
 
     name: ClassVar[str] = "glossary"
     order: ClassVar[int] = 80
     title: ClassVar[str] = "Glossary"
 
     def blocks(self, view: View) -> Sequence[Block]:
-        """Return one table."""
-        first: dict[str, str] = {}  # what is said of a metric, once, and the name that it is under
-        rows = []
-        for name, metric in view.run.provenance.metrics.items():
-            other = first.setdefault(metric.about, name)
-            about = metric.about if other == name else f"As {other}."
-            rows.append([name, about, metric.labels or "–", view.in_full(name)])
-        head = ["Metric", "What it is", "Judged by", "In full"]
-        return [Table(head, rows, numeric=False)] if rows else []
+        """Return an entry for each metric, whatever it is cut at, and for each other term."""
+        lines = view.run.provenance.metrics
+        built = {name: metrics.build(line.spec) for name, line in lines.items()}
+        entries: dict[str, list[str]] = {}
+        for name, metric in built.items():
+            entries.setdefault(metric.name, []).append(name)
+        return [
+            *(
+                _entry({name: (built[name], lines[name]) for name in each})
+                for each in entries.values()
+            ),
+            *terms(view, built),
+            Fold("Discounts by rank", [discounts()]),
+        ]
+
+
+def _entry(variants: Mapping[str, tuple[Metric, MetricLine]]) -> Entry:
+    """Return the entry of a metric that a run has under one name or several."""
+    metric, line = next(iter(variants.values()))
+    cls, facts = type(metric), metric.facts
+    about = description(cls).removeprefix(summary(cls)).replace("`", "").strip()
+    scale = bands.scale(metric.name)
+    return Entry(
+        metric.name,
+        summary(cls).replace("`", ""),
+        facts.formula,
+        facts.example.said,
+        [
+            *facts.rows(),
+            *([("In words", worded(scale))] if scale else []),
+            ("Also", about),
+            ("Version", str(line.version)),
+            *((name, _in_full(*each)) for name, each in variants.items()),
+        ],
+    )
+
+
+def _in_full(metric: Metric, line: MetricLine) -> str:
+    said = in_full(metric)
+    return f"{said}, judged by {line.labels}" if line.labels else said

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from harness import numbers
-from harness.report.blocks import Block, Measure, Table, Text
+from harness.report.blocks import Block, Cell, Measure, Table, Text
 from harness.report.sections import sections
 from harness.report.view import View, counts, listed, measure
 from harness.stored import AggregateLine, CellLine
 
-_WIDTH = 6
-"""Metrics to a table; more would not fit a page."""
+_FIRST = 3
+"""Metrics in the first table, beside what they cost."""
+_WIDTH = 7
+"""Metrics to a further table; more would not fit a page."""
 
 
 @sections.register
@@ -31,9 +33,12 @@ class Leaderboard:
             return []
         shared = [name for name in view.metrics if not view.divided(name)]
         own = [name for name in view.metrics if view.divided(name)]
-        said: list[Block] = [_table(view, view.cells, names, "") for names in _portions(shared)]
+        first = _first(view, shared)
+        rest = [name for name in shared if name not in first]
+        said: list[Block] = [Text(_how(view))]
+        said.append(_table(view, view.cells, first, f"Ranked by {view.by}", first=True))
+        said += [_table(view, view.cells, names, "") for names in _portions(rest)]
         if own:
-            said.append(Text("Within one chunker only", "plain"))
             said.append(
                 Text(
                     "These metrics count the chunks of each cell's own index as the relevant "
@@ -41,14 +46,33 @@ class Leaderboard:
                     "cells of the same chunker; across chunkers read passage_recall, "
                     "evidence_recall, or a metric with labels=documents.",
                     "note",
+                    label="Within one chunker only.",
                 )
             )
             for chunker in dict.fromkeys(cell.chunker for cell in view.cells):
                 cells = [cell for cell in view.cells if cell.chunker == chunker]
                 said += [_table(view, cells, names, chunker) for names in _portions(own)]
-        said += _notes(view)
-        said += _targets(view)
-        return said
+        return [*said, *_notes(view)]
+
+
+def _how(view: View) -> str:
+    said = "Mean over questions with its 95 % interval, from 0 to 1."
+    tested = view.family
+    if tested:
+        said += (
+            " A raised + or − marks what is better or worse than the baseline, paired by question "
+            f"and corrected by Holm over the {tested:,} tests of these tables."
+        )
+    return said
+
+
+def _first(view: View, names: Sequence[str]) -> list[str]:
+    """Return the metrics of the first table: the deciding one, those with targets, then others."""
+    about = view.run.provenance.metrics
+    quality = [name for name in names if about[name].kind == "quality"]
+    order = [view.by, *view.run.targets, *(n for n in ("composite", "token_f1") if n in quality)]
+    wanted = dict.fromkeys(name for name in (*order, *quality) if name in names)
+    return list(wanted)[:_FIRST]
 
 
 def _portions(names: Sequence[str]) -> list[Sequence[str]]:
@@ -58,25 +82,58 @@ def _portions(names: Sequence[str]) -> list[Sequence[str]]:
     return [names[start : start + size] for start in range(0, len(names), max(size, 1))]
 
 
-def _table(view: View, cells: Sequence[CellLine], names: Sequence[str], caption: str) -> Table:
+def _table(
+    view: View, cells: Sequence[CellLine], names: Sequence[str], caption: str, first: bool = False
+) -> Table:
     marked = {
         name: view.marked(cells, [view.score(cell, name) for cell in cells], name) for name in names
     }
-    alike = {name: _alike(counts(view.score(cell, name)) for cell in cells) for name in names}
-    rows: list[list[str | Measure]] = []
+    alike = {name: _alike(_resting(view, cell, name) for cell in cells) for name in names}
+    rows: list[list[Cell]] = []
     for at, cell in enumerate(cells):
-        row: list[str | Measure] = [_named(view, cell)]
+        row: list[Cell] = [view.name(cell)]
         for name in names:
-            score = view.score(cell, name)
-            note = _cell_note(view, cell, name, alike[name])
-            row.append(measure(score, marked[name][at], note))
-        rows.append(row)
-    return Table(["Cell", *names], rows, caption, ["", *alike.values()])
+            shown = _measure(view, cell, name, marked[name][at], alike[name])
+            row.append(_in_words(view, cell, name, shown) if first else replace(shown, drawn=False))
+        rows.append(row + (_costs(view, cell) if first else []))
+    head = ["Configuration", *names, *(["Seconds, median", "Tokens, mean"] if first else [])]
+    if first and view.failed:
+        head.append("Failed")
+    resting = _alike(alike.values())
+    if resting:
+        caption = f"{caption}: {resting}" if caption else resting
+        alike = dict.fromkeys(alike, "")
+    notes = ["", *alike.values(), *[""] * (len(head) - len(names) - 1)]
+    return Table(
+        head,
+        rows,
+        caption,
+        notes,
+        sortable=len(cells) > 1,
+        cards=True,
+        marks=[view.mark(cell) for cell in cells],
+        remarks=[_remark(view, cell) for cell in cells],
+    )
 
 
-def _named(view: View, cell: CellLine) -> str:
-    marks = " (baseline)" if cell.name == view.run.baseline else ""
-    return view.name(cell) + marks + (" (floor)" if cell.floor else "")
+def _costs(view: View, cell: CellLine) -> list[Cell]:
+    seconds, tokens = view.seconds(cell), view.tokens(cell)
+    shown: list[Cell] = [
+        Measure(numbers.seconds(seconds), seconds),
+        Measure(numbers.MISSING if tokens is None else f"{tokens:,.0f}", tokens),
+    ]
+    if view.failed:
+        shown.append(Measure(f"{cell.failed:,}", cell.failed))
+    return shown
+
+
+def _remark(view: View, cell: CellLine) -> str:
+    said = {
+        "best": cell is view.best,
+        "baseline": cell.name == view.run.baseline,
+        "floor": cell.floor,
+    }
+    return ", ".join(word for word, holds in said.items() if holds)
 
 
 def _alike(texts: Iterable[str]) -> str:
@@ -85,92 +142,80 @@ def _alike(texts: Iterable[str]) -> str:
     return different.pop() if len(different) == 1 else ""
 
 
-def _cell_note(view: View, cell: CellLine, name: str, in_heading: str) -> str:
-    score = view.score(cell, name)
-    said = [] if in_heading else [counts(score)]
-    if word := view.word(cell, name):
-        said.insert(0, word)
+def _resting(view: View, cell: CellLine, name: str) -> str:
+    """Return what a mean rests on, and what it could be at most."""
     ceiling = view.ceiling(cell, name)
-    if ceiling is not None:
-        said.append(f"at most {numbers.score(ceiling)}")
+    most = "" if ceiling is None else f", at most {numbers.score(ceiling, 2)}"
+    return counts(view.score(cell, name)) + most
+
+
+def _measure(view: View, cell: CellLine, name: str, best: bool, in_heading: str) -> Measure:
+    score = view.score(cell, name)
+    said = [] if in_heading else [_resting(view, cell, name)]
     judged = view.judged_share(cell, name)
     if judged is not None and judged < 1:
-        said.append(f"{judged:.0%} judged".replace("%", "\u00a0%"))
+        said.append(f"{numbers.percentage(judged)} judged")
     if view.copied(cell, name):
         said.append("does not discriminate")
-    return ", ".join(said)
+    target = view.run.targets.get(name)
+    return replace(
+        measure(score, best, ", ".join(said), view.digits(name)),
+        beats=view.beats(cell, name),
+        target=target,
+        outcome="" if target is None else _outcome(score, target, view.ceiling(cell, name)),
+    )
+
+
+def _in_words(view: View, cell: CellLine, name: str, shown: Measure) -> Measure:
+    """Return a measure with its bands, and the word for the one that the mean is in."""
+    note = ", ".join(filter(None, [view.word(cell, name), shown.note]))
+    return replace(shown, bands=view.bands(name), note=note)
 
 
 def _notes(view: View) -> list[Block]:
-    said: list[Block] = [
-        Text(
-            "Bars: the 95 % interval of the mean, from 0 to 1. n: scored and failed questions. "
-            "The mean counts a failed question as 0.",
-            "note",
-        )
-    ]
+    said = ["n: scored and failed questions. The mean counts a failed question as 0."]
     if any((view.judged_share(c, name) or 1) < 1 for c in view.cells for name in view.metrics):
         said.append(
-            Text(
-                "Judged: the share of the documents read that anybody judged; the others count "
-                "as not relevant.",
-                "note",
-            )
+            "Judged: the share of the documents read that anybody judged; the others count "
+            "as not relevant."
         )
     if any(view.score(c, name).judge_failed for c in view.cells for name in view.metrics):
         said.append(
-            Text(
-                "Judge failed: the judge gave no verdict that could be read; the mean leaves such "
-                "questions out. With them: the mean with all of them at 0, and at 1.",
-                "note",
-            )
+            "Judge failed: the judge gave no verdict that could be read; the mean leaves such "
+            "questions out. With them: the mean with all of them at 0, and at 1."
         )
-    copied = [name for name in view.metrics if any(view.copied(c, name) for c in view.run.cells)]
-    for name in copied:
-        said.append(
-            Text(
+    for name in view.metrics:
+        if any(view.copied(cell, name) for cell in view.run.cells):
+            said.append(
                 f"{name} does not discriminate: a generator that copies sentences of its context "
-                "scores 1 on every answer by construction, and 0 on every decline.",
-                "note",
+                "scores 1 on every answer by construction, and 0 on every decline."
             )
-        )
     care = [name for name in view.metrics if view.with_care(name)]
     if care:
-        text = f"{listed(care)}: each chunker is judged by its own chunks; read across with care."
-        said.append(Text(text, "note"))
+        said.append(
+            f"{listed(care)}: each chunker is judged by its own chunks; read across with care."
+        )
     if any(view.word(cell, name) for cell in view.cells for name in view.metrics):
-        text = "Words such as good or poor, under a mean, are for reading only: nothing is gated."
-        said.append(Text(text, "note"))
+        said.append(
+            "Bands, and words such as good or poor, are for reading only: nothing is gated. Where "
+            "each begins is in the glossary."
+        )
+    if view.run.targets:
+        wanted = [f"{name} {target:g}" for name, target in view.run.targets.items()]
+        said.append(
+            f"Targets: {listed(wanted)}. Met or missed where the whole interval says so, else "
+            "undecided; out of reach where no ranking could get there."
+        )
     uncut = [name for name in view.metrics if view.uncut(name)]
     if uncut:
-        text = f"{listed(uncut)}: without @k: the first N, as many as are retrieved."
-        said.append(Text(text, "note"))
-    about = view.run.provenance.metrics
-    for name, metric in about.items():
+        said.append(f"{listed(uncut)}: without @k: the first N, as many as are retrieved.")
+    for name, metric in view.run.provenance.metrics.items():
         if "ideal=retrieved" in metric.spec:
-            said.append(
-                Text(f"{name} ranks against what was retrieved: it hides what was missed.", "note")
-            )
-    return said
+            said.append(f"{name} ranks against what was retrieved: it hides what was missed.")
+    return [Text(each, "note") for each in said]
 
 
-Outcome = Literal["met", "missed", "undecided", "out of reach"]
-
-
-def _targets(view: View) -> list[Block]:
-    if not view.run.targets:
-        return []
-    rows: list[list[str | Measure]] = []
-    for cell in view.cells:
-        for metric, target in view.run.targets.items():
-            score = view.score(cell, metric)
-            outcome = _outcome(score, target, view.ceiling(cell, metric))
-            rows.append([view.name(cell), metric, numbers.score(target), measure(score), outcome])
-    head = ["Cell", "Metric", "Target", "Mean", "Outcome"]
-    return [Table(head, rows, "Targets: met or missed where the whole interval says so.")]
-
-
-def _outcome(score: AggregateLine, target: float, ceiling: float | None) -> Outcome:
+def _outcome(score: AggregateLine, target: float, ceiling: float | None) -> str:
     if ceiling is not None and target > ceiling:
         return "out of reach"
     if score.low is None or score.high is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from harness import numbers
-from harness.report.blocks import Block, Table
+from harness.report.blocks import Block, Columns, Table
 from harness.report.sections import sections
 from harness.report.view import View
 
@@ -25,7 +25,7 @@ class Timings:
         """Return two tables: the run's stages, and the cells."""
         run = view.run
         stages = [[stage, numbers.seconds(spent)] for stage, spent in run.seconds.items()]
-        said: list[Block] = [Table(["Stage", "Time"], stages, "The whole run")]
+        whole = [Table(["Stage", "Time"], stages, "The whole run")]
         rows = []
         for cell in view.cells:
             records = view.records(cell)
@@ -52,9 +52,12 @@ class Timings:
             "Tokens in",
             "Tokens out",
         ]
-        if rows:
-            said.append(Table(head, rows, "Mean of a question, without embedding it"))
         kinds = [[k, f"{n['made']:,}", f"{n['reused']:,}"] for k, n in run.cache.items()]
         if kinds:
-            said.append(Table(["In the cache", "Made", "Reused"], kinds, "Shared work"))
-        return said
+            whole.append(Table(["In the cache", "Made", "Reused"], kinds, "Shared work"))
+        if not rows:
+            return whole
+        return [
+            Table(head, rows, "Mean of a question, without embedding it"),
+            Columns(whole[:1], whole[1:]),
+        ]

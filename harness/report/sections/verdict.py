@@ -1,22 +1,39 @@
-"""Verdict: which cell scored highest, and how sure that is."""
+"""Verdict: which cell to ship, and how sure that is."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from harness import numbers
-from harness.report.blocks import Block, Items, Text
+from harness.report.blocks import (
+    Block,
+    Columns,
+    Counts,
+    Entry,
+    Figure,
+    Items,
+    Links,
+    Passage,
+    Table,
+    Text,
+)
+from harness.report.charts import differences
 from harness.report.sections import sections
-from harness.report.view import View, counts
-from harness.stored import AggregateLine, CellLine
+from harness.report.segmenting import FEW, ways
+from harness.report.view import View, listed
+from harness.stored import CellLine
+
+_ENOUGH = 50
+"""Questions under which a run says that it has few."""
 
 
 @sections.register
 @dataclass(frozen=True)
 class Verdict:
-    """The best cell by the deciding metric, the counts, and the warnings."""
+    """The decision in words, the counts, and the warnings."""
 
     name: ClassVar[str] = "verdict"
     order: ClassVar[int] = 10
@@ -24,85 +41,112 @@ class Verdict:
 
     def blocks(self, view: View) -> Sequence[Block]:
         """Say what the scores allow to be said, and no more."""
-        said: list[Block] = []
+        said: list[Text | Links] = []
         if view.run.status != "finished":
             said.append(Text(f"This run is {view.run.status}: what follows is a part.", "warning"))
-        best = view.best
-        if best is None:
-            said.append(Text(_nothing_to_ship(view), "lead"))
-        else:
-            score = view.score(best)
-            said.append(
-                Text(f"Highest {view.by}: {view.name(best)}, {_with_interval(score)}.", "lead")
-            )
-            said += [Text(text, "warning") for text in _floors(view, best)]
-            said += [Text(text) for text in _others(view, best)]
-        said.append(Text(_asked(view)))
-        if view.run.warnings:
-            said.append(Text("Warnings", "note"))
-            said.append(Items(view.run.warnings))
-        return said
+        said += [Text(_what(view), "note"), Text(view.verdict.headline, "headline")]
+        for label, text in view.verdict.sentences:
+            said.append(Text(text, "plain" if label else "lead", label))
+        said += [Text(text, "warning") for text in _floors(view)]
+        if view.shipped is not None:
+            links = [("Read the ten questions that tell most", "questions")]
+            said.append(Links([*links, ("See what to try next", "advice")]))
+        lead: list[Text | Items | Links | Counts | Table | Figure | Passage | Entry] = [*said]
+        chart = _chart(view)
+        return [
+            Columns(lead, chart) if chart else Columns(lead, []),
+            Counts(list(_counts(view))),
+            *([Items(warnings, "warning")] if (warnings := _warnings(view)) else []),
+        ]
 
 
-def _nothing_to_ship(view: View) -> str:
-    top = next((cell for cell in view.cells if view.score(cell).mean is not None), None)
-    if top is None:
-        return f"No cell has a score for {view.by}."
-    said = f"{view.name(top)}, {_with_interval(view.score(top))}"
-    return f"Only floors were run, which are never recommended. Highest {view.by}: {said}."
+def _chart(view: View) -> list[Figure]:
+    """Return the best cell's difference from each of the others, where there are any."""
+    best, others = view.decision.best, view.decision.others
+    rows = [
+        differences.Difference(
+            name=view.name(cell),
+            mark=view.mark(cell),
+            difference=found.difference,
+            low=found.low,
+            high=found.high,
+            significant=found.better or found.worse,
+        )
+        for cell in view.cells
+        if (found := others.get(cell.name)) is not None and found.difference is not None
+    ]
+    if best is None or not rows:
+        return []
+    name = view.name(view.contrasts.cell(best))
+    figure = differences.figure(name, view.by, rows, view.digits(view.by))
+    return [] if figure is None else [figure]
 
 
-def _with_interval(score: AggregateLine) -> str:
-    ends = numbers.interval(score.low, score.high)
-    known = f"95 % interval {ends}" if score.low is not None else f"no interval: {score.note}"
-    return f"{numbers.score(score.mean)} ({known}, {counts(score)})"
+def _what(view: View) -> str:
+    about = view.run.provenance
+    documents = about.corpus.get("documents")
+    held = f" · {numbers.count(documents, 'document')}" if isinstance(documents, int) else ""
+    return f"{about.corpus.get('path') or 'corpus'}{held} · run {view.run.id}"
 
 
-def _floors(view: View, best: CellLine) -> list[str]:
+def _floors(view: View) -> list[str]:
     """Say which cells that are only there to be beaten were not."""
-    above = view.cells[: view.cells.index(best)]
+    best = view.best
+    above = view.cells if best is None else view.cells[: view.cells.index(best)]
     return [
-        f"{view.name(cell)} is only a floor, and was not beaten: "
-        f"{numbers.score(view.score(cell).mean)}. It is never recommended."
+        f"{view.name(cell)} is only a floor, and was not beaten: {view.by} "
+        f"{numbers.score(view.score(cell).mean, view.digits(view.by))}. It is never recommended."
         for cell in above
+        if cell.floor and view.score(cell).mean is not None
     ]
 
 
-def _others(view: View, best: CellLine) -> list[str]:
-    top = view.score(best)
-    others = [cell for cell in view.cells if cell is not best and view.score(cell).mean is not None]
-    if not others:
-        return []
-    within = [cell for cell in others if _overlap(view.score(cell), top)]
-    said = []
-    if within:
-        names = "; ".join(
-            f"{view.name(each)} ({numbers.score(view.score(each).mean)})" for each in within
-        )
-        said.append(f"Intervals overlap with the best of: {names}.")
-    said.append(
-        "Each cell answers the same questions, so two intervals side by side say little about a "
-        "difference: overlap does not mean equal. This report tests no differences."
-    )
-    return said
-
-
-def _overlap(one: AggregateLine, other: AggregateLine) -> bool:
-    if one.high is None or other.low is None:
-        return True
-    return one.high >= other.low
-
-
-def _asked(view: View) -> str:
+def _counts(view: View) -> Iterator[tuple[str, str, str]]:
+    """Yield how many cells, questions and answers there are, and what is missing of them."""
     cells = view.run.cells
-    if not cells:
-        return "Nothing was asked."
-    failed = sum(cell.failed for cell in cells)
-    about = view.run.provenance
-    asked = max(cell.asked for cell in cells)
-    unanswerable = about.testset.get("unanswerable", 0)
-    return (
-        f"{numbers.count(len(cells), 'cell')} × {numbers.count(asked, 'question')}, "
-        f"{unanswerable} of the test set unanswerable; {failed} failed. "
-        f"Unqualified metrics judge by {about.labels}."
+    yield f"{len(cells):,}", "configurations", _axes(cells)
+    unanswerable = view.run.provenance.testset.get("unanswerable", 0)
+    asked = max((cell.asked for cell in cells), default=0)
+    remark = f"{unanswerable:,} of the test set unanswerable" if unanswerable else ""
+    yield f"{asked:,}", "questions", remark
+    given = sum(cell.answered for cell in cells)
+    kind = "answers asked for" if given else "rankings asked for"
+    yield f"{sum(cell.asked for cell in cells):,}", kind, f"{view.failed:,} failed"
+    if cells:
+        scores = [view.score(cell) for cell in cells]
+        missing = sum(score.not_scored + score.judge_failed for score in scores)
+        yield f"{missing:,}", f"not scored by {view.by}", _unscored(view)
+
+
+def _axes(cells: Sequence[CellLine]) -> str:
+    axes = ("chunker", "embedder", "retriever", "reranker", "generator")
+    found = {axis: len({getattr(cell, axis) for cell in cells} - {None}) for axis in axes}
+    return ", ".join(numbers.count(n, axis) for axis, n in found.items() if n > 1)
+
+
+def _unscored(view: View) -> str:
+    """Return the reason that most of the questions without a score have."""
+    reasons = Counter(
+        line.reason
+        for record in view.stored.records
+        if (line := record.scores[view.by]).state in ("not_scored", "judge_failed")
     )
+    return reasons.most_common(1)[0][0] if reasons else ""
+
+
+def _warnings(view: View) -> list[str]:
+    said = list(view.run.warnings)
+    n = max((view.score(cell).n for cell in view.run.cells), default=0)
+    if 0 < n < _ENOUGH:
+        said.append(
+            f"Only {numbers.count(n, 'question')} scored by {view.by}: expect wide intervals."
+        )
+    for way in ways(view.stored.questions.values()):
+        few = [name for name, ids in way.segments.items() if len(ids) < FEW]
+        if few and way.name != "Document":
+            have = "has" if len(few) == 1 else "have"
+            said.append(
+                f"{way.name}: {listed(few)} {have} fewer than {FEW} questions; such means support "
+                "no conclusion."
+            )
+    return said

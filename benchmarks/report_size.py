@@ -1,0 +1,227 @@
+"""How large a report is, and how long it takes: runs of many cells, made of one small real run.
+
+python -m benchmarks.report_size          # 12 cells x 160 questions and 40 x 2,000
+python -m benchmarks.report_size make FOLDER 40 2000    # only writes the stored run
+
+Four chunkers and BM25 answer the shipped questions. Every further record is one of theirs with its
+ranking stirred, another context and answer, and the scores of another: so no two cells are alike.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks import commands
+from benchmarks.figures import Figure
+
+SEED = 7
+RETRIEVE = 20
+_DEEPER = 40
+"""Hits of the real run, of which each record has half."""
+_SIZES = (400, 600, 800, 1200)
+_METRICS = """passage_recall@5 evidence_recall@1000t evidence_precision@1000t hit_rate@5 mrr@10
+recall(labels=documents)@5 ndcg(labels=documents)@10 precision@5 recall@5 f1@5 ap@10 ndcg@10 bleu
+rouge1 rougeL token_f1 exact_match length_ratio context_overlap abstention""".split()
+_SHAPES = ((12, 160, 2e6, 20.0), (40, 2000, 25e6, 240.0))
+"""Cells, questions, and the bounds of bytes and of seconds, loading included."""
+
+
+def report_size(shapes: Sequence[tuple[int, int, float, float]] = _SHAPES) -> list[Figure]:
+    """Return size, seconds and peak memory of each report."""
+    found: list[Figure] = []
+    for cells, questions, size, seconds in shapes:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name) / "run"
+            commands.python("-m", "benchmarks.report_size", "make", folder, cells, questions)
+            done = commands.python("-m", "benchmarks.report_size", "render", folder)
+            made = json.loads(done.printed)
+        what = f"{cells} x {questions:,}"
+        print(f"{what}: {made}, peak {done.megabytes:,.0f} MB", file=sys.stderr)
+        found += [
+            Figure(f"{what}: report.html, MB", made["html"] / 1e6, size / 1e6),
+            Figure(f"{what}: report.md, KB", made["markdown"] / 1e3, 60.0),
+            Figure(f"{what}: seconds to render", done.seconds, seconds),
+            Figure(f"{what}: of them packing", made["packing"], 60.0),
+        ]
+    return found
+
+
+def make(folder: Path, cells: int, questions: int) -> None:
+    """Write a stored run of so many cells and questions into `folder`."""
+    from harness import store
+
+    with tempfile.TemporaryDirectory() as name:
+        real = store.load(_real(Path(name)))
+    folder.mkdir(parents=True)
+    asked = [
+        line.model_copy(update={"id": f"{line.id}.{number}"})
+        for number, line in zip(range(questions), _again(list(real.questions.values())))
+    ]
+    (folder / store.QUESTIONS).write_text(
+        "".join(f"{line.model_dump_json()}\n" for line in asked), encoding="utf-8"
+    )
+    with (folder / store.TEXTS).open("w", encoding="utf-8") as file:
+        for (doc, start, end), text in real.texts.items():
+            line = {"doc": doc, "start": start, "end": end, "text": text}
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+    by_cell = {
+        cell.name: [record for record in real.records if record.cell == cell.name]
+        for cell in real.run.cells
+    }
+    lines = []
+    with (folder / store.RECORDS).open("w", encoding="utf-8") as file:
+        for number, base in zip(range(cells), _again(real.run.cells)):
+            retriever = f"bm25(k1={1 + number / 10:g})"
+            name = f"{base.chunker} × {retriever} × {base.generator}"
+            scores: dict[str, list[float | None]] = {metric: [] for metric in _METRICS}
+            for record in _records(real.texts, by_cell[base.name], name, questions, number):
+                file.write(record.model_dump_json() + "\n")
+                for metric, score in record.scores.items():
+                    scores[metric].append(score.value)
+            means = {metric: _aggregate(values) for metric, values in scores.items()}
+            said = {"name": name, "retriever": retriever, "asked": questions, "scores": means}
+            lines.append(base.model_copy(update=said))
+    run = real.run.model_copy(update={"id": folder.name, "cells": lines, "baseline": lines[0].name})
+    (folder / store.RUN).write_text(run.model_dump_json(indent=1, by_alias=True), encoding="utf-8")
+
+
+def _real(folder: Path) -> Path:
+    """Run the four chunkers on the shipped questions; returns the folder of the run."""
+    from harness import runner
+    from harness.config import load
+
+    config = folder / "config.yaml"
+    settings = {
+        "corpus": str(commands.ROOT / "corpora" / "insurellm"),
+        "testset": str(commands.ROOT / "testsets" / "insurellm.jsonl"),
+        "seed": SEED,
+        "chunkers": [{"recursive": {"size": size, "overlap": size // 8}} for size in _SIZES],
+        "retrievers": ["bm25"],
+        "generators": ["extractive"],
+        "retrieve": _DEEPER,
+        "context": {"chunks": 5, "tokens": 1500},
+        "metrics": _METRICS,
+        "output": str(folder / "reports"),
+        "cache": str(folder / "cache"),
+    }
+    config.write_text(json.dumps(settings), encoding="utf-8")
+    return runner.run(runner.prepare(load(config, [], {})), lambda *_: None).folder
+
+
+def _again(items: Sequence[Any]) -> Iterator[Any]:
+    while True:
+        yield from items
+
+
+def _records(
+    texts: Any, real: Sequence[Any], cell: str, questions: int, number: int
+) -> Iterator[Any]:
+    draw = random.Random(SEED * 1_000 + number)
+    for at, base in zip(range(questions), _again(real)):
+        hits = _stirred(base.hits, draw)
+        said = {
+            "cell": cell,
+            "question": f"{base.question}.{at}",
+            "hits": hits,
+            "judged": _judged(base, hits),
+            "seconds": {stage: draw.expovariate(500) for stage in base.seconds},
+            "scores": draw.choice(real).scores,
+        }
+        if base.context is not None:
+            said["context"] = _context(texts, hits)
+            said["answer"] = "" if base.declined else _sentence(said["context"], draw)
+        yield base.model_copy(update=said)
+
+
+def _stirred(hits: Sequence[Any], draw: random.Random) -> list[Any]:
+    """Return half of the hits, in about the order they had, with scores that fall."""
+    ranks = sorted(range(len(hits)), key=lambda rank: rank + draw.gauss(0, 6))[:RETRIEVE]
+    scores = sorted((hits[rank].score * draw.uniform(0.9, 1.1) for rank in ranks), reverse=True)
+    return [
+        hits[rank].model_copy(update={"score": score})
+        for rank, score in zip(ranks, scores, strict=True)
+    ]
+
+
+def _judged(base: Any, hits: Sequence[Any]) -> dict[str, Any]:
+    grades: dict[str, list[int | None]] = {"evidence": [hit.grade for hit in hits]}
+    known = dict(
+        zip(
+            dict.fromkeys(hit.doc for hit in base.hits),
+            base.judged["documents"].grades if "documents" in base.judged else [],
+            strict=False,
+        )
+    )
+    grades["documents"] = [known.get(doc) for doc in dict.fromkeys(hit.doc for hit in hits)]
+    return {
+        kind: line.model_copy(update={"grades": grades[kind]}) for kind, line in base.judged.items()
+    }
+
+
+def _context(texts: Any, hits: Sequence[Any]) -> str:
+    from harness.context import SEPARATOR
+
+    return SEPARATOR.join(texts[(hit.doc, hit.start, hit.end)] for hit in hits[:5])
+
+
+def _sentence(context: str, draw: random.Random) -> str:
+    return draw.choice([line for line in context.split("\n") if line.strip()])
+
+
+def _aggregate(values: Sequence[float | None]) -> Any:
+    """Return a mean with a normal interval, which is quicker than the harness's own."""
+    from harness.stored import AggregateLine
+
+    scored = [value for value in values if value is not None]
+    mean = statistics.fmean(scored) if scored else None
+    around = 1.96 * statistics.stdev(scored) / len(scored) ** 0.5 if len(scored) > 1 else None
+    return AggregateLine(
+        mean=mean,
+        mean_finished=mean,
+        low=None if mean is None or around is None else max(0.0, mean - around),
+        high=None if mean is None or around is None else min(1.0, mean + around),
+        n=len(scored),
+        failed=0,
+        not_scored=len(values) - len(scored),
+        judge_failed=0,
+        method="normal",
+    )
+
+
+def _render(folder: Path) -> None:
+    """Render a stored run, and print what came of it."""
+    import time
+
+    from harness import report
+    from harness.report.data import embedded
+    from harness.report.view import View
+    from harness.store import load
+
+    page, text = report.write(folder)[:2]
+    made = {"html": page.stat().st_size, "markdown": text.stat().st_size}
+    view = View(load(folder))
+    start = time.perf_counter()
+    data = embedded(view)
+    made["packing"] = round(time.perf_counter() - start, 1)
+    for name, packed in data.parts.items():
+        kind = name.partition("-")[0]
+        made[kind] = made.get(kind, 0) + len(packed)
+    print(json.dumps(made))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["make"]:
+        make(Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
+    elif sys.argv[1:2] == ["render"]:
+        _render(Path(sys.argv[2]))
+    else:
+        from benchmarks import table
+
+        sys.exit(table.show(report_size()))

@@ -1,0 +1,81 @@
+"""The index: what the browser of questions must know before it unpacks anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+from harness.metrics import Metric, metrics
+from harness.report.data.records import FACTS, STAGES
+from harness.report.data.ten import to_read
+from harness.report.marks import marks
+from harness.report.view import View
+
+_SECOND = "token_f1"
+_RESULTS = ("answer", "context", "ranking")
+
+
+def index(view: View) -> dict[str, Any]:
+    """Return the run's cells, metrics, settings and questions to read; numbers are places."""
+    run = view.run
+    settings = run.config.get("resolved", {})
+    drawn = marks(view.cells)
+    place = {question: number for number, question in enumerate(view.stored.questions)}
+    return {
+        "schema": 1,
+        "run": run.id,
+        "by": view.metrics.index(view.by),
+        "second": _second(view),
+        "labels": run.provenance.labels,
+        "level": settings.get("relevance_level", 1),
+        "retrieve": settings.get("retrieve"),
+        "chunks": settings.get("context", {}).get("chunks"),
+        "cells": [
+            {
+                "name": view.name(cell),
+                "full": cell.name,
+                "best": cell is view.best,
+                "baseline": cell.name == run.baseline,
+                "floor": cell.floor,
+                "hue": drawn[cell.name].hue,
+                "shape": drawn[cell.name].shape,
+            }
+            for cell in view.cells
+        ],
+        "metrics": [_metric(view, name) for name in view.metrics],
+        "stages": STAGES,
+        "facts": FACTS,
+        "ten": [place[record.question] for record in to_read(view)],
+    }
+
+
+def _metric(view: View, name: str) -> dict[str, Any]:
+    about = view.run.provenance.metrics[name]
+    built = _built(view, name)
+    options = {each.name: getattr(built, each.name) for each in fields(built)}  # type: ignore[arg-type]
+    plain = {key: value for key, value in options.items() if isinstance(value, str | int | float)}
+    return {
+        "name": name,
+        "kind": about.kind,
+        "needs": next((each for each in _RESULTS if each in built.needs), ""),
+        "of": built.name,
+        "options": plain,
+    }
+
+
+def _built(view: View, name: str) -> Metric:
+    return metrics.build(view.run.provenance.metrics[name].spec)
+
+
+def _second(view: View) -> int | None:
+    """Return the metric of answers that stands beside the deciding one."""
+    of_answers = [
+        name
+        for name in view.metrics
+        if name != view.by
+        and view.run.provenance.metrics[name].kind == "quality"
+        and "answer" in _built(view, name).needs
+    ]
+    wanted: Sequence[str] = [_SECOND] if _SECOND in of_answers else of_answers
+    return view.metrics.index(wanted[0]) if wanted else None

@@ -1,0 +1,52 @@
+"""How data is packed into a page: JSON, compressed where it is a part that is unpacked on demand."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Hashable
+from typing import Any
+
+DIGITS = 6
+"""Significant digits of scores: more than anything shows, and half the room of all of them."""
+
+
+def packed(value: Any) -> str:
+    """Return a value as base64 of gzip of JSON; equal values give equal texts."""
+    return base64.b64encode(gzip.compress(_json(value), compresslevel=9, mtime=0)).decode()
+
+
+def embeddable(value: Any) -> str:
+    """Return a value as JSON that may stand in a `script` element: it holds no `<`."""
+    return _json(value).decode().replace("<", "\\u003c")
+
+
+def _json(value: Any) -> bytes:
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-8", "backslashreplace")  # half a surrogate pair becomes its escape
+
+
+def short(number: float | None, digits: int = DIGITS) -> float | None:
+    """Return a number with a few significant digits, and without a point where it is whole."""
+    if number is None:
+        return None
+    rounded = float(f"{number:.{digits}g}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
+
+
+class Column:
+    """One field of many records, in which each value that occurs is written once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Hashable, int] = {}
+        self._rows: list[int] = []
+
+    def add(self, value: Hashable) -> None:
+        """Append the next record's value, of which JSON can be made."""
+        self._rows.append(self._numbers.setdefault(value, len(self._numbers)))
+
+    def packable(self) -> dict[str, Any]:
+        """Return `values` and the number of each of the `rows`, null where all values differ."""
+        values = list(self._numbers)
+        return {"values": values, "rows": None if len(values) == len(self._rows) else self._rows}

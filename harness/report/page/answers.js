@@ -1,0 +1,92 @@
+// What was answered: beside the references, scored, sampled, and in every other configuration.
+
+/** The answer and the references, with the words that stand in both marked. */
+function compared({ answer, declined, error }, { answers, keywords }) {
+  const ours = wordsOf([answer ?? ""]);
+  const theirs = wordsOf(answers);
+  const said = error ? el("p", { class: "unknown" }, `None: failed at ${error.stage}.`)
+    : answer === null ? el("p", { class: "unknown" }, "No answer is recorded.")
+      : quoted("p", "answer", answer ? sharing(answer, theirs) : "(empty)");
+  return el("section", { class: "part answers", "aria-label": "Answer and reference" },
+    el("div", {}, el("h3", {}, declined ? "Answer (declined)" : "Answer"), said),
+    el("div", {},
+      el("h3", {}, answers.length > 1 ? "References" : "Reference"),
+      answers.length
+        ? answers.map((text) => quoted("p", "answer", sharing(text, ours)))
+        : el("p", { class: "unknown" }, "None is given."),
+      keywords.length > 0 && el("p", { class: "small" }, "keywords: ",
+        quoted("bdi", "", keywords.join(", ")))),
+    answer && answers.length > 0 && el("p", { class: "small" },
+      el("mark", { class: "shared" }, "Underlined"), " words stand in both."));
+}
+
+/** The answers, where a question was answered several times. */
+function samplesOf({ samples }) {
+  if (samples.length < 2) return null;
+  const numbers = [...new Set(samples.flatMap(({ values }) => Object.keys(values)))].map(Number);
+  const rows = samples.map(({ answer, declined, values }, at) => ({ cells: [
+    String(at + 1),
+    [quoted("span", "", answer ?? MISSING), declined && el("small", {}, "declined")],
+    ...numbers.map((number) => score(values[number])),
+  ] }));
+  return titled("Each of its answers",
+    table("cards words", ["Sample", "Answer", ...numbers.map((n) => index.metrics[n].name)], rows));
+}
+
+/** Every score with its reason, and what judges said. */
+function scoresOf({ scores: all }) {
+  const rows = index.metrics.map(({ name }, number) => {
+    const { value, state, reason, verdicts } = all[number];
+    return { cells: [
+      name,
+      value === null ? el("span", { class: "unknown" }, STATES[state] ?? MISSING)
+        : el("b", { "data-value": value }, score(value)),
+      [reason && quoted("span", "", reason),
+        verdicts.length > 0 && fold(counted(verdicts.length, "verdict"), () => verdictsOf(verdicts))],
+    ] };
+  });
+  return titled("Scores and reasons", table("scores cards words", ["Metric", "Score", "Reason"], rows));
+}
+
+function verdictsOf(verdicts) {
+  return el("ol", { class: "verdicts" }, verdicts.map(({ of, value, reason, replies }) =>
+    el("li", {},
+      el("p", {}, el("b", {}, value === null ? "no verdict" : String(value)), " ",
+        quoted("bdi", "", of)),
+      reason && quoted("p", "small", reason),
+      replies.length > 0 && fold(replies.length > 1 ? "Raw replies" : "Raw reply",
+        () => replies.map((reply) => quoted("pre", "", reply))))));
+}
+
+/** The same question as every cell answered it. */
+async function elsewhere(question, current) {
+  const cells = index.cells.map((_, cell) => cell);
+  const all = await Promise.all(cells.map((cell) => record(cell, question)));
+  const numbers = [index.by, index.second].filter((number) => number !== null);
+  const rows = cells.map((cell) => ({
+    class: cell === current && "current",
+    cells: [named(cell), ...inCell(all[cell], numbers), cell === current
+      ? el("span", { class: "unknown" }, "shown above")
+      : el("button", { type: "button", click: () => setFocus(cell),
+        "aria-label": `Look at it in this configuration: ${index.cells[cell].name}` },
+      "Look at it")],
+  }));
+  const head = ["Configuration", ...numbers.map((n) => index.metrics[n].name), "Lost at", "Answer", ""];
+  return titled("The same question in every configuration", table("elsewhere cards words", head, rows));
+}
+
+/** Scores, stage and answer of one cell's record. */
+function inCell(recorded, numbers) {
+  if (!recorded) return [...numbers.map(() => MISSING), chip(null), MISSING];
+  const { scores: all, answer, declined, error } = recorded;
+  const values = numbers.map((number) => {
+    const { value, state } = all[number];
+    return value === null ? el("span", { class: "unknown" }, STATES[state] ?? MISSING)
+      : el("span", { "data-value": value }, score(value));
+  });
+  if (error)
+    return [...values, chip("failed"),
+      quoted("span", "clamped unknown", `${error.stage}: ${error.reason}`)];
+  return [...values, chip(recorded.lost),
+    [quoted("span", "clamped", answer ?? MISSING), declined && el("small", {}, "declined")]];
+}

@@ -1,0 +1,170 @@
+// Data: the run as the page holds it, unpacked when something asks for it.
+
+const { index, questions, scores, lost, answersOf, record } = (() => {
+  const index = JSON.parse(document.getElementById("index").textContent);
+
+  const part = (() => {
+    const most = 24;
+    const kept = new Map();
+    return (name) => {
+      const found = kept.get(name) ?? unpacked(name);
+      kept.delete(name);
+      kept.set(name, found); // the last asked for stands last
+      if (kept.size > most) kept.delete(kept.keys().next().value);
+      return found;
+    };
+  })();
+
+  async function unpacked(name) {
+    if (typeof DecompressionStream === "undefined") {
+      throw new Error(
+        "This browser cannot unpack the questions: DecompressionStream is missing. " +
+          "A browser of 2023 or later shows them; report.md and records.jsonl hold them too.",
+      );
+    }
+    const element = document.getElementById(`part-${name}`);
+    if (element === null) throw new Error(`This page lacks its part ${name}: it is damaged.`);
+    const bytes = Uint8Array.from(atob(element.textContent), (char) => char.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return JSON.parse(await new Response(stream).text());
+  }
+
+  const questions = () => part("questions");
+  const scores = (metric) => part(`scores-${metric}`);
+  const lost = () => part("lost");
+  const answersOf = (cell) => part(`answers-${cell}`);
+
+  // The characters of a text by Python's count, in which those beyond U+FFFF are one and not two.
+  function cut(text, start, length) {
+    return plain(text)
+      ? text.slice(start, start + length)
+      : characters(text).slice(start, start + length).join("");
+  }
+
+  const remembered = (of) => {
+    const last = { text: null, value: null };
+    return (text) => {
+      if (last.text !== text) Object.assign(last, { text, value: of(text) });
+      return last.value;
+    };
+  };
+  const plain = remembered((text) => !/[\ud800-\udfff]/.test(text));
+  const characters = remembered((text) => Array.from(text));
+
+  // A chunk of a document, by its number: its place and its text.
+  async function chunk(number) {
+    if (number === null) return { doc: "", start: 0, end: 0, text: "" };
+    const page = index.spans.findLastIndex((first) => first <= number);
+    const texts = await part(`texts-${page}`);
+    const at = number - index.spans[page];
+    const stretch = texts.stretch[at];
+    const start = texts.start[at];
+    const length = texts.length[at];
+    const text = cut(texts.text[stretch], start - texts.from[stretch], length);
+    return { doc: texts.doc[stretch], start, end: texts.ends[at] ?? start + length, text };
+  }
+
+  async function record(cell, question) {
+    const number = Math.floor(question / index.per_page);
+    const page = await part(`records-${number}`);
+    const at = question - number * index.per_page;
+    const row = page.rows[at][cell];
+    if (row < 0) return null;
+    const of = (name) => {
+      const column = page.columns[name];
+      return column.values[column.rows === null ? row : column.rows[row]];
+    };
+    const hits = await hitsOf(page.seen[at], of);
+    const missed = of("missed").map(async ([id, grade, rank]) => ({ ...(await chunk(id)), grade, rank }));
+    const usage = of("usage");
+    const error = of("error");
+    const loss = of("lost");
+    const context = inContext(hits, of("context"));
+    return {
+      hits,
+      missed: await Promise.all(missed),
+      tracedTo: of("tracedTo"),
+      judged: of("judged") ? judgedOf(hits, of) : null,
+      context,
+      prompt: of("prompt"),
+      answer: of("answer"),
+      declined: of("declined"),
+      samples: of("samples").map(sampleOf),
+      searched: of("searched"),
+      usage: usage && { in: usage[0], out: usage[1], model: usage[2], finish: usage[3] },
+      seconds: secondsOf(of),
+      scores: index.metrics.map((_, metric) =>
+        scoreOf(["value", "state", "reason", "verdicts"].map((name) => of(`${name}-${metric}`))),
+      ),
+      lost: loss === null ? null : index.stages[loss],
+      without: of("without"),
+      passages: of("passages").map(passageOf),
+      error: error && { stage: error[0], reason: error[1] },
+    };
+  }
+
+  function hitsOf(seen, of) {
+    const similarities = of("similarities");
+    const before = of("before");
+    const hits = of("hits").map(async (number, at) => {
+      const [id, grade] = seen[number];
+      const score = similarities[at];
+      return { ...(await chunk(id)), score, grade, prompt: "", before: before ? before[at] : null };
+    });
+    return Promise.all(hits);
+  }
+
+  // The context's text; notes in each hit how much of it is there.
+  function inContext(hits, context) {
+    if (context === null) return null;
+    if (typeof context === "string") {
+      for (const hit of hits) hit.prompt = hit.text && context.includes(hit.text) ? "whole" : "";
+      return context;
+    }
+    const [count, length] = context;
+    const shown = hits.slice(0, count);
+    const texts = shown.map((hit) => hit.text);
+    const last = texts.pop() ?? "";
+    texts.push(cut(last, 0, length));
+    for (const hit of shown) hit.prompt = "whole";
+    if (last.slice(texts.at(-1).length).trim()) shown.at(-1).prompt = "cut";
+    return texts.join("\n\n");
+  }
+
+  // The ranking as the run's labels judge it: each item once, where documents are one item each.
+  function judgedOf(hits, of) {
+    const first = new Map();
+    hits.forEach(({ doc, start, end }, at) => {
+      const item = index.labels === "documents" ? doc : JSON.stringify([doc, start, end]);
+      if (!first.has(item)) first.set(item, at);
+    });
+    const items = [...first.values()];
+    return {
+      grades: of("grades") ?? items.map((at) => hits[at].grade),
+      inventory: of("inventory"),
+      items,
+    };
+  }
+
+  function scoreOf([value, state, reason, verdicts]) {
+    const said = verdicts.map(([of, value, reason, replies]) => ({ of, value, reason, replies }));
+    return { value, state, reason, verdicts: said };
+  }
+
+  function sampleOf([answer, declined, all]) {
+    const found = all.map(scoreOf);
+    return { answer, declined, values: Object.fromEntries(found.map((each, at) => [at, each.value])), scores: found };
+  }
+
+  function passageOf([group, stage, ...facts]) {
+    const named = Object.fromEntries(index.facts.map((name, at) => [name, facts[at]]));
+    return { group, stage: stage === null ? null : index.stages[stage], facts: named };
+  }
+
+  function secondsOf(of) {
+    const all = ["retrieval", "generation"].map((stage) => [stage, of(stage)]);
+    return Object.fromEntries(all.filter(([, seconds]) => seconds !== null));
+  }
+
+  return { index, questions, scores, lost, answersOf, record };
+})();

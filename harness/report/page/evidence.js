@@ -1,0 +1,64 @@
+// What a question's evidence met: the chunks that were missed, and the context of the prompt.
+
+/** The gold passages of one document, to mark in its texts. */
+function goldIn(passages, doc) {
+  return passages.filter((passage) => passage.doc === doc);
+}
+
+/** The relevant items that were not retrieved, with their true rank. */
+function missing({ missed, tracedTo, judged }) {
+  if (!judged?.inventory?.length) return null;
+  const found = judged.grades.filter((grade) => grade !== null && grade >= 1).length;
+  const all = Math.max(judged.inventory.length - found, missed.length);
+  if (all === 0) return null;
+  const noun = index.labels === "documents" ? "document" : "chunk";
+  const rest = all - missed.length;
+  const rows = missed.map(({ doc, start, end, grade, rank }) => ({ cells: [
+    quoted("span", "", doc), noun === "chunk" ? `${start}–${end}` : MISSING, String(grade),
+    trueRank(rank, tracedTo),
+  ] }));
+  const more = missed.length ? `and ${counted(rest, `more relevant ${noun}`)}` : "";
+  return titled("Relevant, and not retrieved",
+    rows.length > 0 && table("missed cards words",
+      ["Document", "Characters", "Grade", "True rank"], rows),
+    rest > 0 && el("p", { class: "small" }, more || `${counted(rest, `relevant ${noun}`)}`));
+}
+
+function trueRank(rank, tracedTo) {
+  if (rank !== null) return `rank ${rank.toLocaleString("en")} under exact search`;
+  if (tracedTo === null) return "its true rank is not known";
+  return `not within the first ${tracedTo.toLocaleString("en")} under exact search`;
+}
+
+/** The context as it was sent, hit by hit, with the prompt around it. */
+function contextOf(recorded, { passages }) {
+  const { context, prompt } = recorded;
+  if (context === null && prompt === null) return null;
+  const length = counted(characters(context ?? "").length, "character");
+  return fold(`The prompt’s context (${length})`, () => [
+    prompt?.[0] && quoted("p", "around", prompt[0]),
+    partsOf(recorded).map(({ rank, hit, text }) => el("div", { class: "sent" },
+      hit && el("p", { class: "about" }, `${rank} `, quoted("b", "", hit.doc),
+        hit.prompt === "cut" && el("span", {}, "cut here by the budget")),
+      quoted("p", "chunk", hit ? marked(text, hit.start, goldIn(passages, hit.doc)) : text))),
+    prompt?.[1] && quoted("p", "around", prompt[1]),
+  ].flat().filter(Boolean));
+}
+
+const GAP = "\n\n";
+
+/** Divide a context among the hits it was put together from; undivided where it was not. */
+function partsOf({ context, hits }) {
+  const parts = [];
+  let rest = context ?? "";
+  for (const [at, hit] of hits.entries()) {
+    if (!hit.prompt || !rest) continue;
+    const text = hit.prompt === "cut" ? rest : hit.text;
+    if (!rest.startsWith(text) || !hit.text.startsWith(text))
+      return [{ text: context }];
+    parts.push({ rank: at + 1, hit, text });
+    rest = rest.slice(text.length);
+    if (rest.startsWith(GAP)) rest = rest.slice(GAP.length);
+  }
+  return rest || !parts.length ? [{ text: context ?? "" }] : parts;
+}

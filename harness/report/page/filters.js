@@ -1,0 +1,127 @@
+// Which questions are listed: filters that combine, and addresses that set them.
+
+const EVERYTHING = Object.freeze({
+  text: "", category: "", difficulty: "", lost: "", metric: index.by, from: null, to: null,
+  disagree: false, ids: null, ten: false,
+});
+
+const TEN = Object.freeze({ ...EVERYTHING, ten: true });
+const NO_LABEL = "\u0000none";
+const APART = 0.5;
+
+/** Return a text as a search reads it: without letter case and accents. */
+function plain(text) {
+  return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+}
+
+/** What every filter looks at, loaded once; a metric's scores and answers when they are needed. */
+async function loaded() {
+  const [all, by, second, stages] = await Promise.all([
+    questions(), scores(index.by), index.second === null ? null : scores(index.second), lost(),
+  ]);
+  const count = all.id.length;
+  const numbers = Array.from({ length: count }, (_, question) => question);
+  const cells = index.cells.map((_, cell) => cell);
+  const failed = (cell, question) =>
+    by.states[cell][question] === "f" || second?.states[cell][question] === "f";
+  const spread = numbers.map((question) => {
+    const values = cells.map((cell) => by.values[cell][question]).filter((value) => value !== null);
+    return values.length ? Math.max(...values) - Math.min(...values) : null;
+  });
+  return {
+    all, by, second, count, numbers, spread, failed,
+    failures: numbers.map((question) => cells.filter((cell) => failed(cell, question)).length),
+    /** The stage that lost a question in a cell, `failed`, or null where nobody can say. */
+    lostAt(cell, question) {
+      if (failed(cell, question)) return "failed";
+      const stage = stages[cell][question];
+      return stage === null ? null : index.stages[stage];
+    },
+    disagree: (question) => spread[question] >= APART,
+  };
+}
+
+const searchable = { asked: null, answers: new Map() };
+
+/** Return the text that a search of a question looks through, with its answer in a cell. */
+async function searched(known, cell) {
+  const { all } = known;
+  searchable.asked ??= known.numbers.map((question) => plain([
+    all.id[question], all.text[question], ...all.answers[question],
+    ...Object.keys(all.documents[question] ?? {}),
+    ...all.passages[question].map(({ doc }) => doc),
+  ].join("\n")));
+  if (!searchable.answers.has(cell)) {
+    const answers = await answersOf(cell);
+    searchable.answers.set(cell, answers.map((answer) => plain(answer ?? "")));
+  }
+  const answers = searchable.answers.get(cell);
+  return (question) => `${searchable.asked[question]}\n${answers[question]}`;
+}
+
+/** Return the numbers of the questions that a filter leaves, as the cell in focus sees them. */
+async function chosen(filter, known, cell) {
+  const { all } = known;
+  const tests = [];
+  const label = (wanted, labels) => (question) =>
+    wanted === NO_LABEL ? labels[question] === null : labels[question] === wanted;
+  if (filter.category) tests.push(label(filter.category, all.category));
+  if (filter.difficulty) tests.push(label(filter.difficulty, all.difficulty));
+  if (filter.lost === "anywhere") tests.push((question) => known.failures[question] > 0);
+  else if (filter.lost) tests.push((question) => known.lostAt(cell, question) === filter.lost);
+  if (filter.disagree) tests.push(known.disagree);
+  if (filter.from !== null || filter.to !== null) {
+    const { values } = await scores(filter.metric);
+    const [from, to] = [filter.from ?? -Infinity, filter.to ?? Infinity];
+    tests.push((question) => {
+      const value = values[cell][question];
+      return value !== null && value >= from && value <= to;
+    });
+  }
+  const wanted = plain(filter.text).split(/\s+/).filter(Boolean);
+  if (wanted.length) {
+    const text = await searched(known, cell);
+    tests.push((question) => {
+      const within = text(question);
+      return wanted.every((word) => within.includes(word));
+    });
+  }
+  const among = filter.ten ? index.ten : filter.ids ?? known.numbers;
+  return among.filter((question) => tests.every((test) => test(question)));
+}
+
+/** Return the number of the question that `#q-ID` names, or null. */
+function questionOf(address, known) {
+  if (!address.startsWith("#q-")) return null;
+  const at = known.all.id.indexOf(decoded(address.slice(3)));
+  return at < 0 ? null : at;
+}
+
+function addressOf(question, known) {
+  return `#q-${encodeURIComponent(known.all.id[question])}`;
+}
+
+/** Return the filter and the cell that `#questions?lost=retrieval&cell=3` asks for, or null. */
+function askedFor(address, known) {
+  const [section, asked] = address.split(/\?(.*)/s);
+  if (section !== "#questions" || !asked) return null;
+  const given = Object.fromEntries(asked.split("&").map((pair) => pair.split(/=(.*)/s)));
+  const filter = { ...EVERYTHING };
+  for (const name of ["text", "category", "difficulty"]) filter[name] = decoded(given[name] ?? "");
+  if ([...index.stages, "failed", "anywhere"].includes(given.lost)) filter.lost = given.lost;
+  filter.disagree = given.disagree === "1";
+  if (given.ids) {
+    const ids = new Set(given.ids.split(",").map(decoded));
+    filter.ids = known.numbers.filter((question) => ids.has(known.all.id[question]));
+  }
+  return { filter, cell: given.cell === undefined ? null : Number(given.cell) };
+}
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch (error) {
+    if (error instanceof URIError) return text;
+    throw error;
+  }
+}

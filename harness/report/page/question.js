@@ -1,0 +1,106 @@
+// One question in one configuration, with all that was recorded of it.
+
+/** Return the detail of a question as the cell answered it. */
+async function detail(question, cell) {
+  const [all, recorded] = await Promise.all([questions(), record(cell, question)]);
+  const asked = {
+    text: all.text[question],
+    answers: all.answers[question],
+    passages: all.passages[question],
+    keywords: all.keywords[question],
+    answerable: all.answerable[question],
+    labels: [all.category[question], all.difficulty[question]].filter(Boolean),
+  };
+  if (!recorded) return el("p", { class: "unknown" }, "This configuration has no record of it.");
+  return el("div", { class: "parts" },
+    summary(recorded, asked, cell),
+    compared(recorded, asked),
+    samplesOf(recorded),
+    recorded.hits.length + recorded.missed.length > 0 && ranking(recorded, cell, question),
+    missing(recorded),
+    contextOf(recorded, asked),
+    scoresOf(recorded),
+    index.cells.length > 1 && await elsewhere(question, cell),
+    index.left_out?.length > 0 && el("p", { class: "small" }, "Left out, as this page would be too "
+      + `large: ${index.left_out.join(", ")}. They are in records.jsonl.`));
+}
+
+function titled(title, ...content) {
+  return el("section", { class: "part", "aria-label": title }, el("h3", {}, title), content);
+}
+
+/** The configuration, where the question was lost, and what it took. */
+function summary(recorded, asked, cell) {
+  return el("div", { class: "facts" },
+    el("p", {}, "with ", named(cell), ...outcome(recorded, asked)),
+    groupsOf(recorded, asked),
+    el("p", { class: "small" }, [...asked.labels, spent(recorded)].filter(Boolean).join(" · ")),
+    recorded.searched.length > 0 && el("p", { class: "small" }, "searched for: ",
+      recorded.searched.map((text) => quoted("q", "", text))));
+}
+
+function outcome({ lost: stage, error, without, passages, tracedTo }, { answerable, passages: gold }) {
+  if (error) return [chip("failed"), ` at ${error.stage}: `, quoted("bdi", "", error.reason)];
+  if (stage === "none") {
+    const lucky = without ? ", though not all of its evidence was in the prompt" : "";
+    return [chip(stage), lucky];
+  }
+  if (stage !== null) {
+    const [only] = passages.length === 1 ? passages : [];
+    const words = stage === "generation" ? "all evidence was in the prompt, and it was not answered"
+      : only?.stage === stage ? factsInWords(only, tracedTo) : "";
+    return [el("span", {}, "lost at ", chip(stage)), words && `: ${words}`];
+  }
+  if (!answerable) return [el("span", {}, "the sources hold no answer to it: nothing to lose")];
+  if (!gold.length) return [el("span", {}, "no evidence is given, so nobody can say where it was lost")];
+  return [];
+}
+
+/** What became of each group of evidence, where there are several. */
+function groupsOf({ passages, tracedTo }, { passages: gold }) {
+  if (passages.length < 2) return null;
+  const docs = (group) => [...new Set(gold.filter((each) => each.group === group).map(({ doc }) => doc))];
+  return el("ul", { class: "groups" }, passages.map((passage) =>
+    el("li", {}, "evidence in ", quoted("bdi", "", docs(passage.group).join(" or ")), ": ",
+      passage.stage === null ? null : [chip(passage.stage), ", "],
+      factsInWords(passage, tracedTo))));
+}
+
+/** Say what is known of a group of evidence: how it was cut, its ranks, where the prompt ended. */
+function factsInWords({ stage, facts }, tracedTo) {
+  const { pieces, largest, exact_rank: exact, rank, reranked, cut_at: cut } = facts;
+  const depth = tracedTo === null ? "" : ` first ${tracedTo.toLocaleString("en")} under exact search`;
+  if (stage === null) {
+    const last = reranked ?? rank;
+    return last === null ? "in the prompt" : `in the prompt, whole at rank ${last}`;
+  }
+  const truly = exact !== null ? `rank ${exact} under exact search`
+    : depth ? `not within the${depth}` : "its true rank is not known";
+  switch (stage) {
+    case "chunking":
+      return `no chunk holds it whole: it is spread over ${counted(pieces, "chunk")}, the largest `
+        + `share in one is ${percent(largest)}`;
+    case "index":
+      return `${truly}, and not found by the index`;
+    case "retrieval":
+      return `not whole in what was retrieved: ${truly}`;
+    case "reranking":
+      return `rank ${rank ?? MISSING} before reranking, ${reranked ?? "not kept"} after`;
+    default:
+      return `whole at rank ${reranked ?? rank ?? MISSING}`
+        + (cut === null ? ", and not in the prompt" : `, but the prompt was cut at token ${cut}`);
+  }
+}
+
+/** Tokens, seconds and the model, as far as they are known. */
+function spent({ usage, seconds: stages }) {
+  const total = Object.values(stages).reduce((sum, value) => sum + value, 0);
+  const each = Object.entries(stages).map(([stage, value]) => `${stage} ${seconds(value)}`);
+  const said = [];
+  if (usage && usage.in !== null) said.push(`${usage.in.toLocaleString("en")} tokens in`);
+  if (usage && usage.out !== null) said.push(`${usage.out.toLocaleString("en")} out`);
+  if (each.length) said.push(each.length > 1 ? `${seconds(total)} (${each.join(", ")})` : each[0]);
+  if (usage?.model) said.push(usage.model);
+  if (usage?.finish) said.push(`finished: ${usage.finish}`);
+  return said.join(", ");
+}

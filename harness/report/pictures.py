@@ -1,0 +1,65 @@
+"""The charts as files beside `report.md`, where no stylesheet colours them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from xml.dom import minidom
+
+from harness.report.blocks import Block, Columns, Figure, Part
+from harness.store import atomically
+
+FOLDER = "charts"
+
+
+def names(figure: Figure) -> list[str]:
+    """Return the path of each drawing's file, from the report's folder."""
+    stem = re.sub(r"[^a-z0-9]+", "-", figure.id.lower()).strip("-") or "chart"
+    ends = ["", *(f"-{number}" for number in range(2, len(figure.drawings) + 1))]
+    return [f"{FOLDER}/{stem}{end}.svg" for end in ends]
+
+
+def write(folder: Path, parts: Sequence[Part]) -> list[Path]:
+    """Write every drawing into `charts/` of a run's folder, and take away what no report shows.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    written = []
+    for part in parts:
+        for figure in _figures(part.blocks):
+            for drawing, name in zip(figure.drawings, names(figure), strict=True):
+                path = folder / name
+                path.parent.mkdir(exist_ok=True)
+                atomically(path, standalone(drawing.wide))
+                written.append(path)
+    for path in (folder / FOLDER).glob("*.svg"):
+        if path not in written:
+            path.unlink()
+    return written
+
+
+def standalone(svg: str) -> str:
+    """Return a drawing of the page as a file of its own: with its size, on white."""
+    document = minidom.parseString(svg)
+    root = document.documentElement
+    assert root is not None
+    box = root.getAttribute("viewBox").split()
+    if len(box) == 4:
+        root.setAttribute("width", box[2])
+        root.setAttribute("height", box[3])
+    root.setAttribute("xmlns", "http://www.w3.org/2000/svg")
+    ground = document.createElement("rect")
+    for name, value in (("width", "100%"), ("height", "100%"), ("fill", "#ffffff")):
+        ground.setAttribute(name, value)
+    root.insertBefore(ground, root.firstChild)
+    return root.toxml() + "\n"
+
+
+def _figures(blocks: Sequence[Block]) -> Iterator[Figure]:
+    for block in blocks:
+        if isinstance(block, Figure):
+            yield block
+        elif isinstance(block, Columns):
+            yield from _figures([*block.first, *block.second])

@@ -1,0 +1,75 @@
+"""Where answers are lost: the stage that each lost question was lost at, by cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness import numbers
+from harness.report.blocks import Block, Text
+from harness.report.charts import cells, losses
+from harness.report.sections import sections
+from harness.report.view import View
+
+
+@sections.register
+@dataclass(frozen=True)
+class Losses:
+    """The largest loss in words, and all of them as bars."""
+
+    name: ClassVar[str] = "losses"
+    order: ClassVar[int] = 45
+    title: ClassVar[str] = "Where answers are lost"
+
+    def blocks(self, view: View) -> Sequence[Block]:
+        """Return the figure and what it says; nothing where no question could be followed."""
+        figure = losses.figure(view)
+        if figure is None:
+            return []
+        said: list[Block] = [Text(_largest(view), "plain"), figure]
+        blind = [cell.name for cell in view.cells if _blind(view, cell.name)]
+        if blind:
+            which = "all cells" if len(blind) == len(view.cells) else _named(view, blind)
+            text = (
+                f"Not known for {which}: what exact search would have found. What the index lost "
+                "there counts as lost at retrieval."
+            )
+            said.append(Text(text, "note"))
+        return said
+
+
+def _largest(view: View) -> str:
+    counts = [losses.counted(view, cell) for cell in view.cells]
+    lost = {stage: sum(each[stage] for each in counts) for stage in losses.STAGES}
+    all_ = sum(lost.values())
+    if not all_:
+        return "No question that could be followed was lost at any stage."
+    stage = max(lost, key=lambda stage: lost[stage])
+    said = f"Most are lost at {stage}: {lost[stage]:,} of the {all_:,} lost in all cells."
+    if len(counts) == 1:
+        said = f"Most are lost at {stage}: {lost[stage]:,} of {all_:,}."
+    elif 2 * lost[stage] < all_:
+        said = said.replace("Most are lost", "More are lost than elsewhere")
+    best = view.best
+    if best is None or len(counts) == 1:
+        return said
+    own = losses.counted(view, best)
+    largest = max(losses.STAGES, key=lambda stage: own[stage])
+    of = numbers.count(sum(own.values()), "question")
+    name = cells.short(view.name(best))
+    if not own[largest]:
+        return f"{said} {name} lost none of its {of}."
+    return f"{said} With {name} the largest loss is {largest}, {own[largest]:,} of {of}."
+
+
+def _blind(view: View, name: str) -> bool:
+    """Return whether a cell lost something to retrieval that the index may have lost."""
+    records = view.records(next(cell for cell in view.cells if cell.name == name))
+    return any(each.lost_at == "retrieval" and each.traced_to is None for each in records)
+
+
+def _named(view: View, names: Sequence[str]) -> str:
+    shown = [cells.short(view.name(cell)) for cell in view.cells if cell.name in names]
+    more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
+    return ", ".join(shown[:3]) + more

@@ -1,0 +1,58 @@
+"""Reads what a page embeds back into records, by the same rules as `page/data.js`."""
+
+import base64
+import gzip
+import json
+from bisect import bisect_right
+
+from harness.report.data import embedded
+from harness.report.view import View
+
+SEPARATOR = "\n\n"
+
+
+class Data:
+    """The index and the parts of one run's page."""
+
+    def __init__(self, stored):
+        self.packed = embedded(View(stored))
+        self.index = json.loads(self.packed.index)
+
+    def part(self, name):
+        return json.loads(gzip.decompress(base64.b64decode(self.packed.parts[name])))
+
+    def chunk(self, number):
+        """Return document, start, end and text."""
+        page = bisect_right(self.index["spans"], number) - 1
+        part, at = self.part(f"texts-{page}"), number - self.index["spans"][page]
+        stretch, start, length = (part[name][at] for name in ("stretch", "start", "length"))
+        behind = start - part["from"][stretch]
+        text = part["text"][stretch][behind : behind + length]
+        return part["doc"][stretch], start, part["ends"].get(str(at), start + length), text
+
+    def record(self, cell, question):
+        """Return the fields of a record, as far as they are packed; None where it is not there."""
+        page, at = divmod(question, self.index["per_page"])
+        part = self.part(f"records-{page}")
+        row = part["rows"][at][cell]
+        if row < 0:
+            return None
+        columns = part["columns"]
+        said = {
+            name: column["values"][row if column["rows"] is None else column["rows"][row]]
+            for name, column in columns.items()
+        }
+        found = [part["seen"][at][number] for number in said["hits"]]
+        said["hits"] = [(*self.chunk(number), grade) for number, grade in found]
+        said["missed"] = [(*self.chunk(number), *rest) for number, *rest in said["missed"]]
+        if isinstance(said["context"], list):
+            count, length = said["context"]
+            texts = [text for _, _, _, text, _ in said["hits"][:count]]
+            said["context"] = SEPARATOR.join([*texts[:-1], texts[-1][:length]])
+        if said["judged"] and said["grades"] is None:
+            first = {}
+            for doc, start, end, _, grade in said["hits"]:
+                item = doc if self.index["labels"] == "documents" else (doc, start, end)
+                first.setdefault(item, grade)
+            said["grades"] = list(first.values())
+        return said

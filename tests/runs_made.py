@@ -1,0 +1,123 @@
+"""Stored runs with scores that a test chose: nothing is retrieved or answered for them."""
+
+from pathlib import Path
+
+from harness.store import StoredRun
+from harness.stored import (
+    AggregateLine,
+    CellLine,
+    FailureLine,
+    MetricLine,
+    Provenance,
+    QuestionLine,
+    RecordLine,
+    RunFile,
+    ScoreLine,
+    UsageLine,
+)
+
+
+def stored(
+    scores,
+    chunkers=None,
+    baseline=None,
+    floors=(),
+    metrics=None,
+    tokens=None,
+    seconds=None,
+    clusters=None,
+    resolved=None,
+):
+    """Return a run of these cells.
+
+    `scores` is {cell: {metric: [a value, a list of counts, or None for failed]}}. `metrics` gives
+    lines to change by metric, `tokens` and `seconds` a number or a list by cell.
+    """
+    names = list(next(iter(scores.values())))
+    size = max((len(each) for by in scores.values() for each in by.values()), default=0)
+    ids = [f"q{number}" for number in range(size)]
+    about = {name: _metric(name, **(metrics or {}).get(name, {})) for name in names}
+    provenance = Provenance(
+        harness="0", python="3", platform="", git_commit=None, git_dirty=None, packages={},
+        models=[], corpus={}, testset={}, metrics=about, seed=7, labels="evidence",
+    )  # fmt: skip
+    run = RunFile(
+        id="made", status="finished", started="", ended="", provenance=provenance,
+        config={"resolved": resolved or {}}, decide_by=names[0], baseline=baseline, targets={},
+        seconds={}, cache={}, warnings=[],
+        cells=[
+            _cell(name, by, (chunkers or {}).get(name, "fixed"), name in floors)
+            for name, by in scores.items()
+        ],
+    )  # fmt: skip
+    records = [
+        _record(
+            cell,
+            id_,
+            {name: each[at] for name, each in by.items() if at < len(each)},
+            _at(tokens, cell, at),
+            _at(seconds, cell, at),
+        )
+        for cell, by in scores.items()
+        for at, id_ in enumerate(ids)
+        if at < len(by[names[0]])
+    ]
+    questions = {
+        id_: QuestionLine(
+            id=id_, text=id_, answers=[], keywords=[], passages=[], documents=None, category=None,
+            difficulty=None, answerable=True, cluster=clusters[at] if clusters else None,
+        )
+        for at, id_ in enumerate(ids)
+    }  # fmt: skip
+    return StoredRun(Path("made"), run, tuple(records), questions, {})
+
+
+def _metric(name, kind="quality", within_chunker=False, spec=None):
+    return MetricLine(
+        spec=spec or name, version=1, kind=kind, labels=None, own_chunks=within_chunker,
+        within_chunker=within_chunker, about="",
+    )  # fmt: skip
+
+
+def _cell(name, by, chunker, floor):
+    return CellLine(
+        name=name, chunker=chunker, embedder=None, retriever=name, reranker="none",
+        generator="extractive", fingerprint=name, chunks=1, floor=floor, copies=False, asked=1,
+        answered=1, declined=0, failed=0, seconds={},
+        scores={metric: _aggregate(values) for metric, values in by.items()},
+    )  # fmt: skip
+
+
+def _aggregate(values):
+    known = [0.0 if each is None else each for each in values]
+    numbers = [each for each in known if not isinstance(each, list)]
+    mean = sum(numbers) / len(numbers) if numbers else None
+    return AggregateLine(
+        mean=mean, mean_finished=mean, low=None, high=None, n=len(values), failed=0, not_scored=0,
+        judge_failed=0, method="none",
+    )  # fmt: skip
+
+
+def _record(cell, question, values, tokens, seconds):
+    failed = any(each is None for each in values.values())
+    usage = None if tokens is None else UsageLine(tokens_in=tokens - 1, tokens_out=1)
+    return RecordLine(
+        cell=cell, question=question, candidates=[], hits=[], context=None, answer=None,
+        declined=None, usage=usage, judged={}, keywords=[], touching=None,
+        seconds={} if seconds is None else {"retrieval": seconds / 4, "generation": seconds * 0.75},
+        scores={name: _score(each) for name, each in values.items()},
+        error=FailureLine(stage="generation", reason="gone") if failed else None,
+    )  # fmt: skip
+
+
+def _score(value):
+    if value is None:
+        return ScoreLine(value=None, reason="gone", state="failed")
+    if isinstance(value, list):
+        return ScoreLine(value=None, counts=value)
+    return ScoreLine(value=value)
+
+
+def _at(costs, cell, at):
+    found = (costs or {}).get(cell)
+    return found[at] if isinstance(found, list) else found

@@ -1,0 +1,139 @@
+"""Advice: each piece says how many questions it could mend, and on which figure it rests."""
+
+import pytest
+
+from harness import runner, store
+from harness.config import load
+from harness.report.advising import advice
+from harness.report.view import View
+from harness.stored import ArrivalLine, FactsLine, FailureLine
+from tests.small import project
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    changes = {"chunkers": [{"fixed": {"size": 60}}], "retrievers": ["bm25"], "retrieve": 3}
+    made = project(tmp_path_factory.mktemp("advice"), **changes)
+    return store.load(runner.run(runner.prepare(load(made, [], {})), lambda *_: None).folder)
+
+
+def lost(at, passages=(), **changes):
+    arrivals = [
+        ArrivalLine(group=str(number), stage=stage, facts=FactsLine(**facts))
+        for number, (stage, facts) in enumerate(passages)
+    ]
+    return {"lost_at": at, "passages": arrivals, "error": None, **changes}
+
+
+def advised(stored, *outcomes, **cell):
+    """Return the advice where the first questions came out like this, and all others were answered.
+
+    The last question of the small project is unanswerable, and declined here.
+    """
+    (line,) = stored.run.cells
+    line = line.model_copy(update=cell)
+    records = []
+    for at, record in enumerate(stored.records):
+        answerable = stored.questions[record.question].answerable
+        update = outcomes[at] if at < len(outcomes) else lost("none" if answerable else None)
+        if not answerable:
+            update = {"declined": True, **update}
+        records.append(record.model_copy(update=update))
+    run = stored.run.model_copy(update={"cells": [line]})
+    view = View(store.StoredRun(stored.folder, run, tuple(records), stored.questions, stored.texts))
+    return advice(view, line)
+
+
+def test_nothing_lost_needs_no_advice(stored):
+    assert advised(stored) == []
+
+
+def test_evidence_that_was_cut_apart_wants_larger_chunks(stored):
+    (found,) = advised(
+        stored,
+        lost("chunking", [("chunking", {"pieces": 2, "largest": 0.6})]),
+        lost("chunking", [("chunking", {"pieces": 4, "largest": 0.4}), (None, {})]),
+    )
+
+    assert (found.mends, found.of, found.stage) == (2, 4, "chunking")
+    assert "cut it into 3 pieces (median); the largest holds 50\u00a0%." in found.text
+    assert found.setting == "chunkers:\n  - fixed: {size: 120}"
+    assert found.questions == [record.question for record in stored.records[:2]]
+
+
+def test_evidence_just_below_the_cut_and_far_down_are_two_things(stored):
+    sent = stored.run.config["resolved"]["context"]["chunks"]
+    near, far = 4 * sent, 4 * sent + 1
+    found = advised(
+        stored,
+        lost("retrieval", [("retrieval", {"exact_rank": far})]),
+        lost("retrieval", [("retrieval", {"exact_rank": None}), ("retrieval", {"exact_rank": 3})]),
+        lost("retrieval", [("retrieval", {"exact_rank": near})]),
+    )
+
+    assert [(each.mends, each.title[:17]) for each in found] == [
+        (2, "Try another embed"),
+        (1, "Add a reranker, o"),
+    ]
+    assert f"whole at rank {far} to {far}, for 1 of them at no rank" in found[0].text
+    assert f"whole at rank {near} to {near} under exact search" in found[1].text
+    assert f"where the first {sent} are used" in found[1].text
+
+
+def test_a_cell_with_a_reranker_is_told_to_retrieve_more(stored):
+    rank = stored.run.config["resolved"]["retrieve"] + 1
+    (found,) = advised(
+        stored, lost("retrieval", [("retrieval", {"exact_rank": rank})]), reranker="bi_encoder"
+    )
+    assert (found.title, found.setting) == ("Give the reranker more candidates", "retrieve: 5")
+
+
+def test_what_the_reranker_pushed_down_says_from_where_to_where(stored):
+    facts = {"rank": 2, "reranked": 13}
+    (found,) = advised(stored, lost("reranking", [("reranking", facts)]), reranker="bi_encoder")
+    assert "(rank 2 before, rank 13 after; medians)" in found.text
+    assert found.setting == "context: {chunks: 15}"
+
+
+def test_a_budget_that_ended_too_soon_is_doubled(stored):
+    given = stored.run.config["resolved"]["context"]
+    (found,) = advised(stored, lost("context", [("context", {"cut_at": given["tokens"]})]))
+    assert found.setting == f"context: {{chunks: {given['chunks']}, tokens: {2 * given['tokens']}}}"
+
+
+def test_an_index_that_missed_it_is_told_to_search_harder(stored):
+    (found,) = advised(stored, lost("index", [("index", {"exact_rank": 1})]))
+    assert found.title == "Make the index search harder"
+    assert "index: {exact: true}" in found.setting
+
+
+def test_evidence_in_the_prompt_but_not_in_the_answer_is_the_generators(stored):
+    (found,) = advised(
+        stored, lost("generation", declined=True), lost("generation", declined=False), copies=True
+    )
+    assert (found.mends, found.of) == (2, 4)
+    assert "1 of 2 declined" in found.text
+    assert found.text.endswith("it is a floor.")
+
+
+def test_failures_come_with_their_reason(stored):
+    error = FailureLine(stage="generation", reason="429 Too Many Requests")
+    (found,) = advised(stored, lost(None, error=error))
+    assert found.text == (
+        "1 question got no answer. The first failed at generation: 429 Too Many Requests"
+    )
+
+
+def test_answers_to_what_nothing_answers_are_counted_among_the_unanswerable(stored):
+    answered = {"answer": "Perhaps.", "declined": False}
+    outcomes = [lost("none")] * (len(stored.records) - 1) + [lost(None, **answered)]
+    (found,) = advised(stored, *outcomes)
+    assert (found.mends, found.of) == (1, 1)
+    assert found.title.startswith("Add the missing sources")
+
+
+def test_what_could_mend_most_comes_first(stored):
+    found = advised(
+        stored, lost("context", [("context", {})]), lost("generation"), lost("generation")
+    )
+    assert [each.mends for each in found] == [2, 1]

@@ -1,0 +1,430 @@
+"""Runs with one loss planted in each: it is found and named, all of it and nothing else."""
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import yaml
+
+from harness import store
+from harness.config import load
+from harness.embedders.hashing import Hashing
+from harness.errors import StageError
+from harness.generators.none import NoGenerator
+from harness.lengths import lengths
+from harness.records import Answer, Hit
+from harness.runner import prepare
+from harness.runner import run as runs
+from harness.stored import ArrivalLine, FactsLine
+from tests.small import project
+from tests.test_shared_work import run
+
+ENTRIES = range(8)
+SHORT, LONG = ENTRIES[0::2], ENTRIES[1::2]
+BASE = {
+    "corpus": "corpus.jsonl",
+    "chunkers": ["whole"],
+    "retrievers": ["dense"],
+    "generators": ["extractive"],
+    "index": {"exact": True},
+    "retrieve": 4,
+    "context": {"chunks": 2, "tokens": 200},
+    "metrics": ["passage_recall@2", "hit_rate@2"],
+}
+
+
+def number(text):
+    return int(re.search(r"\d+", text).group())
+
+
+def text(n):
+    """Return an entry, of 17 characters and 5 tokens or of 56 characters and 11 tokens."""
+    more = "says that the thing in question is called" if n % 2 else "is"
+    return f"Entry {n} {more} word{n}."
+
+
+@dataclass(frozen=True)
+class Numbered(Hashing):
+    """Gives each text, and the question for it, the vector of the first number in it.
+
+    Those of the numbers in `hidden` point away from their questions.
+    """
+
+    hidden: tuple[int, ...] = ()
+
+    name: ClassVar[str] = "numbered"
+    floor: ClassVar[bool] = False
+
+    def embed(self, texts, kind):
+        found = np.array([self._one(number(each), kind) for each in texts], dtype=np.float32)
+        return found.reshape(len(texts), 16)
+
+    def _one(self, n, kind):
+        vector = np.random.default_rng(n).normal(size=16)
+        away = -1 if kind == "document" and n in self.hidden else 1
+        return away * vector / np.linalg.norm(vector)
+
+
+@dataclass(frozen=True)
+class Reversing:
+    """Puts the last hit first."""
+
+    keep: int | None = None
+
+    name: ClassVar[str] = "reversing"
+    version: ClassVar[int] = 1
+
+    def check(self):
+        pass
+
+    def rerank(self, question, hits):
+        return [Hit(hit.chunk, -float(at)) for at, hit in enumerate(hits[::-1])][: self.keep]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Says the word that is asked for where the context has it, or where it knows it by heart."""
+
+    ignores: tuple[int, ...] = ()
+    knows: tuple[int, ...] = ()
+    declines: tuple[int, ...] = ()
+    fails: tuple[int, ...] = ()
+
+    name: ClassVar[str] = "reader"
+    version: ClassVar[int] = 1
+    answers: ClassVar[bool] = True
+    copies: ClassVar[bool] = False
+    at_once: ClassVar[int] = 1
+    repeat: ClassVar[int] = 1
+
+    def check(self):
+        pass
+
+    def answer(self, question, context, sample=0):
+        n = number(question)
+        if n in self.fails:
+            raise StageError("no more tokens")
+        read = f"word{n}." in context and n not in self.ignores
+        said = f"It is word{n}." if read or n in self.knows else "Something else."
+        return Answer(said, declined=n in self.declines)
+
+
+def question(n, *evidence, **more):
+    gold = [{"doc": f"e{doc}", **about} for doc, about in evidence or [(n, {})]]
+    gold = [{"quote": text(int(each["doc"][1:])), **each} for each in gold]
+    return {
+        "id": str(n),
+        "question": f"What is {n}?",
+        "keywords": [f"word{n}"],
+        "evidence": gold,
+        **more,
+    }
+
+
+def written(folder, entries=ENTRIES, asked=None, **changes):
+    """Write a project of entries, and of a question for each of those that are `asked` for."""
+    questions = [question(n) for n in entries] if asked is None else asked
+    config = project(folder, questions, **{**BASE, **changes})
+    rows = (json.dumps({"id": f"e{n}", "text": text(n)}) + "\n" for n in entries)
+    (folder / "corpus.jsonl").write_text("".join(rows))
+    return config
+
+
+def ran(config, **parts):
+    """Return the stored run of a configuration, with these components in every cell."""
+    finished = run(config, **{"embedder": Numbered(), "generator": Reader(), **parts})
+    return store.load(finished.folder)
+
+
+def lost(stored):
+    return {int(record.question): record.lost_at for record in stored.records}
+
+
+def all_facts(stored):
+    return {
+        int(record.question): [each.facts for each in record.passages] for record in stored.records
+    }
+
+
+def expected(stage, planted):
+    return {n: stage if n in planted else "none" for n in ENTRIES}
+
+
+def test_where_nothing_is_planted_nothing_is_lost(tmp_path):
+    stored = ran(written(tmp_path))
+
+    assert lost(stored) == expected("", ())
+    assert all(record.missed == [] and record.traced_to is None for record in stored.records)
+    (each,) = stored.records[0].passages
+    assert each == ArrivalLine(
+        group=each.group, stage=None, facts=FactsLine(pieces=1, largest=1, rank=1)
+    )
+
+
+def test_chunks_that_split_a_passage_lose_it_at_chunking(tmp_path):
+    settings = {"chunkers": ["fixed(size=30)"], "context": {"chunks": 1, "tokens": 200}}
+    stored = ran(written(tmp_path, **settings))
+
+    assert lost(stored) == expected("chunking", LONG)
+    # Both pieces have its number, so that exact search ranks them first and second.
+    # Of 46 visible characters the first 30 hold 24.
+    split = FactsLine(pieces=2, largest=24 / 46, exact_rank=2, rank=2)
+    assert [all_facts(stored)[n] for n in LONG] == [[split]] * 4
+
+
+def test_a_poor_index_loses_what_exact_search_finds_at_index(tmp_path):
+    entries, poor = range(3_000), {"max_neighbors": 2, "ef_construction": 4, "ef_search": 1}
+    asked = [question(n) for n in entries[::50]]
+    few = {"retrieve": 1, "context": {"chunks": 1, "tokens": 200}}
+    metrics = ["passage_recall@1"]
+    stored = ran(written(tmp_path, entries, asked, index=poor, metrics=metrics, **few))
+
+    found = {int(record.question): [h.doc for h in record.hits] for record in stored.records}
+    # Each entry has the vector of its question: whatever is lost, the index lost it.
+    assert lost(stored) == {
+        n: "none" if docs == [f"e{n}"] else "index" for n, docs in found.items()
+    }
+    assert Counter(lost(stored).values())["index"] >= 5
+    for record in stored.records:
+        (each,) = record.passages
+        if record.lost_at == "index":
+            assert (each.facts.exact_rank, each.facts.rank, record.traced_to) == (1, None, 1_000)
+            assert [(gone.doc, gone.rank) for gone in record.missed] == [(f"e{record.question}", 1)]
+
+
+def test_an_embedder_that_hides_a_document_loses_it_at_retrieval(tmp_path):
+    stored = ran(written(tmp_path), embedder=Numbered(hidden=(3, 6)))
+
+    assert lost(stored) == expected("retrieval", (3, 6))
+    record = stored.records[3]
+    assert record.passages[0].facts == FactsLine(pieces=1, largest=1, exact_rank=8)
+    (missed,) = record.missed
+    assert (missed.doc, missed.start, missed.end, missed.grade, missed.rank) == ("e3", 0, 56, 1, 8)
+    assert stored.texts["e3", 0, 56] == text(3)
+    assert [each.traced_to for each in stored.records] == [None] * 3 + [8] + [None] * 2 + [8, None]
+
+
+def test_a_true_rank_just_below_the_cut_is_that_of_numpy(tmp_path):
+    config = written(tmp_path, asked=[question(0, (n, {})) | {"id": str(n)} for n in ENTRIES])
+    stored = ran(config)
+
+    vectors = Numbered().embed([text(n) for n in ENTRIES], "document")
+    ranking = np.argsort(-(vectors @ vectors[0]), kind="stable").tolist()
+    for record in stored.records:
+        true = ranking.index(int(record.question)) + 1
+        (each,) = record.passages
+        assert each.facts.rank == (true if true <= 4 else None)
+        assert each.stage == (None if true <= 2 else "retrieval")
+        assert [gone.rank for gone in record.missed] == ([true] if true > 4 else [])
+        assert each.facts.exact_rank == true
+
+
+def test_a_reranker_that_reverses_loses_at_reranking(tmp_path):
+    stored = ran(written(tmp_path), reranker=Reversing())
+
+    assert lost(stored) == expected("reranking", ENTRIES)
+    (facts,) = all_facts(stored)[5]
+    assert facts == FactsLine(pieces=1, largest=1, rank=1, reranked=4)
+
+
+def test_what_a_reranker_drops_is_lost_at_reranking_and_missed_at_its_true_rank(tmp_path):
+    stored = ran(written(tmp_path), reranker=Reversing(keep=3))
+
+    assert lost(stored) == expected("reranking", ENTRIES)
+    (facts,) = all_facts(stored)[5]
+    assert (facts.rank, facts.reranked, facts.exact_rank) == (1, None, 1)
+    assert [gone.rank for gone in stored.records[5].missed] == [1]
+
+
+def test_a_tiny_budget_loses_at_context_what_it_cuts(tmp_path):
+    stored = ran(written(tmp_path, context={"chunks": 2, "tokens": 5}))
+
+    assert lost(stored) == expected("context", LONG)
+    assert all_facts(stored)[1] == [FactsLine(pieces=1, largest=1, rank=1, cut_at=5)]
+    assert all_facts(stored)[2] == [FactsLine(pieces=1, largest=1, rank=1)]
+
+
+def test_a_generator_that_ignores_its_context_loses_at_generation(tmp_path):
+    stored = ran(written(tmp_path), generator=Reader(ignores=(1, 2)))
+
+    assert lost(stored) == expected("generation", (1, 2))
+    assert all(each.stage is None for record in stored.records for each in record.passages)
+
+
+def test_a_decline_is_no_answer_whatever_it_says(tmp_path):
+    stored = ran(written(tmp_path), generator=Reader(declines=(4,)))
+
+    assert lost(stored) == expected("generation", (4,))
+
+
+def test_several_losses_in_one_run_are_told_apart(tmp_path):
+    parts = {"embedder": Numbered(hidden=(0,)), "generator": Reader(ignores=(2,))}
+    stored = ran(written(tmp_path, context={"chunks": 1, "tokens": 5}), **parts)
+
+    each = {0: "retrieval", 2: "generation", **dict.fromkeys(LONG, "context")}
+    assert lost(stored) == {n: each.get(n, "none") for n in ENTRIES}
+
+
+def test_each_group_is_attributed_and_one_alternative_of_a_group_is_enough(tmp_path):
+    asked = [
+        question(2, (2, {"group": "own"}), (3, {"group": "other"})),
+        question(4, (3, {"group": "same"}), (4, {"group": "same"})),
+    ]
+    stored = ran(written(tmp_path, asked=asked), embedder=Numbered(hidden=(3,)))
+
+    # The answer has the keyword, though the second passage never came.
+    assert lost(stored) == {2: "none", 4: "none"}
+    both, same = stored.records
+    assert [(each.group, each.stage) for each in both.passages] == [
+        ("own", None),
+        ("other", "retrieval"),
+    ]
+    assert (both.without_evidence, same.without_evidence) == (True, False)
+    assert [(each.group, each.stage) for each in same.passages] == [("same", None)]
+
+
+def test_an_answer_that_was_known_by_heart_is_marked(tmp_path):
+    parts = {"embedder": Numbered(hidden=(3, 5)), "generator": Reader(knows=(3,))}
+    stored = ran(written(tmp_path), **parts)
+
+    assert lost(stored) == expected("retrieval", (5,))
+    assert [r.question for r in stored.records if r.without_evidence] == ["3"]
+
+
+def test_without_a_generator_the_chain_ends_at_the_context(tmp_path):
+    config = written(tmp_path, generators=["none"])
+    stored = ran(config, embedder=Numbered(hidden=(3,)), generator=NoGenerator())
+
+    assert lost(stored) == expected("retrieval", (3,))
+    assert not any(record.without_evidence for record in stored.records)
+
+
+def test_unanswerable_questions_and_failures_are_not_attributed(tmp_path):
+    asked = [question(1), question(3), {"id": "2", "question": "What is 2?", "answerable": False}]
+    parts = {"embedder": Numbered(hidden=(3,)), "generator": Reader(fails=(3,))}
+    stored = ran(written(tmp_path, asked=asked, max_failures=5), **parts)
+
+    assert lost(stored) == {1: "none", 2: None, 3: None}
+    assert [len(record.passages) for record in stored.records] == [1, 0, 0]
+    # What was retrieved is known, and so is what was not.
+    assert [gone.rank for gone in stored.records[1].missed] == [8]
+
+
+def test_with_parents_the_larger_chunks_are_followed(tmp_path):
+    spec = {"fixed": {"size": 30, "parent": "whole"}}
+    stored = ran(written(tmp_path, chunkers=[spec]), embedder=Numbered(hidden=(3,)))
+
+    assert lost(stored) == expected("retrieval", (3,))
+    assert all_facts(stored)[1] == [FactsLine(pieces=1, largest=1, rank=1)]
+    # Twelve small chunks are looked at, and the eight around them are ranked.
+    (missed,) = stored.records[3].missed
+    assert (missed.start, missed.end, missed.rank) == (0, 56, 8)
+    assert stored.records[3].traced_to == 12
+
+
+def test_bm25_is_its_own_exact_search(tmp_path):
+    asked = [question(n, question=f"Which thing is in question? x{n}x") for n in LONG]
+    stored = ran(written(tmp_path, asked=asked, retrievers=["bm25"], retrieve=2))
+
+    # All four entries match alike, and of equals the first two are retrieved.
+    assert lost(stored) == {1: "none", 3: "none", 5: "retrieval", 7: "retrieval"}
+    assert [record.passages[0].facts.exact_rank for record in stored.records] == [None, None, 3, 4]
+    assert stored.run.cache["traced"] == {"made": 2, "reused": 0}
+
+
+def test_missing_documents_are_told_of_by_their_best_chunk(tmp_path):
+    graded = {"e3": 2, "e4": 1, "e5": 0}
+    asked = [question(3, documents=graded)]
+    config = written(tmp_path, asked=asked, labels="documents", chunkers=["fixed(size=30)"])
+    (record,) = ran(config, embedder=Numbered(hidden=(3,))).records
+
+    # Its two chunks are the last of twelve, and of equals the first comes first.
+    each = [(gone.doc, gone.start, gone.end, gone.grade, gone.rank) for gone in record.missed]
+    retrieved = {hit.doc for hit in record.hits}
+    assert each[-1] == ("e3", 0, 30, 2, 11)
+    assert len(each) == 2 - ("e4" in retrieved)
+
+
+def test_the_same_again_asks_no_retriever_and_has_the_same_records(tmp_path):
+    config = written(tmp_path)
+    first = ran(config, embedder=Numbered(hidden=(3,)))
+    again = ran(config, embedder=Numbered(hidden=(3,)))
+
+    assert first.run.cache["traced"]["made"] == again.run.cache["traced"]["reused"] > 0
+    assert again.run.cache["traced"]["made"] == 0
+    assert first.records == again.records
+
+
+def test_mmr_is_asked_for_no_more_than_it_chooses_among(tmp_path):
+    spec = {"mmr": {"fetch": 6, "weight": 1.0}}
+    stored = ran(written(tmp_path, retrievers=[spec]), embedder=Numbered(hidden=(3,)))
+
+    assert lost(stored) == expected("retrieval", (3,))
+    assert stored.records[3].traced_to == 6
+    assert [gone.rank for gone in stored.records[3].missed] == [None]
+
+
+APP = """
+def ask(question):
+    if "1" in question:
+        return {"contexts": [{"id": "e1"}], "answer": "It is word1."}
+    if "2" in question:
+        return {"contexts": [{"id": "e1"}], "answer": "No idea."}
+    if "3" in question:
+        return {"contexts": [{"id": "e3"}], "answer": "No idea.", "context": "Nothing."}
+    return {"contexts": [{"id": "e4"}], "answer": "No idea."}
+"""
+
+
+def test_a_system_is_followed_as_far_as_it_tells(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "attributed_app.py").write_text(APP)
+    config = written(tmp_path, asked=[question(n) for n in (1, 2, 3, 4)])
+    data = yaml.safe_load(config.read_text())
+    for key in ("chunkers", "embedders", "retrievers", "generators", "context", "index"):
+        data.pop(key, None)
+    config.write_text(yaml.safe_dump({**data, "system": {"python": "attributed_app:ask"}}))
+    finished = runs(prepare(load(config, [], {})), lambda *_: None)
+    stored = store.load(finished.folder)
+
+    assert lost(stored) == {1: "none", 2: "retrieval", 3: "context", 4: "generation"}
+    assert [record.traced_to for record in stored.records] == [None] * 4
+    assert stored.records[1].passages[0].facts == FactsLine()
+    assert stored.run.cells[0].lengths is None
+
+
+def test_the_answer_test_of_the_configuration_decides(tmp_path):
+    strict = {"keywords": False, "metric": "exact_match", "min": 1}
+    asked = [question(n, answers=[f"It is word{n}." if n < 4 else f"word{n}"]) for n in ENTRIES]
+    stored = ran(written(tmp_path, asked=asked, answer_test=strict))
+
+    assert lost(stored) == expected("generation", ENTRIES[4:])
+    assert stored.run.config["resolved"]["answer_test"] == strict
+
+
+def test_a_cell_tells_the_lengths_of_its_chunks(tmp_path):
+    (cell,) = ran(written(tmp_path, chunkers=["fixed(size=30)"])).run.cells
+
+    # Four of 17, and four of 56 that are cut into 30 and 26.
+    found = cell.lengths
+    assert (found.chunks, found.median, found.shortest, found.longest) == (12, 26, 17, 30)
+    assert (found.width, found.bins) == (10, [0, 4, 4, 4] + [0] * 16)
+
+
+@pytest.mark.parametrize(
+    ("characters", "width", "filled"),
+    [
+        ([200], 10, {19: 1}),  # the upper end of the last bin belongs to it
+        ([201, 10, 9], 20, {10: 1, 0: 2}),
+        ([0, 3999, 4000], 200, {0: 1, 19: 2}),
+    ],
+)
+def test_twenty_bins_reach_from_none_to_the_longest(characters, width, filled):
+    found = lengths(np.array(characters))
+
+    assert (found.width, len(found.bins)) == (width, 20)
+    assert {at: count for at, count in enumerate(found.bins) if count} == filled

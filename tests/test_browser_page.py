@@ -1,0 +1,186 @@
+"""The report in a real browser: from disk, without a network, with hostile texts, for everybody."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from harness import runner, store
+from harness.config import load
+from tests import small
+from tests.browser import complaints, launched, opened
+
+PWN = "window.__pwned=1"
+HOSTILE = [
+    f"<script>{PWN}</script>",
+    f"</script></pre></textarea><!-- <script>{PWN}</script>",
+    f"<img src=x onerror={PWN}> <svg onload={PWN}> <a href='javascript:{PWN}'>a</a>",
+    "$& $1 $` {{ 7 * 7 }} {% raw %} ${" + PWN + "} `" + PWN + "`",
+    "\u202eright to left\u202c \u2067\u05d0\u05d1\u2069 🚲👩‍👩‍👧 e\u0301",
+    "a null\x00byte and \u2028 a line \ufffe \x1b[31m",
+]
+LONG = "a line of fifty thousand characters 🚲 " * 1300
+SETTINGS = {
+    "chunkers": [{"fixed": {"size": 60_000}}, {"sentence": {"size": 300}}],
+    "retrievers": ["bm25"],
+    "retrieve": 30,
+    "metrics": ["passage_recall@2", "ndcg@10", "token_f1"],
+    "context": {"chunks": 3, "tokens": 20_000},
+}
+
+
+def hostile(folder):
+    """Run a project whose every text is hostile; returns the run's folder."""
+    documents = {
+        f"{at} <img src=x onerror={PWN}>.md": f"# {text}\n\nEvil {text} number {at}.\n"
+        for at, text in enumerate(HOSTILE)
+    }
+    documents["long.md"] = f"Evil {LONG}\n"
+    questions = [
+        {
+            "id": f"q{at} {text}",
+            "question": f"What is the evil {text}?",
+            "answers": [f"It is {text}.", "evil"],
+            "evidence": [{"doc": doc, "quote": f"number {at}."}],
+            "category": f"kind {text}",
+            "difficulty": text,
+        }
+        for at, (doc, text) in enumerate(zip(documents, HOSTILE, strict=False))
+    ]
+    path = small.project(folder, questions, **SETTINGS)
+    for name, text in documents.items():
+        (folder / "corpus" / name.replace("/", "∕")).write_text(text, encoding="utf-8")
+    return runner.run(runner.prepare(load(path, [], {})), lambda *_: None).folder
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """The runs: made before the browser is there, as nothing may run beside it."""
+    plain = small.project(tmp_path_factory.mktemp("plain"))
+    finished = runner.run(runner.prepare(load(plain, [], {})), lambda *_: None)
+    return {"plain": finished.folder, "hostile": hostile(tmp_path_factory.mktemp("hostile"))}
+
+
+@pytest.fixture(scope="module")
+def plain(runs, browser):
+    with opened(browser, runs["plain"] / "report.html") as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def evil(runs, browser):
+    """The page of the hostile run with every question shown, and what the run holds."""
+    with opened(browser, runs["hostile"] / "report.html") as page:
+        yield page, store.load(runs["hostile"])
+
+
+def test_the_page_opens_from_disk_without_a_network_and_paints_at_once(plain, record_property):
+    plain.wait_for_function("performance.getEntriesByName('first-paint').length > 0")
+    painted = plain.evaluate("performance.getEntriesByName('first-paint')[0].startTime")
+    record_property("first paint, ms", painted)
+
+    assert plain.url.startswith("file:")
+    assert painted < 3000
+    assert plain.locator("#browser .asked").count() == 5
+    assert plain.evaluate("performance.getEntriesByType('resource').length") == 0
+
+
+def test_a_script_that_is_not_the_page_s_own_does_not_run(plain):
+    plain.evaluate(
+        """() => {
+          const script = document.createElement("script");
+          script.textContent = "window.__pwned = 1";
+          document.body.append(script);
+          document.body.insertAdjacentHTML("beforeend", "<i onclick='window.__pwned = 1'></i>");
+          document.body.lastChild.click();
+        }"""
+    )
+
+    assert plain.evaluate("window.__pwned") is None
+    refused = [complaint for complaint in complaints if "Content Security Policy" in complaint]
+    assert len(refused) == 2
+    complaints.clear()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_no_serious_violation(runs, browser, width, theme):
+    window = {"viewport": {"width": width, "height": 1000}, "color_scheme": theme}
+    with opened(browser, runs["plain"] / "report.html", **window) as page:
+        page.locator("#browser .asked").first.click()
+        page.locator(".ranking .hit .handle").first.wait_for()
+        page.locator(".detail details summary").first.click()
+        found = Axe().run(page).response["violations"]
+
+    serious = [each for each in found if each["impact"] in ("serious", "critical")]
+    assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in serious] == []
+
+
+def test_a_click_on_a_heading_sorts_the_leaderboard_and_another_turns_it(plain):
+    table = plain.locator("#leaderboard table.sortable").first
+    column = 1
+    heading = table.locator("thead th").nth(column)
+    cells = table.locator(f"tbody tr > :nth-child({column + 1})")
+
+    def values():
+        return [float(value) for value in cells.evaluate_all("all => all.map(td => td.dataset.value)")]
+
+    heading.locator("button").click()
+    first, said = values(), heading.get_attribute("aria-sort")
+    heading.locator("button").click()
+
+    assert len(set(first)) > 1
+    assert (first, said) == (sorted(first, reverse=True), "descending")
+    assert (values(), heading.get_attribute("aria-sort")) == (sorted(first), "ascending")
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_hostile_texts_execute_nothing_and_are_all_there(evil, number):
+    page, stored = evil
+    question = list(stored.questions.values())[number]
+    page.goto("about:blank")
+    page.goto((stored.folder / "report.html").as_uri())
+    page.get_by_role("button", name="All 6").click()
+    row = page.locator("#browser tr.question").filter(has_text=f"q{number} ")
+    row.locator("button.asked").click()
+    page.locator(".ranking .hit").first.wait_for()
+    for unfold in page.locator(".hit .unfold").all():
+        unfold.click()
+    for fold in page.locator(".detail details summary").all():
+        fold.click()
+
+    cell = page.locator("select.focus").first.evaluate("s => s.selectedOptions[0].text")
+    record = next(
+        line for line in stored.records if line.question == question.id and str(cell)
+    )
+    texts = page.locator(".hit-text").evaluate_all("all => all.map(node => node.textContent)")
+    documents = page.locator(".hit .doc").evaluate_all("all => all.map(node => node.textContent)")
+    detail = page.locator(".detail").evaluate("node => node.textContent")
+    assert row.evaluate("node => node.textContent").count(question.text) == 1
+    assert documents == [hit.doc for hit in record.hits]
+    assert texts == [stored.texts[hit.doc, hit.start, hit.end] for hit in record.hits]
+    assert LONG in "".join(texts)
+    for text in (record.answer, record.context, *question.answers):
+        assert text in detail
+    assert page.evaluate("window.__pwned") is None
+    assert page.locator("script").count() == page.evaluate("document.scripts.length")
+    assert page.locator("img, svg[onload], [onerror], [style*=pwned]").count() == 0
+
+
+def test_an_error_of_a_page_and_a_request_for_something_outside_are_complaints(browser):
+    with opened(browser) as page:
+        page.evaluate("console.error('broken')")
+        page.evaluate("fetch('http://127.0.0.1:9/').catch(() => 0)")
+        page.evaluate("setTimeout(() => { throw new Error('lost') })")
+        page.wait_for_timeout(50)
+
+    heard = " ".join(complaints)
+    complaints.clear()
+    assert "console: broken" in heard
+    assert "request: http://127.0.0.1:9/" in heard
+    assert "uncaught: lost" in heard
+
+
+def test_without_a_browser_the_tests_skip_unless_they_must_run():
+    with pytest.raises(pytest.skip.Exception, match="no browser"), launched(None, False):
+        pass
+    with pytest.raises(pytest.fail.Exception, match="no browser"), launched(None, True):
+        pass

@@ -1,0 +1,265 @@
+"""Paired differences, METRICS.md section 4, by hand and against scipy."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from harness import mcnemar, signflip
+from harness.difference import Difference, about
+from harness.differences import Pair, compare
+from harness.families import holm
+
+
+def pair(left, right, **rest):
+    return Pair(np.array(left, dtype=float), np.array(right, dtype=float), **rest)
+
+
+def differing(values, n=0):
+    """A pair with these differences, and as many questions without one as make n."""
+    padded = np.array([*values, *[0.0] * max(0, n - len(values))], dtype=float)
+    return Pair(np.maximum(padded, 0.0), np.maximum(-padded, 0.0))
+
+
+def one(pair, **rest):
+    (found,) = compare([pair], **rest)
+    return found
+
+
+def shares(wins, losses, n):
+    left = [1] * wins + [0] * losses + [0] * (n - wins - losses)
+    right = [0] * wins + [1] * losses + [0] * (n - wins - losses)
+    return pair(left, right)
+
+
+class TestSignFlip:
+    def test_by_hand(self):
+        # Of the 8 patterns of 0.3, 0.2, 0.1 the sums 0.6 and -0.6 alone are as far from 0.
+        assert one(differing([0.3, 0.2, 0.1])).p == 2 / 8
+
+    def test_a_question_without_a_difference_changes_nothing_but_the_mean(self):
+        few, many = one(differing([0.3, 0.2, -0.1])), one(differing([0.3, 0.2, -0.1], 40))
+
+        assert few.p == many.p == 4 / 8
+        assert few.difference == pytest.approx(0.4 / 3)
+        assert many.difference == pytest.approx(0.01)
+
+    @pytest.mark.parametrize("size", [6, 9, 13])
+    def test_few_differences_give_the_exact_p_of_scipy(self, size):
+        values = np.random.default_rng(size).normal(0.1, 0.2, size)
+        theirs = stats.permutation_test(
+            (values,), np.mean, permutation_type="samples", n_resamples=np.inf
+        )
+        assert one(differing(values)).p == pytest.approx(theirs.pvalue, abs=1e-12)
+
+    @pytest.mark.parametrize("n", [14, 40, 300])
+    def test_many_differences_give_nearly_the_p_of_scipy(self, n):
+        values = np.random.default_rng(n).normal(0.3 / np.sqrt(n), 0.2, n)
+        random = np.random.default_rng(1)
+        theirs = stats.permutation_test(
+            (values,), np.mean, permutation_type="samples", n_resamples=40_000, batch=2_000,
+            rng=random,
+        )  # fmt: skip
+        p = one(differing(values)).p
+        assert p == pytest.approx(theirs.pvalue, abs=4.5 * np.sqrt(p * (1 - p) / 8_000))
+
+    def test_drawn_p_is_never_0(self):
+        found = one(differing([0.5, 0.4] * 20))
+
+        assert found.p == 1 / 10_001
+
+    def test_draws_rise_with_the_family_so_that_holms_first_step_can_be_passed(self):
+        assert signflip.draws_for(10) == 10_000
+        assert signflip.draws_for(780) == 31_200
+        found = one(differing([0.5, 0.4] * 20), family=780)
+        assert found.p == 1 / 31_201
+        assert found.corrected == pytest.approx(780 / 31_201)
+        assert found.better
+
+    def test_all_patterns_are_tried_up_to_13_differences_and_drawn_from_14(self):
+        assert one(differing([0.5, 0.4] * 6 + [0.1])).p == 2 / 2**13
+        assert one(differing([0.5, 0.4] * 7)).p == pytest.approx(2 / 2**14, abs=5e-4)
+
+    def test_sums_that_tie_with_the_one_seen_count_whatever_their_last_bits(self):
+        # 0.1 + 0.2 is not 0.3 in floating point; sums of whole numbers leave no doubt.
+        whole = [1, 2, 3, -6, 1, 2]
+        sums = [abs(np.dot(s, whole)) for s in itertools.product((1, -1), repeat=6)]
+        share = np.mean([each >= abs(sum(whole)) for each in sums])
+        assert one(differing([each / 10 for each in whole])).p == share
+
+    def test_the_scores_own_last_bits_are_no_difference(self):
+        found = one(pair([0.1 + 0.2] * 8, [0.3] * 8))
+        assert (found.difference, found.p, found.ties) == (0.0, 1.0, 8)
+
+    def test_the_same_flips_serve_every_test_of_the_same_n(self):
+        random = np.random.default_rng(3)
+        values = [random.normal(0.02, 0.2, 50) for _ in range(4)]
+        together = compare([differing(each) for each in values], seed=5)
+        alone = [one(differing(each), seed=5) for each in values]
+        assert [each.p for each in together] == pytest.approx([each.p for each in alone], abs=2e-4)
+
+    def test_the_seed_decides_and_no_global_generator(self):
+        values = differing(np.random.default_rng(2).normal(0.05, 0.2, 60))
+        np.random.seed(1)  # noqa: NPY002  the generator that must have no part in it
+        first, other = one(values, seed=1), one(values, seed=2)
+        np.random.seed(2)  # noqa: NPY002
+        assert one(values, seed=1) == first
+        assert other.p != first.p
+        assert other.p == pytest.approx(first.p, abs=0.02)
+
+
+class TestShares:
+    @pytest.mark.parametrize(("wins", "losses"), [(0, 1), (3, 1), (5, 5), (12, 2), (40, 22)])
+    def test_p_is_mcnemar_s_exact_one_as_scipy_has_it(self, wins, losses):
+        found = one(shares(wins, losses, 100))
+        theirs = stats.binomtest(wins, wins + losses).pvalue
+        assert found.test == "mcnemar"
+        assert found.p == pytest.approx(theirs, abs=1e-12)
+        assert (found.wins, found.ties, found.losses) == (wins, 100 - wins - losses, losses)
+
+    @pytest.mark.parametrize(("wins", "losses"), [(3, 1), (7, 2), (4, 8)])
+    def test_the_sign_flip_test_gives_the_same(self, wins, losses):
+        values = np.array([1.0] * wins + [-1.0] * losses)[:, None]
+        flipped = signflip.p_values(values, 10_000, 7)[0]
+        assert flipped == pytest.approx(mcnemar.p_value(wins, losses), abs=1e-12)
+
+    def test_by_hand(self):
+        # 5 wins, 1 loss: 2 (1 + 6) / 2^6
+        assert mcnemar.p_value(5, 1) == pytest.approx(14 / 64)
+
+    def test_thousands_of_differing_questions_are_no_matter(self):
+        theirs = stats.binomtest(1100, 2100).pvalue
+        assert mcnemar.p_value(1100, 1000) == pytest.approx(theirs, rel=1e-9)
+
+    def test_the_interval_is_bonett_and_prices(self):
+        # The example of R's vcmeta::se.prop.ps(16, 64, 5, 15): 0.5784314, error 0.05953213.
+        found = one(shares(64, 5, 100))
+        half = stats.norm.ppf(0.975) * 0.05953213
+        assert found.method == "bonett-price"
+        assert found.low == pytest.approx(0.5784314 - half, abs=1e-6)
+        assert found.high == pytest.approx(0.5784314 + half, abs=1e-6)
+
+    def test_an_interval_ends_at_1(self):
+        assert one(shares(6, 0, 6)).high == 1.0
+        assert one(shares(0, 6, 6)).low == -1.0
+
+
+class TestNoInterval:
+    def test_identical_scores_differ_by_0_with_p_1(self):
+        for scores in ([0.3, 0.5, 0.9] * 4, [0, 1] * 9):
+            found = one(pair(scores, scores))
+            assert (found.difference, found.p, found.corrected) == (0.0, 1.0, 1.0)
+            assert (found.low, found.high, found.method) == (None, None, "none")
+            assert found.reason == "the scores are identical"
+            assert found.identical
+            assert found.questions is None
+            assert not found.better
+            assert not found.worse
+
+    def test_under_six_questions_there_is_a_p_but_no_interval(self):
+        for five in (shares(4, 1, 5), differing([0.1, 0.2, 0.3, -0.1, 0.4])):
+            found = one(five)
+            assert found.reason == "n = 5 is under 6"
+            assert (found.low, found.high, found.visible) == (None, None, None)
+            assert found.p is not None
+
+    def test_differences_that_are_all_equal_have_none(self):
+        found = one(pair([0.5] * 8, [0.25] * 8))
+        assert found.reason == "all differences are equal"
+        assert found.difference == 0.25
+        assert found.p == 2 / 2**8
+
+    def test_nothing_scored_on_both_sides_is_no_test_and_not_in_the_family(self):
+        nothing, some = compare([pair([], [], unpaired=7), differing([0.3, 0.2, 0.1])])
+        assert nothing == Difference(0, 7, 1, "no question was scored on both sides")
+        assert some.family == 1
+        assert some.corrected == some.p
+        assert compare([]) == []
+
+
+class TestIntervalOfAMean:
+    @pytest.mark.parametrize("n", [12, 60, 1500])
+    def test_is_the_bca_interval_that_scipy_gives(self, n):
+        random = np.random.default_rng(n)
+        values = random.choice([-0.5, 0.0, 0.1, 0.8], size=n, p=[0.2, 0.4, 0.3, 0.1])
+        found = one(differing(values), seed=7)
+        theirs = stats.bootstrap(
+            (values,), np.mean, n_resamples=20_000, method="BCa", batch=2_000, rng=11
+        )
+        near = 0.15 * theirs.standard_error
+        assert found.method == "bca"
+        assert found.low == pytest.approx(theirs.confidence_interval.low, abs=near)
+        assert found.high == pytest.approx(theirs.confidence_interval.high, abs=near)
+        assert found.error == pytest.approx(theirs.standard_error, rel=0.06)
+
+
+def test_seen_from_the_other_side_all_signs_change():
+    values = np.random.default_rng(8).normal(0.1, 0.2, 40)
+    found, mirrored = one(differing(values)), one(differing(-values))
+    turned = found.turned
+    assert turned.difference == mirrored.difference
+    assert (turned.wins, turned.losses) == (mirrored.wins, mirrored.losses)
+    assert (turned.low, turned.high) == pytest.approx((mirrored.low, mirrored.high), abs=0.005)
+    assert turned.worse == found.better
+    assert turned.turned == found
+
+
+class TestHolm:
+    def test_by_hand(self):
+        assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+    def test_never_falls_nor_passes_1(self):
+        assert holm([0.6, 0.9, 0.5]) == [1.0, 1.0, 1.0]
+        assert holm([0.01, 0.011]) == pytest.approx([0.02, 0.02])
+        assert holm([]) == []
+
+    def test_a_greater_family_takes_the_others_for_greater(self):
+        assert holm([0.02, 0.01], family=10) == pytest.approx([0.18, 0.1])
+
+    @settings(max_examples=200, deadline=None, derandomize=True, database=None)
+    @given(st.lists(st.floats(0, 1), min_size=2, max_size=12), st.data())
+    def test_what_is_left_out_never_favours_the_rest(self, p_values, data):
+        size = data.draw(st.integers(1, len(p_values)))
+        whole = holm(p_values)[:size]
+        part = holm(p_values[:size], family=len(p_values))
+        for known, full in zip(part, whole, strict=True):
+            assert known >= full - 1e-12
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"), [(0.0, 1), (0.2, 1), (9.1, 10), (182.1, 190), (1730, 1800), (200.0, 200)]
+)
+def test_numbers_of_questions_are_rounded_up_to_two_digits(number, shown):
+    assert about(number) == shown
+
+
+@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@given(
+    st.integers(1, 16).flatmap(
+        lambda n: st.tuples(
+            *[
+                st.lists(
+                    st.one_of(st.sampled_from([0.0, 1.0, 0.5]), st.floats(0, 1)),
+                    min_size=n,
+                    max_size=n,
+                )
+            ]
+            * 2
+        )
+    )
+)
+def test_no_scores_give_nan_or_a_warning(sides):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = one(pair(*sides))
+    numbers = [found.difference, found.low, found.high, found.p, found.visible, found.error]
+    assert all(np.isfinite(each) for each in numbers if each is not None)
+    assert 0 < found.p <= 1
+    assert found.p <= found.corrected <= 1
+    assert found.wins + found.ties + found.losses == found.n
+    if found.low is not None:
+        assert -1 <= found.low <= found.high <= 1

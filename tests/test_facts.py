@@ -1,0 +1,153 @@
+"""What reports tell of each metric is true: every example is run, and its arithmetic done again."""
+
+import re
+from statistics import fmean
+
+import pytest
+
+from harness import scoring
+from harness.facts import answered, overlapping, ranking
+from harness.metrics import Asking, Batched, metrics
+from harness.records import Case, Judged
+from harness.registry import parameters
+from tests.judge_server import sitting
+from tests.worked import rounding, sums, worked_out
+
+EVERY = [
+    pytest.param(name, marks=[pytest.mark.slow] if isinstance(metrics[name], Batched) else [])
+    for name in metrics
+]
+
+
+def facts(name):
+    return metrics[name].facts
+
+
+def scored(example):
+    """Return what an example comes to: the mean over its cases, or the total of their counts."""
+    named = scoring.build(example.spec, "documents")
+    if isinstance(named.metric, Asking):
+        said = iter(example.verdicts)
+        with sitting(lambda _: next(said)) as bench:
+            return told(scoring.with_judge([named], bench.judge())[0], example.cases)
+    return told(named, example.cases)
+
+
+def told(named, cases):
+    scores = [row[named.name] for row in scoring.score_all([named], cases, "documents")]
+    total = scoring.total_of(named.metric)
+    if total is not None:
+        return total([sum(column) for column in zip(*(s.counts for s in scores), strict=True)])
+    return fmean(score.value for score in scores)
+
+
+def printed(value):
+    return f"{value:.4f}".rstrip("0").rstrip(".")
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_metric_gives_its_example_the_value_that_is_printed(name):
+    example = facts(name).example
+
+    assert scored(example) == pytest.approx(example.value, abs=example.within)
+    assert re.search(rf"(?<![\d.,]){re.escape(printed(example.value))}(?![\d]|\.\d)", example.said)
+
+
+@pytest.mark.parametrize("name", list(metrics))
+def test_the_example_is_of_the_metric_itself(name):
+    assert metrics.build(facts(name).example.spec).name == name
+
+
+@pytest.mark.parametrize("name", list(metrics))
+def test_the_arithmetic_of_the_example_holds(name):
+    example = facts(name).example
+    found = list(sums(example.said))
+    from_a_model = example.within > 1e-4 and not example.verdicts
+
+    assert from_a_model or found[-1][1] == printed(example.value) or name == "ap"
+    for term, value in found:
+        assert worked_out(term) == pytest.approx(worked_out(value), abs=rounding(value))
+
+
+def test_the_other_half_of_the_example_of_ap_holds_too():
+    assert "(1/1 + 2/4) / 2 = 0.75" in facts("ap").example.said
+    assert told(scoring.build("ap@4", "documents"), [ranking(1, 0, 0, 1)]) == 0.75
+
+
+def test_arithmetic_that_is_wrong_is_found():
+    assert list(sums("P = 3 / 5 = 0.61, and 1 / log₂(4) = 0.5.")) == [
+        ("3 / 5", "0.61"),
+        ("1 / log₂(4)", "0.5"),
+    ]
+    assert worked_out("1 / log₂(4)") == 0.5
+    assert worked_out("(9/13 × 6/12) ^ 2 − 1") == pytest.approx((9 / 26) ** 2 - 1)
+
+
+@pytest.mark.parametrize("name", list(metrics))
+def test_what_a_higher_k_does_is_told_of_exactly_those_that_have_one(name):
+    cut = parameters(metrics[name]).keys() & {"k", "budget"}
+
+    assert bool(facts(name).higher_k) == bool(cut)
+
+
+RANKINGS = [
+    ranking(0, 2, 0, 1, None, 3, inventory=[3, 2, 1, 1]),
+    ranking(1, 0, 0, 0, 0, 1),
+    ranking(0, 0, 0, 3, 2, 1, inventory=[3, 3, 2, 1]),
+]
+PIECES = overlapping(
+    [(10, 20), (30, 34), (50, 70)], [(0, 15), (28, 40), (10, 24), (66, 70), (49, 66), (1, 3)]
+)
+WORDS = Case(
+    PIECES.question,
+    PIECES.hits,
+    keywords=(Judged((0, 1, 0, 1, 0, 0), (1, 1)), Judged((0, 0, 0, 0, 0, 1), (1,))),
+)
+NEVER = [name for name in metrics if facts(name).higher_k.startswith("never lowers")]
+
+
+def test_the_metrics_that_a_higher_k_is_said_never_to_lower_are_these():
+    assert NEVER == [
+        "ap",
+        "hit_rate",
+        "keyword_mrr",
+        "keyword_recall",
+        "mrr",
+        "passage_hit_rate",
+        "passage_mrr",
+        "passage_recall",
+        "recall",
+    ]
+
+
+@pytest.mark.parametrize("name", NEVER)
+def test_a_higher_k_never_lowers_them(name):
+    cases = {"keyword": [WORDS], "passage": [PIECES]}.get(name.partition("_")[0], RANKINGS)
+    for case in cases:
+        values = [told(scoring.build(f"{name}@{k}", "documents"), [case]) for k in range(1, 7)]
+        assert values == sorted(values)
+        assert values[0] < values[-1] or name in ("mrr", "hit_rate")
+
+
+@pytest.mark.parametrize("name", ["ndcg", "f1"])
+def test_a_higher_k_may_raise_or_lower_ndcg_and_f1(name):
+    assert "may raise or lower it" in facts(name).higher_k
+    for case, rises in ((RANKINGS[2], True), (RANKINGS[1], False)):
+        low, high = (told(scoring.build(f"{name}@{k}", "documents"), [case]) for k in (1, 4))
+        assert (low < high) is rises
+
+
+def test_lines_in_another_order_cost_rouge_l_what_its_neighbour_does_not_see():
+    example = facts("rougeLsum").example
+    named = scoring.build("rougeL")
+
+    assert told(named, example.cases) == pytest.approx(4 / 7)
+
+
+def test_the_cases_of_examples_are_what_they_say():
+    assert ranking(0, 2, None).judged["documents"] == Judged((0, 2, None), (2,), irrelevant=1)
+    assert ranking(1, inventory=[1, 3]).judged["documents"].inventory == (3, 1)
+    assert answered("a", "b", answerable=False).question.answerable is False
+    case = overlapping([(1, 3)], [(0, 2)])
+    assert case.question.passages[0].text == "xx"
+    assert [hit.chunk.span for hit in case.hits] == list(case.touching)

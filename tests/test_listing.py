@@ -1,0 +1,290 @@
+"""`index.html`: all runs of a folder, newest first, whatever else lies there, safe and quick."""
+
+import json
+import re
+import shutil
+import threading
+import time
+from html.parser import HTMLParser
+
+import pytest
+
+from harness import report, runner, store
+from harness.config import load
+from harness.report import digest, html, listing
+from harness.report.view import View
+from tests.small import project
+
+
+def run(folder, **changes):
+    finished = runner.run(runner.prepare(load(project(folder, **changes), [], {})), lambda *_: None)
+    return finished.folder
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return run(tmp_path_factory.mktemp("made"))
+
+
+def entry(folder, name, **changes):
+    """Write a run's digest, and a `run.json` that holds nothing."""
+    found = {
+        "schema": 1,
+        "run": name,
+        "status": "finished",
+        "started": "2026-01-01T00:00:00+00:00",
+        "ended": "2026-01-01T00:01:30+00:00",
+        "verdict": {"headline": f"Ship {name}.", "text": "It is better."},
+        "by": "mrr@10",
+        "score": {"cell": "whole × bm25", "mean": 0.5, "low": 0.4, "high": 0.6, "n": 100},
+        "cells": 6,
+        "questions": 180,
+        "failed": 0,
+        "corpus": "fares",
+        "testset": "fares.jsonl",
+    } | changes
+    path = folder / name
+    path.mkdir(parents=True)
+    (path / "run.json").write_text("{}")
+    (path / "report.json").write_text(json.dumps(found), encoding="utf-8")
+    return path
+
+
+class _Page(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes, self.links, self.text = set(), set(), [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attributes}
+        self.links += [value for name, value in attributes if name == "href" and tag == "a"]
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def page(folder):
+    return _Page(listing.render(listing.runs(folder)))
+
+
+def test_a_run_writes_its_digest_with_its_verdict_and_score(made):
+    stored = store.load(made)
+    view = View(stored)
+    found = json.loads((made / "report.json").read_text(encoding="utf-8"))
+    line = view.score(view.shipped)
+
+    assert found["schema"] == 1
+    assert (found["run"], found["status"]) == (made.name, "finished")
+    assert (found["started"], found["ended"]) == (stored.run.started, stored.run.ended)
+    assert found["verdict"]["headline"] == view.verdict.headline
+    assert found["by"] == "passage_recall@2"
+    assert found["score"] == {
+        "cell": view.name(view.shipped),
+        "mean": line.mean,
+        "low": line.low,
+        "high": line.high,
+        "n": 4,
+    }
+    assert (found["cells"], found["questions"], found["failed"]) == (4, 5, 0)
+    assert (found["corpus"], found["testset"]) == ("corpus", "testset.jsonl")
+
+
+def test_a_run_appears_in_the_list_beside_it(made):
+    text = (made.parent / "index.html").read_text(encoding="utf-8")
+    shown = _Page(text)
+
+    assert shown.links == [f"{made.name}/report.html"]
+    assert View(store.load(made)).verdict.headline in shown.text
+    assert "4 cells × 5 questions" in " ".join(" ".join(shown.text).split())
+
+
+def test_the_newest_run_stands_first_with_a_link_to_its_report(tmp_path):
+    entry(tmp_path, "b", started="2026-01-02T00:00:00+00:00")
+    entry(tmp_path, "c", started="2026-01-01T00:00:00+00:00")
+    entry(tmp_path, "a", started="2026-01-03T00:00:00+00:00")
+
+    shown = page(tmp_path)
+
+    assert shown.links == ["a/report.html", "b/report.html", "c/report.html"]
+    assert "3 Jan 2026, 00:00" in shown.text
+
+
+def test_score_interval_size_and_duration_are_shown(tmp_path):
+    entry(tmp_path, "a", failed=3)
+    said = " ".join(" ".join(page(tmp_path).text).split())
+
+    assert "0.50 0.40–0.60 mrr@10 whole × bm25" in said
+    assert "6 cells × 180 questions 3 failed 90 s" in said
+    assert "fares fares.jsonl" in said
+
+
+@pytest.mark.parametrize("status", ["interrupted", "failed"])
+def test_a_run_that_did_not_finish_says_so(tmp_path, status):
+    entry(tmp_path, "a", status=status)
+
+    assert status in page(tmp_path).text
+
+
+def test_a_killed_run_is_shown_without_a_link(tmp_path):
+    entry(tmp_path, "a")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "unfinished.json").write_text("{}")
+
+    shown = page(tmp_path)
+    assert shown.links == ["a/report.html"]
+    assert "unfinished" in shown.text
+
+
+def test_an_older_run_without_a_digest_is_known_from_its_run_file(tmp_path, made):
+    shutil.copytree(made, tmp_path / "old", ignore=shutil.ignore_patterns("report.json"))
+    (found,) = listing.runs(tmp_path)
+
+    assert (found.run, found.status, found.cells, found.questions) == ("old", "finished", 4, 5)
+    assert found.verdict is None
+    said = " ".join(" ".join(page(tmp_path).text).split())
+    assert "Not known: python -m harness report old" in said
+
+
+@pytest.mark.parametrize(
+    ("run_file", "digest_file"),
+    [
+        ("{", None),
+        ("[]", None),
+        ('{"cells": 3}', None),
+        ("[" * 200_000, None),
+        ('{"cells": [], "provenance": [], "status": 1, "started": "", "ended": ""}', None),
+        ("{}", "{"),
+        ("{}", '{"schema": 2}'),
+        ("{}", '{"run": "a", "status": "finished", "score": {"mean": NaN}}'),
+        ("{}", " " * 2_000_000),
+    ],
+)
+def test_a_broken_run_is_left_out(tmp_path, run_file, digest_file):
+    entry(tmp_path, "sound")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "run.json").write_text(run_file)
+    if digest_file is not None:
+        (tmp_path / "broken" / "report.json").write_text(digest_file)
+
+    assert [each.run for each in listing.runs(tmp_path)] == ["sound"]
+
+
+def test_folders_and_files_of_others_are_left_out(tmp_path):
+    entry(tmp_path, "sound")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "run.json").write_text("{}")
+    entry(tmp_path, ".hidden")
+
+    assert [each.run for each in listing.runs(tmp_path)] == ["sound"]
+
+
+def test_a_damaged_digest_falls_back_on_the_run_file(tmp_path, made):
+    shutil.copytree(made, tmp_path / "a")
+    (tmp_path / "a" / "report.json").write_bytes(b"\xff\xfe")
+
+    assert [each.cells for each in listing.runs(tmp_path)] == [4]
+
+
+HOSTILE = '"><script>alert(1)</script>\x00\u202e{{ 7 * 7 }}'
+
+
+def test_hostile_names_and_digests_stay_text(tmp_path):
+    name = 'a"<b> #?%20&.x'
+    texts = dict.fromkeys(("status", "started", "ended", "by", "corpus", "testset"), HOSTILE)
+    score = {"cell": HOSTILE, "mean": 0.5, "low": None, "high": None, "n": 1}
+    entry(tmp_path, name, **texts, verdict={"headline": HOSTILE, "text": HOSTILE}, score=score)
+    shown = page(tmp_path)
+
+    assert not shown.tags & {"script", "img", "b>"}
+    assert not {each for each in shown.attributes if each.startswith("on") or each == "style"}
+    assert shown.links == ["a%22%3Cb%3E%20%23%3F%2520%26.x/report.html"]
+    assert "{{ 7 * 7 }}" in "".join(shown.text)
+
+
+def test_a_name_that_is_not_utf8_is_shown_and_linked(tmp_path):
+    try:
+        (tmp_path / "a\udcff").mkdir()
+    except OSError:
+        pytest.skip("this disk takes names in UTF-8 alone")
+    shutil.copytree(entry(tmp_path, "b"), tmp_path / "a\udcff", dirs_exist_ok=True)
+
+    assert "a%FF/report.html" in page(tmp_path).links
+
+
+def test_the_page_lets_nothing_run_and_only_its_own_style_in(tmp_path):
+    entry(tmp_path, "a")
+    text = listing.render(listing.runs(tmp_path))
+    style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)[1]
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)[1]
+
+    assert policy.startswith(f"default-src 'none'; style-src 'sha256-{html.digest(style)}'; ")
+    assert "script" not in policy
+    assert not re.search(r"https?://|@import|url\(", text)
+
+
+def test_a_folder_of_no_runs_gets_no_list(tmp_path, made):
+    alone = tmp_path / "elsewhere" / made.name
+    shutil.copytree(made, alone)
+
+    written = report.write(alone)
+
+    assert [path.name for path in written] == ["report.html", "report.md"]
+    assert list(alone.parent.iterdir()) == [alone]
+
+
+def test_a_run_beside_another_gets_one_wherever_it_lies(tmp_path, made):
+    for name in ("one", "two"):
+        shutil.copytree(made, tmp_path / name)
+
+    assert report.write(tmp_path / "one")[-1] == tmp_path / "index.html"
+    assert sorted(each.run for each in listing.runs(tmp_path)) == ["one", "two"]
+
+
+def test_an_index_of_somebody_elses_stays_as_it_is(tmp_path):
+    entry(tmp_path / "reports", "a")
+    path = tmp_path / "reports" / "index.html"
+    path.write_text("<h1>Ours</h1>")
+
+    assert listing.write(tmp_path / "reports" / "a", "reports") is None
+    assert path.read_text() == "<h1>Ours</h1>"
+
+
+def test_runs_that_end_at_once_are_all_in_the_list(tmp_path):
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    ready = threading.Barrier(8)
+
+    def end(name):
+        ready.wait()
+        listing.write(entry(folder, name), "reports")
+
+    threads = [threading.Thread(target=end, args=(f"run{at}",)) for at in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    shown = _Page((folder / "index.html").read_text(encoding="utf-8"))
+    assert sorted(shown.links) == [f"run{at}/report.html" for at in range(8)]
+    assert [path.name for path in folder.iterdir() if path.is_file()] == ["index.html"]
+
+
+def test_a_thousand_runs_take_under_two_seconds(tmp_path):
+    folder = tmp_path / "reports"
+    for at in range(1_000):
+        entry(folder, f"run{at:04}")
+
+    begun = time.perf_counter()
+    listing.write(folder / "run0000", "reports")
+    took = time.perf_counter() - begun
+
+    assert took < 2
+    assert (folder / "index.html").read_text(encoding="utf-8").count("<tr") == 1_001
+
+
+def test_the_digest_reads_back_as_it_was_written(made):
+    found = digest.digest(View(store.load(made)))
+
+    assert digest.read(made) == found

@@ -1,0 +1,369 @@
+"""What the question browser reads is the stored run: every field, every text, nothing else."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from harness import runner, store
+from harness.config import load
+from harness.report.data import embedded
+from harness.report.data.packing import Column, embeddable, packed, short
+from harness.report.data.stretches import stretches
+from harness.report.data.ten import to_read
+from harness.report.sections.questions import Questions
+from harness.report.view import View
+from harness.stored import (
+    ArrivalLine,
+    FactsLine,
+    FailureLine,
+    MissedLine,
+    SampleLine,
+    ScoreLine,
+    UsageLine,
+    VerdictLine,
+)
+from tests.packed_data import Data
+from tests.small import QUESTIONS, project
+
+HOSTILE = [
+    "<script>window.__pwned = 1</script>",
+    "</script><!-- <![CDATA[",
+    "$& $1 {{ 7 * 7 }}",
+    "\u202eright to left\u202c 🚲 behind an emoji",
+    "null\x00byte and \u2028 and \x7f",
+    "a long line " * 4_000,
+]
+STAGES = ["none", "chunking", "index", "retrieval", "reranking", "context", "generation"]
+
+
+def run(folder, documents=(), **changes):
+    config = project(folder, **changes)
+    for name, text in documents:
+        (folder / "corpus" / name).write_text(text, encoding="utf-8")
+    finished = runner.run(runner.prepare(load(config, [], {})), lambda *_: None)
+    return store.load(finished.folder)
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    return run(tmp_path_factory.mktemp("many"))
+
+
+def changed(stored, at=0, **changes):
+    """Return the run with fields of one record changed."""
+    records = list(stored.records)
+    records[at] = records[at].model_copy(update=changes)
+    return replace(stored, records=tuple(records))
+
+
+def found(stored, at=0):
+    """Return what the page has of a record of the run."""
+    record, data, view = stored.records[at], Data(stored), View(stored)
+    cell = [cell.name for cell in view.cells].index(record.cell)
+    return data.record(cell, list(stored.questions).index(record.question))
+
+
+def check(stored):
+    """Compare every record of the page with the stored run, field by field."""
+    view, data = View(stored), Data(stored)
+    by_place = {(record.cell, record.question): record for record in stored.records}
+    labels = stored.run.provenance.labels
+    questions, answered = data.part("questions"), 0
+    lost = data.part("lost")
+    assert questions["id"] == list(stored.questions)
+    for number, line in enumerate(stored.questions.values()):
+        said = {key: values[number] for key, values in questions.items()}
+        assert said == line.model_dump(exclude={"cluster"})
+    for at, cell in enumerate(view.cells):
+        answers = data.part(f"answers-{at}")
+        for number, question in enumerate(stored.questions):
+            record, said = by_place.get((cell.name, question)), data.record(at, number)
+            if record is None:
+                assert said is None
+                assert answers[number] is None
+                continue
+            answered += 1
+            hits = [(h.doc, h.start, h.end, _text(stored, h), h.grade) for h in record.hits]
+            assert said["hits"] == hits
+            assert said["similarities"] == pytest.approx([h.score for h in record.hits], rel=1e-5)
+            assert said["context"] == record.context
+            assert (said["answer"], said["declined"]) == (record.answer, record.declined)
+            assert answers[number] == record.answer
+            assert said["searched"] == list(record.searched)
+            assert said["tracedTo"] == record.traced_to
+            assert said["without"] == record.without_evidence
+            stage = None if said["lost"] is None else STAGES[said["lost"]]
+            assert (stage, lost[at][number]) == (record.lost_at, said["lost"])
+            assert [said["retrieval"], said["generation"]] == pytest.approx(
+                [record.seconds.get("retrieval"), record.seconds.get("generation")], rel=1e-2
+            )
+            missed = [
+                (m.doc, m.start, m.end, _text(stored, m), m.grade, m.rank) for m in record.missed
+            ]
+            assert said["missed"] == missed
+            passages = [
+                [p.group, p.stage and STAGES.index(p.stage), *p.facts.model_dump().values()]
+                for p in record.passages
+            ]
+            assert said["passages"] == passages
+            judged = record.judged.get(labels)
+            assert said["judged"] == (judged is not None)
+            if judged is not None:
+                assert (said["grades"], said["inventory"]) == (judged.grades, judged.inventory)
+            _check_scores(view, data, record, said, at, number)
+    assert answered == len(stored.records)
+
+
+def _check_scores(view, data, record, said, cell, question):
+    letters = {"scored": "", "not_scored": "n", "failed": "f", "judge_failed": "j"}
+    for metric, name in enumerate(view.metrics):
+        score, scores = record.scores[name], data.part(f"scores-{metric}")
+        for value in (said[f"value-{metric}"], scores["values"][cell][question]):
+            assert value == (score.value and pytest.approx(score.value, rel=1e-5))
+        state = letters[score.state]
+        assert (said[f"state-{metric}"], scores["states"][cell][question]) == (state, state)
+        assert said[f"reason-{metric}"] == score.reason
+
+
+def _text(stored, line):
+    return stored.texts[(line.doc, line.start, line.end)]
+
+
+class TestTheWholeRun:
+    def test_of_several_cells(self, many):
+        check(many)
+
+    def test_judged_by_documents(self, tmp_path):
+        questions = [row for row in QUESTIONS if "documents" in row]
+        stored = run(
+            tmp_path, questions=questions, labels="documents", metrics=["recall@2", "ndcg@3"]
+        )
+
+        assert stored.run.provenance.labels == "documents"
+        check(stored)
+
+    def test_with_hostile_texts_in_all_places(self, tmp_path):
+        rows = [
+            {**QUESTIONS[0], "id": f"h{at}", "question": f"{text[:200]} pass?", "answers": [text]}
+            for at, text in enumerate(HOSTILE)
+        ]
+        stored = run(tmp_path, [("evil.md", "\n\n".join(HOSTILE))], questions=rows)
+
+        check(stored)
+        assert "<" not in Data(stored).packed.index
+        assert any("🚲" in text for text in stored.texts.values())
+        said = "".join(stored.texts.values())
+        for text in HOSTILE:
+            assert "".join(text[:60].split()) in "".join(said.split())
+
+    def test_that_was_interrupted(self, many):
+        check(replace(many, records=many.records[:7]))
+
+    def test_with_no_record_at_all(self, many):
+        bare = many.run.model_copy(update={"cells": [], "status": "failed"})
+        data = Data(replace(many, run=bare, records=()))
+
+        assert (data.index["cells"], data.index["ten"]) == ([], [])
+
+    def test_of_a_system_whose_documents_have_no_places(self, many):
+        # one name for two texts, which overlap by their numbers and say different things
+        first, *_ = many.records
+        names = [("sys", 0, 4), ("sys", 0, 6), ("sys", 2, 9)]
+        texts = dict(zip(names, ["four", "sixsix", "a text of another length"], strict=True))
+        hits = [
+            hit.model_copy(update=dict(zip(("doc", "start", "end"), place, strict=True)))
+            for hit, place in zip(first.hits, names, strict=False)
+        ]
+        stored = replace(many, texts={**many.texts, **texts})
+
+        check(changed(stored, hits=hits, judged={}, context="four\n\nsixsix", missed=[]))
+
+
+class TestOneRecord:
+    def test_that_failed(self, many):
+        failed = dict.fromkeys(many.records[0].scores, ScoreLine(value=None, state="failed"))
+        error = FailureLine(stage="generation", reason="429 Too Many Requests")
+        stored = changed(many, error=error, scores=failed, answer=None, lost_at=None)
+
+        check(stored)
+        assert found(stored)["error"] == ["generation", "429 Too Many Requests"]
+
+    def test_with_what_was_missed_and_why(self, many):
+        spot = many.records[0].hits[0]
+        missed = MissedLine(doc=spot.doc, start=spot.start, end=spot.end, grade=2, rank=None)
+        facts = FactsLine(pieces=2, largest=0.625, exact_rank=31, rank=None, cut_at=None)
+        arrival = ArrivalLine(group="g1", stage="retrieval", facts=facts)
+        stored = changed(
+            many, missed=[missed], passages=[arrival], lost_at="retrieval", traced_to=1000
+        )
+
+        check(stored)
+
+    def test_with_its_ranks_before_reranking(self, many):
+        hits = many.records[0].hits
+        stored = changed(many, candidates=hits[::-1])
+
+        assert found(stored)["before"] == list(range(len(hits), 0, -1))
+        assert found(many)["before"] is None
+
+    def test_with_a_judges_replies_in_full(self, many):
+        replies = ["x" * 5_000, '{"verdict": 1} </script>']
+        verdict = VerdictLine(of="claim 1", value=1, reason="it says so", replies=replies)
+        name = "token_f1"
+        score = many.records[0].scores[name].model_copy(update={"verdicts": [verdict]})
+        stored = changed(many, scores={**many.records[0].scores, name: score})
+
+        number = View(stored).metrics.index(name)
+        wanted = [["claim 1", 1, "it says so", replies]]
+        assert found(stored)[f"verdicts-{number}"] == wanted
+
+    def test_with_several_answers_and_their_scores(self, many):
+        scores = many.records[0].scores
+        usage = UsageLine(tokens_in=5, tokens_out=1, model="m", finish="stop")
+        samples = [
+            SampleLine(answer="one", declined=False, usage=usage, scores=scores),
+            SampleLine(answer=None, declined=None, usage=None, scores=scores),
+        ]
+        said = found(changed(many, samples=samples, usage=usage))
+
+        assert [each[:2] for each in said["samples"]] == [["one", False], [None, None]]
+        values = [value for value, *_ in said["samples"][0][2]]
+        assert values == [short(scores[name].value) for name in View(many).metrics]
+        assert said["usage"] == [5, 1, "m", "stop"]
+
+    @pytest.mark.parametrize(
+        ("prompt", "wanted"),
+        [
+            ("Use CONTEXT to answer.", ["Use ", " to answer."]),
+            ("nothing of it", ["nothing of it"]),
+            (None, None),
+        ],
+    )
+    def test_with_the_prompt_around_its_context(self, many, prompt, wanted):
+        assert found(changed(many, context="CONTEXT", prompt=prompt))["prompt"] == wanted
+
+    def test_without_a_context_has_its_prompt(self, many):
+        for context in (None, ""):
+            said = found(changed(many, context=context, prompt="Who are you?"))
+            assert (said["context"], said["prompt"]) == (context, ["Who are you?"])
+
+    def test_whose_context_is_cut_in_the_middle_of_a_hit(self, many):
+        first, second = (_text(many, hit) for hit in many.records[0].hits[:2])
+
+        for context in (f"{first}\n\n{second[:5]}", first[:7], first, f"{second}\n\n{first}"):
+            check(changed(many, context=context))
+
+    def test_with_half_a_surrogate_pair(self, many):
+        stored = changed(many, answer="\ud800 and \\\udc00")
+
+        assert found(stored)["answer"] == "\ud800 and \\\udc00"
+
+
+class TestPacking:
+    def test_equal_runs_give_equal_bytes(self, many):
+        again = store.load(many.folder)
+
+        assert embedded(View(again)) == embedded(View(many))
+
+    def test_the_index_cannot_end_its_element(self):
+        assert embeddable({"a": "</script>"}) == '{"a":"\\u003c/script>"}'
+
+    def test_a_number_that_is_none_is_refused(self):
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            packed([float("nan")])
+
+    @pytest.mark.parametrize(
+        ("number", "wanted"),
+        [(0.6309297535714575, "0.63093"), (1.0, "1"), (-3.0, "-3"), (0.0000123456789, "1.23457e-05")],
+    )
+    def test_numbers_are_short(self, number, wanted):
+        assert json.dumps(short(number)) == wanted
+
+    def test_a_column_has_each_value_once_or_no_rows(self):
+        column, distinct = Column(), Column()
+        for value in ("a", "b", "a"):
+            column.add(value)
+        for value in ("a", "b"):
+            distinct.add(value)
+
+        assert column.packable() == {"values": ["a", "b"], "rows": [0, 1, 0]}
+        assert distinct.packable() == {"values": ["a", "b"], "rows": None}
+
+    def test_chunks_that_overlap_are_cut_out_of_one_text(self):
+        cut = stretches({("d", 0, 6): "abcdef", ("d", 4, 8): "efgh", ("d", 9, 10): "j"})
+        (page,) = cut.pages()
+
+        assert page["text"] == ["abcdefgh", "j"]
+        assert (page["stretch"], page["start"]) == ([0, 0, 1], [0, 4, 9])
+        assert (page["length"], page["ends"]) == ([6, 4, 1], {})
+
+    def test_a_long_document_is_several_stretches_and_parts(self):
+        texts = {("d", at, at + 1_000): "x" * 1_000 for at in range(0, 300_000, 1_000)}
+        cut = stretches(texts)
+
+        assert [sum(map(len, page["text"])) for page in cut.pages()] == [101_000, 101_000, 98_000]
+        assert list(cut.first) == [0, 101, 202]
+        assert list(cut.numbers) == sorted(texts)
+
+
+class TestTheIndex:
+    def test_says_what_the_cells_and_metrics_are(self, many):
+        index, view = Data(many).index, View(many)
+
+        assert [cell["full"] for cell in index["cells"]] == [cell.name for cell in view.cells]
+        assert [cell["floor"] for cell in index["cells"]] == [cell.floor for cell in view.cells]
+        assert [metric["name"] for metric in index["metrics"]] == view.metrics
+        assert index["metrics"][index["by"]]["name"] == "passage_recall@2"
+        assert index["metrics"][index["second"]]["name"] == "token_f1"
+        assert (index["retrieve"], index["chunks"], index["level"]) == (5, 2, 1)
+        assert index["stages"] == STAGES
+        assert index["left_out"] == []
+
+    def test_gives_a_metrics_options(self, tmp_path):
+        stored = run(tmp_path, metrics=["ndcg(gain=exponential)@3", "passage_recall@2"])
+        (ndcg,) = [m for m in Data(stored).index["metrics"] if m["of"] == "ndcg"]
+
+        assert ndcg["needs"] == "ranking"
+        assert (ndcg["options"]["gain"], ndcg["options"]["k"]) == ("exponential", 3)
+
+    def test_names_ten_to_read_a_stage_in_turn_and_the_worst_of_each_first(self, many):
+        best = View(many).shipped or View(many).best
+        at = [number for number, r in enumerate(many.records) if r.cell == best.name]
+        stages = ["generation", "retrieval", "retrieval", "chunking", None]
+        values = [0.5, 0.25, 0.0, 1.0, 0.75]
+        stored = many
+        for number, stage, value in zip(at, stages, values, strict=True):
+            scores = dict.fromkeys(many.records[number].scores, ScoreLine(value=value))
+            stored = changed(stored, number, lost_at=stage, scores=scores, error=None)
+        asked = [many.records[number].question for number in at]
+
+        # chunking, retrieval (0 before 0.25), generation; then what no stage lost
+        wanted = [asked[3], asked[2], asked[0], asked[1], asked[4]]
+        assert [record.question for record in to_read(View(stored))] == wanted
+
+
+class TestTheQuestionsSection:
+    def test_has_a_fold_for_each_question_to_read(self, many):
+        (browser,) = Questions().blocks(View(many))
+
+        note, *folds = browser.worst
+        assert note.text.startswith("5 questions to read with ")
+        assert len(folds) == 5
+
+    def test_says_where_a_question_was_lost_and_what_moved(self, many):
+        best = View(many).shipped or View(many).best
+        at = next(number for number, r in enumerate(many.records) if r.cell == best.name)
+        facts = FactsLine(rank=3, reranked=9)
+        arrival = ArrivalLine(group="1", stage="reranking", facts=facts)
+        hits = many.records[at].hits
+        stored = changed(
+            many, at, passages=[arrival], lost_at="reranking", candidates=hits[1:] + hits[:1]
+        )
+        (browser,) = Questions().blocks(View(stored))
+        (fold,) = [f for f in browser.worst[1:] if f.title.startswith(many.records[at].question)]
+
+        assert fold.blocks[0].label == "Lost at"
+        assert fold.blocks[0].text == "reranking: rank 3 before reranking, 9 after"
+        ranks = [block.label for block in fold.blocks if getattr(block, "label", "")[:4] == "Rank"]
+        assert ranks[0].startswith(f"Rank 1 ({len(hits)} before reranking): ")

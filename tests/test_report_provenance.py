@@ -1,0 +1,155 @@
+"""Provenance in the report: all that it takes to run the same again, and nothing of the machine."""
+
+from dataclasses import replace
+
+import pytest
+
+import harness
+from harness import runner, store, yamlfile
+from harness.config import load
+from harness.report.blocks import Columns, Fold
+from harness.report.sections.provenance import Provenance
+from harness.report.view import View
+from tests.small import project
+
+METRICS = ["recall@2", "mrr(labels=documents)", "bleu(smoothing=2)"]
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    config = project(tmp_path_factory.mktemp("provenance"), metrics=METRICS, decide_by=METRICS[1])
+    return store.load(runner.run(runner.prepare(load(config, [], {})), lambda *_: None).folder)
+
+
+def told(stored):
+    """Return the rows of the table, the configuration as given, and the folds by their titles."""
+    columns, *folds = Provenance().blocks(View(stored))
+    assert isinstance(columns, Columns)
+    assert all(isinstance(fold, Fold) for fold in folds)
+    (table,), (given,) = columns.first, columns.second
+    return dict(table.rows), given, {fold.title: fold.blocks[0] for fold in folds}
+
+
+def with_provenance(stored, **about):
+    provenance = stored.run.provenance.model_copy(update=about)
+    return replace(stored, run=stored.run.model_copy(update={"provenance": provenance}))
+
+
+def test_the_table_names_what_the_numbers_were_made_with(stored):
+    rows, _, _ = told(stored)
+    run, about = stored.run, stored.run.provenance
+
+    assert rows["Run"].startswith(f"{run.id}, finished, ")
+    assert rows["Started, ended"] == f"{run.started}, {run.ended}"
+    assert rows["Harness"].startswith(f"{harness.__version__}, ")
+    assert rows["Python"] == f"{about.python}, {about.platform}"
+    assert f"numpy {about.packages['numpy']}" in rows["Packages"]
+    assert rows["Corpus"].startswith(".../corpus (folder); 3 documents; ")
+    assert (
+        f"{about.corpus['characters']:,} characters; hash {about.corpus['hash']}" in rows["Corpus"]
+    )
+    assert rows["Test set"] == (
+        f".../testset.jsonl (jsonl); 5 questions; 1 unanswerable; hash {about.testset['hash']}; "
+        "drafts 0"
+    )
+    assert rows["Labels"] == (
+        "evidence; relevant from 0.5 of the shorter of chunk and passage on (min_overlap); "
+        "relevant from grade 1 on"
+    )
+    assert rows["Model of hashing"].startswith("version ")
+    assert rows["Index"].startswith("space cosine; max_neighbors 16; ")
+    assert rows["Statistics"] == (
+        "seed 7; 10,000 bootstrap draws; 10,000 sign-flip draws, or 40 for each test of a table "
+        "if more; Holm's correction within each table"
+    )
+    made = run.cache["rankings"]
+    assert f"rankings: made {made['made']}, reused {made['reused']}" in rows["Cache"]
+    assert "Collection" not in rows
+
+
+def test_the_configuration_reads_back_as_what_was_given_and_what_it_came_to(stored):
+    _, given, folds = told(stored)
+
+    assert yamlfile.value(given.text) == stored.run.config["given"]
+    resolved = folds["Configuration with every default"].text
+    assert yamlfile.value(resolved) == stored.run.config["resolved"]
+
+
+def test_metrics_and_cells_are_there_in_full(stored):
+    _, _, folds = told(stored)
+
+    assert folds["Metrics, with every option"].rows == [
+        ["recall@2", "1", "quality", "evidence", "recall(k=2, labels=evidence, rel=1)"],
+        [
+            "mrr(labels=documents)",
+            "1",
+            "quality",
+            "documents",
+            "mrr(k=none, labels=documents, rel=1)",
+        ],
+        ["bleu(smoothing=2)", "1", "quality", "–", "bleu(smoothing=2, tokens=words)"],
+    ]
+    assert folds["Fingerprints of cells"].rows == [
+        [cell.name, cell.fingerprint] for cell in stored.run.cells
+    ]
+
+
+def test_no_path_of_the_machine_shows(stored):
+    config = {"given": {"corpus": "/home/someone/corpus", "cache": "/var/cache/x"}, "resolved": {}}
+    models = [{"used_by": "chat", "model": "gguf:/home/someone/tiny.gguf"}]
+    corpus = {**stored.run.provenance.corpus, "path": "/home/someone/corpus"}
+    hostile = with_provenance(stored, models=models, corpus=corpus)
+    hostile = replace(hostile, run=hostile.run.model_copy(update={"config": config}))
+    rows, given, _ = told(hostile)
+
+    assert rows["Model of chat"] == "model gguf:.../tiny.gguf"
+    assert rows["Corpus"].startswith(".../corpus (folder)")
+    assert yamlfile.value(given.text) == {"corpus": ".../corpus", "cache": ".../x"}
+    for each in (stored, hostile):
+        said = repr(Provenance().blocks(View(each)))
+        assert "/home/" not in said
+        assert str(stored.folder.parent.parent) not in said
+
+
+@pytest.mark.parametrize(
+    ("ended", "said"),
+    [
+        ("2026-01-01T00:04:12+00:00", "4 min 12 s"),
+        ("2026-01-01T01:00:03+00:00", "1 h 3 s"),
+        ("2026-01-01T00:00:00.4+00:00", "under 1 s"),
+        ("2025-12-31T23:59:00+00:00", "under 1 s"),
+    ],
+)
+def test_how_long_it_took_is_told_to_the_second(stored, ended, said):
+    times = {"started": "2026-01-01T00:00:00+00:00", "ended": ended, "status": "interrupted"}
+    rows, _, _ = told(replace(stored, run=stored.run.model_copy(update=times)))
+
+    assert rows["Run"] == f"{stored.run.id}, interrupted, {said}"
+
+
+@pytest.mark.parametrize(
+    ("commit", "dirty", "said"),
+    [
+        ("abc", True, "commit abc, with changes"),
+        ("abc", False, "commit abc, clean"),
+        (None, None, "not in git"),
+    ],
+)
+def test_the_commit_is_told_with_whether_there_were_changes(stored, commit, dirty, said):
+    rows, _, _ = told(with_provenance(stored, git_commit=commit, git_dirty=dirty))
+
+    assert rows["Harness"] == f"{harness.__version__}, {said}"
+
+
+def test_of_a_long_list_the_first_ten_are_named(stored):
+    corpus = {**stored.run.provenance.corpus, "skipped": [f"file {n}" for n in range(2_000)]}
+    rows, _, _ = told(with_provenance(stored, corpus=corpus))
+
+    assert rows["Corpus"].endswith("file 8, file 9, 1,990 more")
+
+
+def test_a_run_without_vectors_has_no_index_settings(stored):
+    cells = [cell.model_copy(update={"embedder": None}) for cell in stored.run.cells]
+    rows, _, _ = told(replace(stored, run=stored.run.model_copy(update={"cells": cells})))
+
+    assert "Index" not in rows
