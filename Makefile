@@ -2,15 +2,24 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: run test check format bench clean
+.PHONY: run test check browser format bench clean
 
 run: .venv/.for-use
 	$(BIN)/python -m harness run config.yaml
 
-test: check
+test: check browser
 	$(BIN)/python -m pytest
+
+# The browser that tests drive: Debian's, where there is none and apt may install it.
+browser:
+	@[ -n "$$CHROMIUM$$(command -v chromium || command -v chromium-browser || command -v google-chrome)" ] || \
+	  { $(SUDO) apt-get update -qq && \
+	    $(SUDO) env DEBIAN_FRONTEND=noninteractive \
+	      apt-get install -qq --yes --no-install-recommends chromium fonts-liberation; } >/dev/null 2>&1 || \
+	  echo "no browser here, and apt installs none: the tests that drive one are skipped"
 
 check: .venv/.for-development
 	$(BIN)/ruff format --check .

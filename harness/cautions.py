@@ -8,7 +8,7 @@ from harness.corpus import Corpus
 from harness.matching import Counts
 from harness.plan import Plan
 from harness.scoring import label_of
-from harness.stored import CellLine, RecordLine
+from harness.stored import CellLine, RecordLine, SampledLine
 from harness.sweep import Cell
 from harness.testset import Testset
 
@@ -22,7 +22,12 @@ _LOSSY = 0.99
 """Index recall under which a run warns."""
 
 
-def of_data(corpus: Corpus, testset: Testset, clusters: Mapping[str, str] | None) -> Iterator[str]:
+def of_data(
+    corpus: Corpus,
+    testset: Testset,
+    clusters: Mapping[str, str] | None,
+    sample: SampledLine | None = None,
+) -> Iterator[str]:
     """Yield what is known before the run."""
     yield from (f"skipped: {each.where}: {each.what}" for each in corpus.skipped)
     yield from corpus.notes
@@ -36,7 +41,13 @@ def of_data(corpus: Corpus, testset: Testset, clusters: Mapping[str, str] | None
         number = len(set(clusters.values()))
         yield f"{number} clusters of questions are too few for an interval to rest on"
     asked = len(testset.questions)
-    if asked < _FEW:
+    if sample is not None:
+        whose = "chosen once" if sample.day is None else f"those of {sample.day}"
+        yield (
+            f"a sample of {sample.size} of the {sample.of} questions, {whose}: only large "
+            "differences can show in it alone"
+        )
+    elif asked < _FEW:
         yield f"{asked} questions are few: only large differences can show"
 
 

@@ -17,12 +17,14 @@ _Z, _Z_POWER = 1.959963984540054, 0.8416212335729143
 class Difference:
     """How much one side, the left, is above the other by one metric; from -1 to 1.
 
-    `low` and `high` end the 95 % interval; `reason` says why there is none. `corrected` is `p` by
-    Holm in a family of `family` tests. `visible` is the smallest difference that would have been
-    found with 80 % power at the level of Holm's first step; None where none would. `questions` is
-    about how many would find the one seen so; None where it is 0. `error` is the standard error.
-    Wins, ties and losses are None for a metric of the whole set. Where nothing could be compared
-    all are None but the counts.
+    `low` and `high` end the 95 % interval; `reason` says why there is none. `corrected` is `p`
+    corrected in a family of `family` tests, by Holm unless another rule was asked for. `visible` is
+    the smallest difference that would have been found with 80 % power at the level of Holm's first
+    step; None where none would. `questions` is about how many would find the one seen so; None
+    where it is 0. `error` is the standard error. `effect` is Cohen's d_z: the mean difference in
+    standard deviations of the questions' differences; None where those are all equal. It, wins,
+    ties and losses are None for a metric of the whole set. Where nothing could be compared all are
+    None but the counts.
     """
 
     n: int
@@ -42,6 +44,7 @@ class Difference:
     error: float | None = None
     visible: float | None = None
     questions: int | None = None
+    effect: float | None = None
 
     @property
     def better(self) -> bool:
@@ -72,6 +75,7 @@ class Difference:
             high=_minus(self.low),
             wins=self.losses,
             losses=self.wins,
+            effect=_minus(self.effect),
         )
 
     def questions_to_exceed(self, bound: float) -> int | None:

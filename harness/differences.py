@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from harness import signflip
 from harness.aggregate import Total
 from harness.difference import ALARMS, Difference, about
-from harness.families import holm
-from harness.paired_tests import Plan, Tested, of_means, of_shares, of_whole
+from harness.families import CORRECTIONS, Correction
+from harness.paired_tests import Chosen, Plan, Tested, of_means, of_shares, of_whole
 
 __all__ = ["Difference", "Pair", "compare"]
 
@@ -38,12 +38,20 @@ class Pair:
     unpaired: int = 0
 
 
-def compare(pairs: Sequence[Pair], seed: int = 0, family: int | None = None) -> list[Difference]:
-    """Return the difference of each pair; all of them are one family, corrected by Holm.
+def compare(
+    pairs: Sequence[Pair],
+    seed: int = 0,
+    family: int | None = None,
+    test: Chosen = "sign-flip",
+    correction: Correction = "holm",
+    alarms: float = ALARMS,
+) -> list[Difference]:
+    """Return the difference of each pair; all of them are one family, corrected together.
 
-    McNemar's exact test and the Bonett-Price interval where all values are 0 or 1, else the
-    sign-flip test and BCa; where there are clusters, they are what is flipped and drawn. `family`
-    counts every test that could have been made, where that is more than these.
+    McNemar's exact test and the Bonett-Price interval where all values are 0 or 1, else `test`
+    and BCa; where there are clusters, they are what is flipped and drawn. `family` counts every
+    test that could have been made, where that is more than these. `alarms` is how often at most the
+    family may hold a false alarm: `visible` depends on it.
     """
     units = [_Units(pair) for pair in pairs]
     wanted = [at for at, each in enumerate(units) if each.difference is not None]
@@ -51,9 +59,9 @@ def compare(pairs: Sequence[Pair], seed: int = 0, family: int | None = None) -> 
     bare = [_bare(each, size) for each in units]
     if not wanted:
         return bare
-    plan = Plan(ALARMS / size, signflip.draws_for(size), seed)
+    plan = Plan(alarms / size, signflip.draws_for(size), seed, test)
     tested = _tested({at: units[at] for at in wanted}, plan)
-    corrected = holm([tested[at].p for at in wanted], size)
+    corrected = CORRECTIONS[correction]([tested[at].p for at in wanted], size)
     for at, p in zip(wanted, corrected, strict=True):
         bare[at] = _filled(bare[at], units[at], tested[at], p)
     return bare
@@ -69,6 +77,7 @@ class _Units:
         gains = pair.left - pair.right
         gains[np.abs(gains) < _ROUNDING] = 0.0
         self.wins, self.losses = int((gains > 0).sum()), int((gains < 0).sum())
+        self.effect = None if pair.total is not None else _effect(gains)
         self.gains = gains
         if pair.clusters is not None:
             self.left, self.right, self.gains, self.sizes = (
@@ -130,7 +139,14 @@ def _filled(bare: Difference, units: _Units, tested: Tested, corrected: float) -
         error=tested.error,
         visible=tested.visible,
         questions=questions,
+        effect=units.effect,
     )
+
+
+def _effect(gains: Floats) -> float | None:
+    """Return the mean in standard deviations; None where there is no deviation."""
+    deviation = float(gains.std(ddof=1)) if len(gains) > 1 else 0.0
+    return float(gains.mean()) / deviation if deviation > _ROUNDING else None
 
 
 def _summed(values: Floats, clusters: NDArray[np.int64]) -> Floats:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+Correction = Literal["holm", "bh"]
 
 
 def holm(p_values: Sequence[float], family: int | None = None) -> list[float]:
@@ -19,3 +22,26 @@ def holm(p_values: Sequence[float], family: int | None = None) -> list[float]:
         highest = max(highest, min(1.0, (size - step) * p_values[at]))
         corrected[at] = highest
     return corrected
+
+
+def benjamini_hochberg(p_values: Sequence[float], family: int | None = None) -> list[float]:
+    """Return the p values corrected by the step-up rule of Benjamini and Hochberg, at most 1.
+
+    Then about 1 in 20 of what is shown is a false alarm, where Holm's rule makes any of them rare.
+    `family` is as of `holm`. Source: Benjamini & Hochberg, "Controlling the False Discovery Rate",
+    1995.
+    """
+    size = max(family or 0, len(p_values))
+    corrected = [1.0] * len(p_values)
+    lowest = 1.0
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    for rank, at in reversed(list(enumerate(order, start=1))):
+        lowest = min(lowest, p_values[at] * size / rank)
+        corrected[at] = lowest
+    return corrected
+
+
+CORRECTIONS: Mapping[Correction, Callable[[Sequence[float], int], list[float]]] = {
+    "holm": holm,
+    "bh": benjamini_hochberg,
+}

@@ -9,24 +9,29 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from harness import mcnemar, power, signflip
+from harness import classical, mcnemar, power, signflip
 from harness.aggregate import Total
-from harness.statistics import FEWEST, bca, interval_of_whole, resampled_sums
+from harness.statistics import FEWEST, Whole, bca, interval_of_whole, resampled_sums
 
 Floats = NDArray[np.float64]
 Method = Literal["bca", "bonett-price", "none"]
-Test = Literal["mcnemar", "sign-flip", "swap"]
+Chosen = Literal["sign-flip", "wilcoxon", "t"]
+Test = Literal["mcnemar", "swap"] | Chosen
 
 _IDENTICAL = "the scores are identical"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What all tests of one family share: the level of Holm's first step, the draws, the seed."""
+    """What all tests of one family share: the level of Holm's first step, the draws, the seed.
+
+    `test` is that of means that are not of 0 and 1 alone.
+    """
 
     level: float
     draws: int
     seed: int
+    test: Chosen = "sign-flip"
 
 
 @dataclass(frozen=True)
@@ -65,15 +70,19 @@ def of_shares(wins: int, losses: int, n: int, plan: Plan) -> Tested:
 
 
 def of_means(table: Floats, sizes: Floats, plan: Plan, unit: str = "n =") -> list[Tested]:
-    """Return what the sign-flip test finds of the columns of `table` [units, tests].
+    """Return what the plan's test finds of the columns of `table` [units, tests].
 
     Each unit's differences are summed over its `sizes` [units, tests] questions: 1, or as many as
-    a cluster has, and then `unit` says so. All tests share their flips and their resamples.
+    a cluster has, and then `unit` says so. All tests share their flips and their resamples. What
+    would show is worked out for the sign-flip test, and good for the t test; for Wilcoxon's it is
+    None: with tied scores a shift of the differences says nothing of ranks.
     """
     units, tests = table.shape
-    p_values = signflip.p_values(table, plan.draws, plan.seed)
+    p_values = _p_values(table, plan)
     values = table * (units / sizes.sum(axis=0))
-    visible = power.smallest(values, plan.level, plan.seed)
+    visible: Sequence[float | None] = [None] * tests
+    if plan.test != "wilcoxon":
+        visible = power.smallest(values, plan.level, plan.seed)
     reasons = [_none(units, unit, not table[:, at].any()) for at in range(tests)]
     equal = np.ptp(table / np.maximum(sizes, 1), axis=0) == 0
     reasons = [
@@ -85,7 +94,7 @@ def of_means(table: Floats, sizes: Floats, plan: Plan, unit: str = "n =") -> lis
     errors = values.std(axis=0, ddof=1) / np.sqrt(units) if units > 1 else None
     return [
         Tested(
-            "sign-flip",
+            plan.test,
             float(p_values[at]),
             *ends.get(at, (None, None)),
             "none" if reasons[at] else "bca",
@@ -97,6 +106,13 @@ def of_means(table: Floats, sizes: Floats, plan: Plan, unit: str = "n =") -> lis
     ]
 
 
+def _p_values(table: Floats, plan: Plan) -> Floats:
+    if plan.test == "t":
+        return classical.student(table)
+    flip = classical.wilcoxon if plan.test == "wilcoxon" else signflip.p_values
+    return flip(table, plan.draws, plan.seed)
+
+
 def of_whole(left: Floats, right: Floats, total: Total, plan: Plan, unit: str = "n =") -> Tested:
     """Return what swapping the sides' counts [units, counts] finds of a number of the whole set.
 
@@ -105,19 +121,20 @@ def of_whole(left: Floats, right: Floats, total: Total, plan: Plan, unit: str = 
     units, width = left.shape
 
     def differ(counts: Sequence[float]) -> float | None:
-        one, other = total(counts[:width]), total(counts[width:])
-        return None if one is None or other is None else one - other
+        return signflip.differ(np.array(counts[:width]), np.array(counts[width:]), total)
+
+    def differences(rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+        return signflip.differences(rows[:, :width], rows[:, width:], total)
 
     table = np.concatenate([left, right], axis=1)
     sums = table.sum(axis=0)
     observed = differ(sums.tolist())
     assert observed is not None
-    rest = [differ(row) for row in (sums - table).tolist()]
-    known = np.array([observed if each is None else each for each in rest])
-    pseudo = units * observed - (units - 1) * known
+    rest, known = differences(sums - table)
+    pseudo = units * observed - (units - 1) * np.where(known, rest, observed)
     reason, low, high = _none(units, unit, bool((left == right).all())), None, None
     if not reason:
-        ends = interval_of_whole(table.tolist(), differ, plan.seed)
+        ends = interval_of_whole(table.tolist(), Whole(differ, differences), plan.seed)
         reason, low, high = ends.reason, ends.low, ends.high
     return Tested(
         "swap",

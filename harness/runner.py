@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from harness import (
     checks,
@@ -13,6 +13,7 @@ from harness import (
     provenance,
     retrievers,
     runtime,
+    sampling,
     store,
     testset,
 )
@@ -25,16 +26,19 @@ from harness.index import Collected
 from harness.metrics import Asking
 from harness.models import token_counter
 from harness.registry import label
-from harness.running import Finished, Prepared, Run
+from harness.running import Finished, Prepared, Run, Sampled
 from harness.stages import Progress, Stages
 from harness.store import RunWriter
-from harness.stored import Provenance
+from harness.stored import Provenance, SampledLine
 
 
-def prepare(config: RunConfig, limit: int | None = None, fresh: bool = False) -> Prepared:
+def prepare(
+    config: RunConfig, limit: int | None = None, fresh: bool = False, today: date | None = None
+) -> Prepared:
     """Read corpus and test set, and check them against the configuration.
 
-    `limit` keeps the first so many questions; `fresh` converts every document anew.
+    `limit` keeps the first so many questions; `fresh` converts every document anew. `today` is
+    the UTC day whose sample is asked, where the configuration asks for one.
 
     Raises:
         InputError: with everything that is wrong with one of the files.
@@ -52,7 +56,27 @@ def prepare(config: RunConfig, limit: int | None = None, fresh: bool = False) ->
     if limit is not None:
         first = questions.questions[:limit]
         questions = replace(questions, questions=first, id=fingerprint(questions.id, len(first)))
-    return Prepared(config, documents, questions, plan)
+    return _sampled(Prepared(config, documents, questions, plan), today)
+
+
+def _sampled(whole: Prepared, today: date | None) -> Prepared:
+    """Return what is prepared with the part of its questions that the configuration asks for."""
+    settings = whole.config.settings
+    ids = [each.id for each in whole.testset.questions]
+    if settings.sample is None or settings.sample >= len(ids):
+        return whole
+    if settings.sample_seed == "date":
+        day, seed = today or datetime.now(UTC).date(), settings.seed
+        chosen = sampling.of_day(ids, settings.sample, seed, day)
+        line = SampledLine(size=len(chosen), of=len(ids), seed=seed, day=day.isoformat())
+    else:
+        seed = settings.sample_seed
+        chosen = sampling.fixed(ids, settings.sample, seed)
+        line = SampledLine(size=len(chosen), of=len(ids), seed=seed, day=None)
+    wanted = set(chosen)
+    asked = tuple(each for each in whole.testset.questions if each.id in wanted)
+    part = replace(whole.testset, questions=asked)
+    return replace(whole, testset=part, sample=Sampled(line, whole.testset))
 
 
 def _chunkers(config: RunConfig) -> list[Chunker]:
@@ -120,10 +144,12 @@ def run(
         prepared = replace(prepared, plan=prepared.plan.fitted(questions))
         collection = _collection(prepared, cache, progress)
         stages = Stages(prepared.corpus, cache, prepared.plan, questions, progress, collection)
-        about = provenance.provenance(config, prepared.corpus, prepared.testset, prepared.plan)
+        about = provenance.provenance(config, prepared.corpus, prepared.whole, prepared.plan)
         if collection is not None:
             about = about.model_copy(update={"collection": collection.describe()})
         continues = provenance.shaped_by(config, about)
+        if prepared.sample is not None:  # what another day asks continues nothing of this one's
+            continues = fingerprint(continues, [each.id for each in questions])
         labels = prepared.plan.labels
         with RunWriter(config.output, _new_id(about), labels, continues, fresh) as writer:
             if writer.resumed:

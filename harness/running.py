@@ -24,7 +24,15 @@ from harness.plan import Plan
 from harness.records import Failure
 from harness.stages import Progress, Stages
 from harness.store import RunWriter
-from harness.stored import CellLine, IndexRecallLine, MatchedLine, Provenance, RecordLine, RunFile
+from harness.stored import (
+    CellLine,
+    IndexRecallLine,
+    MatchedLine,
+    Provenance,
+    RecordLine,
+    RunFile,
+    SampledLine,
+)
 from harness.sweep import Cell, SystemCell
 from harness.testset import Testset
 
@@ -32,19 +40,41 @@ Status = Literal["finished", "interrupted", "failed"]
 
 
 @dataclass(frozen=True)
+class Sampled:
+    """Which part of a test set is asked, and all of it."""
+
+    line: SampledLine
+    whole: Testset
+
+
+@dataclass(frozen=True)
 class Prepared:
-    """A configuration with its data read and everything checked: nothing is spent yet."""
+    """A configuration with its data read and everything checked: nothing is spent yet.
+
+    `testset` has the questions to be asked, which are a part where there is a `sample`.
+    """
 
     config: RunConfig
     corpus: Corpus
     testset: Testset
     plan: Plan
+    sample: Sampled | None = None
+
+    @property
+    def whole(self) -> Testset:
+        """The whole test set."""
+        return self.testset if self.sample is None else self.sample.whole
 
     @cached_property
     def clusters(self) -> Mapping[str, str] | None:
-        """The cluster of each question, where the configuration asks for them."""
-        wanted = self.config.settings.clusters
-        return clusters(self.testset.questions) if wanted else None
+        """The cluster of each question to be asked, where the configuration asks for them.
+
+        Questions hang together through others of the test set, be those asked or not.
+        """
+        if not self.config.settings.clusters:
+            return None
+        found = clusters(self.whole.questions)
+        return {each.id: found[each.id] for each in self.testset.questions}
 
 
 @dataclass(frozen=True)
@@ -78,6 +108,7 @@ class Run:
         self.lines: list[CellLine] = []
         self.truncated: dict[str, str] = {}
         self.shallow = cautions.Shallow(prepared.plan)
+        self.sample = None if prepared.sample is None else prepared.sample.line
 
     def to_the_end(self) -> Finished:
         """Go through the cells; whatever ends the run, what was done is stored."""
@@ -167,7 +198,7 @@ class Run:
         self.writer.documents(self.prepared.corpus.converted())
         file = self._file(status)
         self.writer.finish(file)
-        report.write(self.writer.folder)
+        report.write(self.writer.folder, self.cache.rows("charts", {"version": 1}))
         if status == "finished":
             self.writer.close()
         return Finished(self.writer.folder, file)
@@ -185,6 +216,7 @@ class Run:
             cells=self.lines,
             decide_by=config.decide_by,
             baseline=None if config.baseline is None else config.baseline.name,
+            sample=self.sample,
             targets=dict(config.settings.targets),
             seconds={**self.stages.ledger.seconds, "all": time.perf_counter() - self.clock},
             cache=self.cache.counted(),
@@ -193,7 +225,9 @@ class Run:
                 *cautions.of_embedders(config.cells),
                 *cautions.of_indexes(self.lines),
                 *(each for cell in config.systems for each in self._lost(cell)),
-                *cautions.of_data(prepared.corpus, prepared.testset, prepared.clusters),
+                *cautions.of_data(
+                    prepared.corpus, prepared.testset, prepared.clusters, self.sample
+                ),
                 *self.shallow.said(),
                 *self.cache.warnings,
             ],

@@ -16,6 +16,7 @@ from harness.labels import has
 from harness.metrics import Asking, Batched, Combined, Fitted, Metric, Pooled, Single, metrics
 from harness.needs import Need
 from harness.records import Answer, Case, Label, Question, Sample, Score, Stage, not_scored
+from harness.statistics import Whole
 
 _MADE_BY: Mapping[Stage, frozenset[Need]] = {
     "retrieval": frozenset({"ranking", "context", "answer"}),
@@ -96,7 +97,9 @@ def label_of(metric: Metric) -> Label | None:
 
 def total_of(metric: Metric) -> Total | None:
     """Return what turns summed counts into the value of a metric of the whole set; else None."""
-    return metric.total if isinstance(metric, Pooled) else None
+    if not isinstance(metric, Pooled):
+        return None
+    return Whole(metric.total, getattr(metric, "totals", None))
 
 
 def leaves(metric: Metric, labels: Label | None = None, level: int = 1) -> list[Metric]:

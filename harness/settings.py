@@ -52,6 +52,15 @@ _Chat = Annotated[
     ),
 ]
 _Int = Annotated[int, Strict()]
+
+
+def dated(value: Any) -> Any:
+    """Return the seed of a sample as it is; raise `ValueError` unless it is one."""
+    if value == "date" or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
+        return value
+    raise ValueError(f"must be `date` or a whole number from 0, not {str(value)!r}")
+
+
 _Float = Annotated[float, Strict()]
 
 
@@ -93,6 +102,12 @@ class Settings(BaseModel):
         AnswerTest(), description="when an answer counts as one, for where it was lost"
     )
     decide_by: str | None = Field(None, description="the metric cells are ranked by")
+    sample: Annotated[_Int, Gt(0)] | None = Field(
+        None, description="how many of the questions are asked, by chance; default: all"
+    )
+    sample_seed: Annotated[Literal["date"] | int, BeforeValidator(dated)] = Field(
+        "date", description="`date`: others each UTC day, until all were; a number: always the same"
+    )
     margin: Annotated[_Float, Ge(0), Le(1)] = Field(0.02, description="kept for comparisons")
     cost: list[Literal["money", "tokens", "seconds"]] = Field(
         ["money", "tokens", "seconds"], description="kept for comparisons"

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.statistics import values_of
+
 Floats = NDArray[np.float64]
 Total = Callable[[Sequence[float]], float | None]
 
@@ -77,11 +79,8 @@ def p_of_whole(left: Floats, right: Floats, total: Total, draws: int, seed: int)
             [gap.sum(axis=0) - 2 * (block @ gap) for block in _flips(len(gap), draws, seed)]
         )
     rows, times = np.unique(moves, axis=0, return_counts=True)
-    as_far = 0
-    for row, count in zip(rows, times, strict=True):
-        value = differ(middle + row, middle - row, total)
-        if value is None or abs(value) >= abs(observed) - _EXACT:
-            as_far += int(count)
+    values, known = differences(middle + rows, middle - rows, total)
+    as_far = int(times[~known | (np.abs(values) >= abs(observed) - _EXACT)].sum())
     return as_far / len(moves) if exact else (1 + as_far) / (draws + 1)
 
 
@@ -89,6 +88,12 @@ def differ(left: Floats, right: Floats, total: Total) -> float | None:
     """Return the difference of what two sides' summed counts come to; None where one is None."""
     one, other = total(left.tolist()), total(right.tolist())
     return None if one is None or other is None else one - other
+
+
+def differences(left: Floats, right: Floats, total: Total) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return `differ` of each row [rows, counts], and which of them are defined."""
+    (one, there), (other, here) = values_of(total, left), values_of(total, right)
+    return one - other, there & here
 
 
 def _enumerable(draws: int) -> int:

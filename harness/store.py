@@ -29,7 +29,7 @@ TEXTS = "texts.jsonl"
 DOCUMENTS = "documents.jsonl"
 UNFINISHED = "unfinished.json"
 """Is there until a run has finished, and says what would continue it."""
-_MADE_AT_THE_END = (RUN, "report.html", "report.md")
+_MADE_AT_THE_END = (RUN, "report.html", "report.md", "report.json")
 
 
 @dataclass(frozen=True)

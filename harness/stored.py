@@ -318,6 +318,15 @@ class Provenance(_Stored):
     labels: Label
 
 
+class SampledLine(_Stored):
+    """Which part of the test set was asked, where it was not all of it."""
+
+    size: int = Field(description="how many questions were asked")
+    of: int = Field(description="how many there are")
+    seed: int = Field(description="by which they were chosen")
+    day: str | None = Field(description="the UTC day whose part it is; null: the same every day")
+
+
 class RunFile(_Stored):
     """`run.json`."""
 
@@ -335,6 +344,7 @@ class RunFile(_Stored):
     cells: list[CellLine]
     decide_by: str
     baseline: str | None
+    sample: SampledLine | None = Field(None, description="null: all questions were asked")
     targets: dict[str, float]
     seconds: dict[str, float]
     cache: dict[str, dict[str, int]] = Field(description="by kind, how many made and reused")

@@ -121,9 +121,16 @@ def evaluation_as_json(found: Evaluation) -> str:
     return json.dumps(found.as_dict(), indent=1, ensure_ascii=False)
 
 
+def _sampled(prepared: Prepared) -> Iterator[str]:
+    if prepared.sample is not None:
+        line = prepared.sample.line
+        whose = "the same every day" if line.day is None else f"today, {line.day}; others tomorrow"
+        yield f"  sample: {line.size} of them, {whose}"
+
+
 def checked(prepared: Prepared) -> str:
     """Return what a checked configuration will do."""
-    questions = prepared.testset.questions
+    questions = prepared.whole.questions
     declined = sum(not question.answerable for question in questions)
     names = [cell.name for cell in prepared.config.cells]
     names += [cell.name for cell in prepared.config.systems]
@@ -132,6 +139,7 @@ def checked(prepared: Prepared) -> str:
         f"  corpus: {numbers.count(len(prepared.corpus.documents), 'document')}",
         f"  test set: {numbers.count(len(questions), 'question')}, {declined} unanswerable; "
         f"judged by {prepared.plan.labels}",
+        *_sampled(prepared),
         f"  grid: {numbers.count(len(names), 'cell')}",
         *(f"    {name}" for name in names),
         *(f"  skipped: {each.where}: {each.what}" for each in prepared.corpus.skipped),

@@ -115,7 +115,7 @@ def _orders(
     """Return for each question the numbers of the chunks that exact search finds, best first.
 
     First come those that the retriever finds when it is asked for as many as in the run, and then
-    those that it finds further down: some retrievers rank otherwise when they are asked for more.
+    those that it finds further down: one made of others may rank otherwise when asked for more.
     """
     kept = stages.orders(cell, depth)
     orders: dict[str, Sequence[int]] = dict(kept.get(list(asked)))
@@ -126,15 +126,15 @@ def _orders(
     named = np.arange(len(stages.chunks(cell.chunker)))
     everything = stages.searchable(cell).among(named)
     approximate = cell.retriever.uses_vectors and not plan.settings.index.exact
+    again = approximate and hasattr(cell.retriever, "parts")
 
     def found(some: Sequence[str], k: int) -> list[tuple[Hit, ...]]:
         rankings = cell.retriever.retrieve(some, everything, k)
         return [stages.handed_over(cell, ranking) for ranking in rankings]
 
     def find(some: Sequence[str]) -> dict[str, list[int]]:
-        first: Sequence[Sequence[Hit]] = [asked[question] for question in some]
-        if approximate:
-            first = found(some, plan.settings.retrieve)
+        known = [() if approximate else asked[question] for question in some]
+        first = found(some, plan.settings.retrieve) if again else known
         both = zip(some, first, found(some, depth), strict=True)
         return {
             question: list(dict.fromkeys(hit.chunk.index for hit in (*best, *further)))

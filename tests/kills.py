@@ -114,7 +114,7 @@ def finished(folder: Path) -> bool:
 
 def compared(calm: Path, harried: Path) -> list[str]:
     """Return what the two projects' finished runs say otherwise, times and counters aside."""
-    one, other = (list((folder / "reports").iterdir()) for folder in (calm, harried))
+    one, other = (list((folder / "reports").glob("*/")) for folder in (calm, harried))
     if len(one) != 1 or len(other) != 1:
         return [f"{len(other)} run folders: {sorted(path.name for path in other)}"]
     found = []

@@ -4,6 +4,8 @@ import base64
 import gzip
 import json
 from bisect import bisect_right
+from functools import cache
+from itertools import accumulate
 
 from harness.report.data import embedded
 from harness.report.view import View
@@ -14,11 +16,13 @@ SEPARATOR = "\n\n"
 class Data:
     """The index and the parts of one run's page."""
 
-    def __init__(self, stored):
-        self.packed = embedded(View(stored))
+    def __init__(self, stored, **options):
+        self.packed = embedded(View(stored), **options)
         self.index = json.loads(self.packed.index)
 
-    def part(self, name):
+        self.part = cache(self._part)
+
+    def _part(self, name):
         return json.loads(gzip.decompress(base64.b64decode(self.packed.parts[name])))
 
     def chunk(self, number):
@@ -44,6 +48,13 @@ class Data:
         }
         found = [part["seen"][at][number] for number in said["hits"]]
         said["hits"] = [(*self.chunk(number), grade) for number, grade in found]
+        decimals, *drops = said["similarities"]
+        said["similarities"] = [-total / 10**decimals for total in accumulate(drops)]
+        said["answer"] = self.part(f"answers-{cell}")[question]
+        for metric in range(len(self.index["metrics"])):
+            scores = self.part(f"scores-{metric}")
+            said[f"value-{metric}"] = scores["values"][cell][question]
+            said[f"state-{metric}"] = scores["states"][cell][question]
         said["missed"] = [(*self.chunk(number), *rest) for number, *rest in said["missed"]]
         if isinstance(said["context"], list):
             count, length = said["context"]

@@ -13,7 +13,7 @@ import yaml
 from harness import store
 from harness.config import load
 from harness.embedders.hashing import Hashing
-from harness.errors import StageError
+from harness.errors import ConfigError, DataError, StageError
 from harness.generators.none import NoGenerator
 from harness.lengths import lengths
 from harness.records import Answer, Hit
@@ -359,6 +359,52 @@ def test_the_same_again_asks_no_retriever_and_has_the_same_records(tmp_path):
     assert first.records == again.records
 
 
+def test_a_fused_ranking_starts_as_it_would_have_in_the_run(tmp_path):
+    # BM25 finds the long entries, of equals 1 and 3 first, and the vectors hide entry 5.
+    asked = [question(n, question=f"Which thing is in question? x{n}x") for n in ENTRIES]
+    fused = {"retrievers": [{"hybrid": {"of": ["dense", "bm25"], "depth": 2}}], "retrieve": 2}
+    config = written(tmp_path, asked=asked, **fused)
+    exact = ran(config, embedder=Numbered(hidden=(5,)))
+    config = written(tmp_path, asked=asked, **{**fused, "index": {"ef_search": 100}})
+    approximate = ran(config, embedder=Numbered(hidden=(5,)))
+
+    # So small an index loses nothing, so that both must say the same.
+    assert approximate.run.cells[0].index_recall.mean == 1
+    assert approximate.run.cache["traced"]["made"] == exact.run.cache["traced"]["made"] > 0
+    found = [
+        [(each.lost_at, each.passages, each.missed) for each in stored.records]
+        for stored in (exact, approximate)
+    ]
+    assert found[0] == found[1]
+    assert lost(exact)[5] == "retrieval"
+    assert all(gone.rank > 2 for record in exact.records for gone in record.missed)
+
+
+def test_runs_from_before_there_was_attribution_are_read(tmp_path):
+    stored = ran(written(tmp_path), embedder=Numbered(hidden=(3,)))
+    fresh = {"lost_at", "without_evidence", "passages", "missed", "traced_to"}
+    file = stored.folder / "records.jsonl"
+    rows = map(json.loads, file.read_text().splitlines())
+    old = [{key: each[key] for key in each if key not in fresh} for each in rows]
+    file.write_text("".join(json.dumps(row) + "\n" for row in old))
+    about = json.loads((stored.folder / "run.json").read_text())
+    del about["cells"][0]["lengths"]
+    (stored.folder / "run.json").write_text(json.dumps(about))
+
+    again = store.load(stored.folder)
+    assert again.run.cells[0].lengths is None
+    assert {(each.lost_at, each.traced_to) for each in again.records} == {(None, None)}
+
+
+def test_a_run_that_lacks_the_text_of_a_missed_chunk_is_damaged(tmp_path):
+    folder = ran(written(tmp_path), embedder=Numbered(hidden=(3,))).folder
+    rows = (folder / "texts.jsonl").read_text().splitlines()
+    (folder / "texts.jsonl").write_text("".join(row + "\n" for row in rows if '"e3"' not in row))
+
+    with pytest.raises(DataError, match="lacks the text of a hit"):
+        store.load(folder)
+
+
 def test_mmr_is_asked_for_no_more_than_it_chooses_among(tmp_path):
     spec = {"mmr": {"fetch": 6, "weight": 1.0}}
     stored = ran(written(tmp_path, retrievers=[spec]), embedder=Numbered(hidden=(3,)))
@@ -404,6 +450,21 @@ def test_the_answer_test_of_the_configuration_decides(tmp_path):
 
     assert lost(stored) == expected("generation", ENTRIES[4:])
     assert stored.run.config["resolved"]["answer_test"] == strict
+
+
+@pytest.mark.parametrize(
+    ("test", "said"),
+    [
+        ({"mim": 0.3}, "unknown key 'mim'\n    did you mean 'min'? choose from: keywords, metric"),
+        ({"min": 0}, "answer_test.min: Input should be greater than 0, not 0"),
+        ({"metric": "mrr@10"}, "'mrr@10' does not score one answer by itself against references"),
+        ({"metric": "tokenf1"}, "metric: unknown metric 'tokenf1'"),
+    ],
+)
+def test_an_answer_test_that_cannot_be_is_refused_with_its_place(tmp_path, test, said):
+    with pytest.raises(ConfigError, match=re.escape(said)) as error:
+        load(written(tmp_path, answer_test=test), [], {})
+    assert "line 1, answer_test" in str(error.value) or "line 2, answer_test" in str(error.value)
 
 
 def test_a_cell_tells_the_lengths_of_its_chunks(tmp_path):

@@ -313,6 +313,7 @@ def test_an_opened_question_shows_every_score_with_its_reason(page, stored):
             assert reason == record.scores[name].reason
     page.locator(".scores summary", has_text="1 verdict").click()
     page.locator(".verdicts summary", has_text="Raw reply").click()
+    page.locator(".verdicts pre").wait_for()
     said = page.locator(".verdicts").text_content()
     assert all(text in said for text in ("<i>claim</i>", "2", "well said", "raw {reply}"))
     samples = page.get_by_role("region", name="Each of its answers").locator("tbody tr")
@@ -346,6 +347,7 @@ def test_the_context_is_shown_whole_with_the_evidence_in_it(page, stored):
     )
     visit(page, stored, f"#q-{question}")
     page.locator(".detail summary", has_text="The prompt’s context").click()
+    page.locator(".sent").first.wait_for()
     parts = page.locator(".sent .chunk").all_text_contents()
     assert "\n\n".join(parts) == stored.record(question).context
     gold = stored.view.stored.questions[question].passages[0].text

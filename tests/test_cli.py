@@ -127,12 +127,16 @@ def test_progress_goes_to_stderr_in_plain_lines_and_results_to_stdout(project):
         "sentence × hashing(dimensions=64) × dense × extractive: 3 of 3",
     ]
     out = done.stdout.splitlines()
-    assert out[0] == "Ranked by passage_recall@2, 95 % interval"
+    assert "Ranked by passage_recall@2, 95 % interval" in out
     assert re.fullmatch(
         r"passage_recall@2 +1\.000 +n = 2, 1 not scored", next(x for x in out if "recall" in x[:15])
     )
-    (folder,) = project.folder.glob("reports/*")
-    assert re.fullmatch(rf"[\d.]+ m?s; report: reports/{folder.name}/report\.html", out[-1])
+    (folder,) = project.folder.glob("reports/*/")
+    assert out[-3:] == [
+        f"report: reports/{folder.name}/report.html",
+        f"        reports/{folder.name}/report.md",
+        "all runs: reports/index.html",
+    ]
     assert not re.search(r"\x1b|\r", done.stdout + done.stderr)
 
 
@@ -171,7 +175,8 @@ def test_report_renders_a_stored_run_again(project, cli):
 
     said = cli("report", folder)
 
-    assert said.out.splitlines() == [f"{folder}/{each}" for each in REPORTS]
+    written = [f"{folder}/{each}" for each in REPORTS]
+    assert said.out.splitlines() == [*written, "reports/index.html"]
     assert {each: (project.folder / folder / each).read_text("utf-8") for each in REPORTS} == before
 
 

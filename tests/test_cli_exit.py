@@ -72,7 +72,7 @@ def chatting(project, url, **changes):
 
 def stored(project):
     """Return the stored run, and its records."""
-    (folder,) = project.folder.glob("reports/*")
+    (folder,) = project.folder.glob("reports/*/")
     run = json.loads((folder / "run.json").read_text("utf-8"))
     lines = (folder / "records.jsonl").read_text("utf-8").splitlines()
     return run, [json.loads(line) for line in lines]

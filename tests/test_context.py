@@ -2,7 +2,8 @@
 
 import pytest
 
-from harness.context import assemble
+from harness.context import assemble, joined
+from harness.context import cut as cut_hits
 from harness.records import Chunk, Hit, Span
 from harness.tokens import count, cut, tokenise
 
@@ -51,6 +52,17 @@ def test_both_bounds_apply_and_the_one_that_is_met_first_ends_it():
 @pytest.mark.parametrize("budget", range(1, 14))
 def test_a_context_never_has_more_tokens_than_its_budget_and_uses_all_it_can(budget):
     assert count(assemble(THREE, 3, budget)) == min(budget, 12)
+
+
+def test_what_reaches_the_generator_is_told_with_its_place():
+    texts = ["One two three.", "Four, five!"]
+    found = [Hit(Chunk(at, Span("doc", 100 * at, 0), text), 1.0) for at, text in enumerate(texts)]
+
+    assert cut_hits(found, 2, 6) == [
+        (Span("doc", 0, 14), "One two three."),
+        (Span("doc", 100, 105), "Four,"),
+    ]
+    assert joined(cut_hits(found, 2, 6)) == assemble(found, 2, 6)
 
 
 def test_nothing_retrieved_is_an_empty_context():

@@ -47,7 +47,7 @@ def test_draft_writes_a_test_set_that_a_run_accepts_and_warns_of(tmp_path, monke
             harness(monkeypatch, "run", config, "--set", "retrievers=bm25")
     warning = "5 of 5 questions are drafts that no person has accepted"
     assert warning in capsys.readouterr().out
-    (folder,) = (tmp_path / "reports").iterdir()
+    (folder,) = (tmp_path / "reports").glob("*/")
     assert json.loads((folder / "run.json").read_text("utf-8"))["provenance"]["testset"][
         "drafts"
     ] == len(rows_of(out))

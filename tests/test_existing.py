@@ -380,7 +380,7 @@ class TestRun:
         stored = json.loads(said.out)
         assert [cell["chunker"] for cell in stored["cells"]] == ["handbook"] * 3
         assert {cell["chunks"] for cell in stored["cells"]} == {4}
-        found = store.load(next((stood.folder / "reports").iterdir()))
+        found = store.load(next((stood.folder / "reports").glob("*/")))
         (cell, *_), records = found.run.cells, found.records
         assert cell.matched.model_dump() == {
             "contexts": 4,
@@ -421,17 +421,17 @@ class TestRun:
         assert {cell.chunks for cell in changed.cells} == {3}
 
     def run(self, stood, cli):
-        before = set((stood.folder / "reports").glob("*"))
+        before = set((stood.folder / "reports").glob("*/"))
         said = cli("run", "config.yaml")
         assert said.status == 0, said.err
-        (new,) = set((stood.folder / "reports").glob("*")) - before
+        (new,) = set((stood.folder / "reports").glob("*/")) - before
         return store.load(new).run
 
     def test_answers_as_labels_are_looked_for_in_its_chunks(self, stood, cli):
         stood.config(labels="answer", metrics=["recall@2"])
         said = cli("run", "config.yaml", "--json")
         assert said.status == 0, said.err
-        found = store.load(next((stood.folder / "reports").iterdir()))
+        found = store.load(next((stood.folder / "reports").glob("*/")))
         assert found.records[0].judged["answer"].inventory == [1]
 
     def test_a_filter_reads_the_metadata_of_the_chunks_over_those_of_their_documents(
@@ -448,7 +448,7 @@ class TestRun:
         retrievers = [{"filtered": {"where": each}} for each in where]
         stood.config(index=index, retrievers=retrievers)
         self.run(stood, cli)
-        run = store.load(next((stood.folder / "reports").iterdir()))
+        run = store.load(next((stood.folder / "reports").glob("*/")))
         first = [each for each in run.records if each.question == run.records[0].question]
         found = [sorted((hit.doc, hit.start) for hit in each.hits) for each in first]
         title, line = ("moon.md", 0), ("moon.md", moon.index(lines[1]))
@@ -462,7 +462,7 @@ class TestRun:
             "retriever 'filtered': where: no document has the field 'yaer'",
             "  choose from: folder, id, source, start_index, suffix, title",
         ]
-        assert not list((stood.folder / "reports").glob("*"))
+        assert not list((stood.folder / "reports").glob("*/"))
 
     def test_chunkers_beside_it_are_refused(self, stood, refused):
         stood.config(chunkers=["sentence"])
@@ -500,7 +500,7 @@ class TestRun:
         said = cli("run", "config.yaml")
         assert (said.status, said.out) == (2, "")
         assert said.err.splitlines()[0] == "'db' has no collection 'nothing'"
-        assert not list((stood.folder / "reports").glob("*"))
+        assert not list((stood.folder / "reports").glob("*/"))
 
 
 def test_on_a_server_it_is_read_and_asked_there(cache, tmp_path):

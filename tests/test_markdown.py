@@ -216,7 +216,9 @@ class TestItsSize:
         assert len(text.encode()) < 60_000
         for part in parts(large):
             assert f"\n## {escaped(part.title)}\n" in text
-        assert text.count("<details><summary>") >= 10
+        questions = text.partition("\n## Questions\n")[2].partition("\n## ")[0]
+        assert questions.count("<details><summary>") == 10
+        assert REST not in questions
 
     def test_is_under_60_kb_at_40_cells_and_300_questions_with_long_hostile_texts(self, stored):
         long = {"text": HOSTILE * 150, "category": HOSTILE, "difficulty": HOSTILE}
@@ -245,8 +247,8 @@ class TestItsSize:
         head = ["Cell", *(f"m{at}" for at in range(20))]
         text = said(view, Table(head, [["a", *["1"] * 20]]))
 
-        assert text.startswith("10 of 20 columns\n\n| Cell | m0 |")
-        assert "m10" not in text
+        assert text.startswith("14 of 20 columns\n\n| Cell | m0 |")
+        assert "m14" not in text
 
     def test_sections_share_the_room_and_what_is_left_by_the_short_ones(self):
         short, long = [Piece(["a" * 98])], [Piece(["b" * 498])] * 2  # 100, and 500 bytes each
@@ -256,6 +258,18 @@ class TestItsSize:
 
         assert whole == [["a" * 98], ["b" * 498] * 2]
         assert cut == [["a" * 98], ["b" * 498, REST]]
+
+    def test_the_appendix_is_cut_before_the_story_is_but_never_away(self):
+        story, appendix = [Piece(["a" * 498])] * 2, [Piece(["b"])] * 100  # 1,000, and 300 bytes
+
+        first, last = fitted([story, appendix], 1_200, appendix=[1])
+        assert first == ["a" * 498] * 2
+        assert last[-1] == REST
+
+        first, last = fitted([story, appendix], 1_000, appendix=[1])
+        assert first == ["a" * 498, REST]
+        assert "b" in last
+        assert last[-1] == REST
 
     def test_a_table_loses_its_last_rows_before_it_goes(self):
         piece = Piece(["| a |", "|---|"], [f"| {at} |" for at in range(100)], 100)
@@ -271,9 +285,12 @@ class TestPictures:
     def test_stand_alone_on_white_with_their_size(self):
         root = ElementTree.fromstring(pictures.standalone(SVG))
 
-        assert (root.get("width"), root.get("height")) == ("560", "300")
+        assert (root.get("width"), root.get("height")) == ("584", "324")
+        assert root.get("viewBox") == "-12 -12 584 324"
         assert root[0].tag == "{http://www.w3.org/2000/svg}rect"
-        assert root[0].get("fill") == "#ffffff"
+        assert root[0].attrib == {
+            "x": "-12", "y": "-12", "width": "584", "height": "324", "fill": "#ffffff",
+        }  # fmt: skip
         assert root[1].text == "a"
 
     def test_lie_beside_the_report_and_old_ones_are_taken_away(self, tmp_path):

@@ -51,7 +51,7 @@ def test_a_mean_of_recall_or_mrr_has_a_word_beneath_it_and_a_note_says_what_for(
 
 
 def test_a_metric_without_a_cut_says_where_it_ends(stored):
-    note = "mrr: without @k: the first N, as many as are retrieved."
+    note = "mrr: without @&#8203;k: the first N, as many as are retrieved."
 
     assert text(stored, "leaderboard").count(note) == 1
 
@@ -61,7 +61,7 @@ def test_the_reason_for_no_interval_stands_where_it_would(stored):
     html = report.html.render(View(none), parts(View(none)))
 
     assert "<br>no interval: n = 4 is under 6" in text(stored, "leaderboard")
-    assert "<br>no interval: n = 2 is under 6" in text(stored, "segments")
+    assert "| no interval: n = 2 is under 6 |" in text(stored, "segments")
     assert "–<br>no interval: the denominator is 0" in text(none, "leaderboard")
     assert "<small>no interval: the denominator is 0</small>" in html
 

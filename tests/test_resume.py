@@ -21,7 +21,7 @@ def test_three_runs_at_once_on_one_cache_come_to_the_same_without_a_warning(tmp_
     processes = [start(folder) for _ in range(3)]
 
     assert [process.wait() for process in processes] == [0, 0, 0]
-    runs = list((folder / "reports").iterdir())
+    runs = list((folder / "reports").glob("*/"))
     assert len(runs) == 3
     for name in ("records.jsonl", "run.json"):
         first, *others = (content(run / name) for run in runs)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 
@@ -105,7 +106,7 @@ class TestAFinishedRun:
             assert documents[hit.doc][hit.start : hit.end] == text
 
     def test_names_no_absolute_path_and_no_nan(self, stored):
-        for path in stored.folder.iterdir():
+        for path in filter(Path.is_file, stored.folder.rglob("*")):
             text = path.read_text(encoding="utf-8")
             assert str(stored.folder.parent) not in text, path.name
             assert "NaN" not in text, path.name
@@ -115,7 +116,7 @@ class TestAFinishedRun:
         names = {path.name for path in stored.folder.iterdir()}
         assert names == {
             "run.json", "records.jsonl", "questions.jsonl", "texts.jsonl",
-            "report.html", "report.md",
+            "report.html", "report.md", "report.json",
         }  # fmt: skip
 
     def test_records_what_it_was_made_with(self, stored):

@@ -115,7 +115,7 @@ def test_run_and_records_accept_what_a_run_wrote_and_nothing_beside(project, cli
     # Four cells, some without an embedder, an answer or a score: every null there can be.
     project.config(retrievers=["dense", "bm25"], generators=["none", "extractive"])
     assert cli("run", "config.yaml").status == 0
-    (folder,) = project.folder.glob("reports/*")
+    (folder,) = project.folder.glob("reports/*/")
     run = json.loads((folder / "run.json").read_text("utf-8"))
     records = lines(folder / "records.jsonl")
 

@@ -21,6 +21,13 @@ def run(
     limit: Annotated[
         int | None, typer.Option(min=1, help="ask only the first so many questions")
     ] = None,
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="ask only so many questions, chosen by chance")
+    ] = None,
+    sample_seed: Annotated[
+        str | None,
+        typer.Option(metavar="date|INT", help="choose others each UTC day, or always the same"),
+    ] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="start over: use nothing of earlier runs")
     ] = False,
@@ -33,7 +40,9 @@ def run(
     from harness import runner, terminal
     from harness.config import load
 
-    prepared = runner.prepare(load(config, overrides or ()), limit, fresh)
+    given = {"sample": sample, "sample_seed": sample_seed}
+    options = [f"{key}={value}" for key, value in given.items() if value is not None]
+    prepared = runner.prepare(load(config, [*(overrides or ()), *options]), limit, fresh)
     with terminal.progress() as progress:
         try:
             finished = runner.run(prepared, progress, fresh, progress.note)

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from harness.facts import Example, Facts, answered
 from harness.metrics import metrics
 from harness.needs import Kind, Need
@@ -79,3 +82,15 @@ class CorpusBleu:
             smooth_method="none",
         )
         return min(float(found.score) / 100, 1.0)
+
+    def totals(self, counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return `total` of each row [rows, counts]; all are defined."""
+        whole = np.rint(counts)
+        correct, wanted = whole[:, :_ORDER], whole[:, _ORDER : 2 * _ORDER]
+        said, length = whole[:, -2], whole[:, -1]
+        found = np.zeros(len(whole))
+        some = (correct > 0).all(axis=1)  # else a precision is 0, and with it their product
+        logs = np.log(correct[some] / wanted[some]).mean(axis=1)
+        brevity = np.minimum(0.0, 1 - length[some] / said[some])
+        found[some] = np.minimum(np.exp(logs + brevity), 1.0)
+        return found, np.ones(len(whole), dtype=np.bool_)

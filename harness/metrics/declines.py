@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from harness.facts import Example, Facts, answered
 from harness.metrics import metrics
 from harness.needs import Kind, Need
@@ -44,6 +47,12 @@ class _Declines(ABC):
         """Return the share; None where nothing is in the denominator."""
         right, counted = counts
         return right / counted if counted else None
+
+    def totals(self, counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return `total` of each row [rows, 2], and which rows have anything below the line."""
+        right, counted = counts.T
+        known = counted != 0
+        return np.divide(right, counted, out=np.zeros(len(counts)), where=known), known
 
 
 @metrics.register

@@ -5,23 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.report import digest, html, listing, markdown, pictures
+from harness.report.charts.svg import Drawn
 from harness.report.sections import parts
 from harness.report.view import View
 from harness.store import atomically, load
 
 
-def write(folder: Path) -> list[Path]:
+def write(folder: Path, drawn: Drawn | None = None) -> list[Path]:
     """Write the reports of a stored run into its folder; return the paths of those for people.
 
     `report.html`; `report.md` with its charts; and beside the folder, where runs lie, `index.html`
-    of all runs, which is made from the `report.json` of each.
+    of all runs, which is made from the `report.json` of each. `drawn` keeps charts, so that the
+    same need not be drawn again.
 
     Raises:
         DataError: the folder holds no run, or a damaged one.
         OSError: a file cannot be written.
     """
     stored = load(folder)
-    view = View(stored)
+    view = View(stored, drawn)
     rendered = parts(view)
     page, text = folder / "report.html", folder / "report.md"
     atomically(page, html.render(view, rendered))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+_BEHIND = 0.15
+"""The part of the room that the appendix has however long the other sections are."""
 REST = "*What is left out of this section is in [report.html](report.html).*"
 
 
@@ -25,14 +27,22 @@ class Piece:
         return "\n".join([*self.lines, *kept, *tail])
 
 
-def fitted(sections: Sequence[Sequence[Piece]], room: int) -> list[list[str]]:
+def fitted(
+    sections: Sequence[Sequence[Piece]], room: int, appendix: Collection[int] = ()
+) -> list[list[str]]:
     """Return the texts of each section's pieces, together at most `room` bytes.
 
-    Sections that need less than their share leave the rest to the others. Where a section is cut
-    short its last text says so.
+    Sections that need less than their share leave the rest to the others. Those of the `appendix`,
+    given by their numbers, have a small part of the room for certain, and what the others leave.
+    Where a section is cut short its last text says so.
     """
     needed = [sum(_size(piece.shown()) for piece in pieces) for pieces in sections]
-    rooms = _shares(needed, room)
+    behind = min(sum(needed[at] for at in appendix), int(room * _BEHIND))
+    first = [0 if at in appendix else need for at, need in enumerate(needed)]
+    rooms = _shares(first, room - behind)
+    last = [need if at in appendix else 0 for at, need in enumerate(needed)]
+    for at, more in enumerate(_shares(last, room - sum(rooms))):
+        rooms[at] += more
     return [_within(pieces, has) for pieces, has in zip(sections, rooms, strict=True)]
 
 

@@ -30,9 +30,11 @@ from harness.report.view import View
 
 LIMIT = 60_000
 """Bytes of the whole; what is beyond is in `report.html` alone."""
+_APPENDIX = ("timings", "glossary", "provenance")
+"""Sections that are cut short before others are."""
 _CELLS, _ROWS = 12, 40
 """Rows of a table whose rows are cells, and of any other."""
-_COLUMNS = 10
+_COLUMNS = 14
 """Columns behind the first."""
 _SHORT = 12
 """Rows of a table that is worth showing behind its chart."""
@@ -51,8 +53,9 @@ def render(view: View, parts: Sequence[Part]) -> str:
     wanted = [view.name(cell) for cell in named if cell is not None]
     sections = [list(_pieces(part.blocks, wanted)) for part in parts]
     room = LIMIT - sum(len(title.encode()) + 4 for title in titles)
+    appendix = [at for at, part in enumerate(parts) if part.id in _APPENDIX]
     texts = [titles[0]]
-    for title, shown in zip(titles[1:], fitted(sections, room), strict=True):
+    for title, shown in zip(titles[1:], fitted(sections, room, appendix), strict=True):
         texts += [title, *shown]
     return "\n\n".join(texts) + "\n"
 
@@ -75,7 +78,7 @@ def _pieces(
 
 def _of_one(block: Block, wanted: Sequence[str], longest: int) -> Iterator[Piece]:
     if isinstance(block, Text):
-        yield Piece([_text(block)])
+        yield Piece([_text(block, min(longest, _TEXT))])
     elif isinstance(block, Items):
         mark = "⚠ " if block.style == "warning" else ""
         yield Piece([], [f"- {mark}{escaped(item, _TEXT)}" for item in block.items])
@@ -98,8 +101,8 @@ def _of_one(block: Block, wanted: Sequence[str], longest: int) -> Iterator[Piece
     # Links are left out: GitHub has an outline of its own.
 
 
-def _text(block: Text) -> str:
-    text = escaped(block.text, _TEXT)
+def _text(block: Text, longest: int) -> str:
+    text = escaped(block.text, longest)
     said = f"**{escaped(block.label)}** {text}" if block.label else text
     forms = {"headline": f"### {said}", "note": f"*{said}*", "warning": f"⚠ {said}"}
     return forms.get(block.style, said)
@@ -131,7 +134,8 @@ def _table(table: Table, wanted: Sequence[str]) -> Piece:
 
 def _chosen(table: Table, wanted: Sequence[str]) -> list[int]:
     """Return the numbers of the rows to show: the first, and those of the cells wanted."""
-    room = _CELLS if table.marks else _ROWS
+    cells = bool(table.marks) or any(row[0] in wanted for row in table.rows)
+    room = _CELLS if cells else _ROWS
     late = [at for at, row in enumerate(table.rows) if at >= room and row[0] in wanted]
     return [*range(min(len(table.rows), room) - len(late)), *late]
 

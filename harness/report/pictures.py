@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from xml.dom import minidom
 
@@ -11,6 +11,9 @@ from harness.report.blocks import Block, Columns, Figure, Part
 from harness.store import atomically
 
 FOLDER = "charts"
+_SVG = "http://www.w3.org/2000/svg"
+_MARGIN = 12
+"""Pixels of white round a drawing, which the page gives it otherwise."""
 
 
 def names(figure: Figure) -> list[str]:
@@ -41,20 +44,23 @@ def write(folder: Path, parts: Sequence[Part]) -> list[Path]:
 
 
 def standalone(svg: str) -> str:
-    """Return a drawing of the page as a file of its own: with its size, on white."""
+    """Return a drawing of the page, which has a viewBox, as a file of its own: on white."""
     document = minidom.parseString(svg)
     root = document.documentElement
     assert root is not None
-    box = root.getAttribute("viewBox").split()
-    if len(box) == 4:
-        root.setAttribute("width", box[2])
-        root.setAttribute("height", box[3])
-    root.setAttribute("xmlns", "http://www.w3.org/2000/svg")
+    left, top, width, height = map(float, root.getAttribute("viewBox").split())
+    size = {"width": f"{width + 2 * _MARGIN:g}", "height": f"{height + 2 * _MARGIN:g}"}
+    corner = {"x": f"{left - _MARGIN:g}", "y": f"{top - _MARGIN:g}"}
     ground = document.createElement("rect")
-    for name, value in (("width", "100%"), ("height", "100%"), ("fill", "#ffffff")):
-        ground.setAttribute(name, value)
+    _set(ground, {**corner, **size, "fill": "#ffffff"})
+    _set(root, {"viewBox": " ".join([*corner.values(), *size.values()]), **size, "xmlns": _SVG})
     root.insertBefore(ground, root.firstChild)
     return root.toxml() + "\n"
+
+
+def _set(element: minidom.Element, attributes: Mapping[str, str]) -> None:
+    for name, value in attributes.items():
+        element.setAttribute(name, value)
 
 
 def _figures(blocks: Sequence[Block]) -> Iterator[Figure]:

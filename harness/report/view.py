@@ -11,15 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness import bands, costs, numbers
-from harness.aggregate import Aggregate
+from harness.aggregate import Aggregate, aggregate
 from harness.contrasts import Contrasts
 from harness.decision import Decision, decide
+from harness.lines import score
 from harness.metrics import Bounded, Metric, metrics
 from harness.registry import in_full
 from harness.report.blocks import Mark, Measure
 from harness.report.charts.svg import Drawn
 from harness.report.marks import marks
 from harness.report.wording import Verdict, Words
+from harness.scoring import total_of
 from harness.store import StoredRun
 from harness.stored import AggregateLine, CellLine, QuestionLine, RecordLine
 
@@ -187,6 +189,15 @@ class View:
     def among(self, cell: CellLine, questions: Collection[str]) -> Chosen:
         """Return which of a cell's records, in their order, are about one of the questions."""
         return np.array([record.question in questions for record in self.records(cell)], dtype=bool)
+
+    def part(self, cell: CellLine, metric: str, questions: Collection[str]) -> Aggregate:
+        """Return the aggregate of a metric over those of a cell's records that are wanted."""
+        records = [record for record in self.records(cell) if record.question in questions]
+        scores = [score(record.scores[metric]) for record in records]
+        known = self.stored.clusters
+        groups = None if known is None else [known[record.question] for record in records]
+        total = total_of(self._built(metric))
+        return aggregate(scores, self.run.provenance.seed, total, clusters=groups)
 
     def copied(self, cell: CellLine, metric: str) -> bool:
         """Return whether a metric is constant by construction in a cell."""

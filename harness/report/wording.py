@@ -47,7 +47,7 @@ class Words:
         if best is None:
             return Verdict(
                 "There is nothing to ship.",
-                [("", "No cell that could be shipped has a score.")],
+                [("", "No cell has a score, but for floors: floors are never recommended.")],
                 None,
             )
         if not others:

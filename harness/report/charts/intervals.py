@@ -12,7 +12,7 @@ from harness.report.charts.lettering import fitted, measured
 
 MOST = 24
 """Rows that are drawn; the table behind a chart has all."""
-_NAMES = 190
+_NAMES = 204
 _STEP = 26
 _TALL = 44
 """Height of a row where the name stands above its interval."""

@@ -10,6 +10,9 @@ FONT = (
     "'Liberation Sans', sans-serif"
 )
 _LONGEST = 400
+_BETWEEN = " × "
+"""What stands between the parts of a cell's name."""
+_SHORTEST = 5
 _NOT_XML = re.compile(
     "[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]"
 )
@@ -25,13 +28,18 @@ def line(text: str, longest: int = _LONGEST) -> str:
 
 
 def fitted(text: str, width: float, size: float = 12, bold: bool = False) -> str:
-    """Return a text as one line of at most `width` pixels, shortened in the middle."""
+    """Return a text as one line of at most `width` pixels, shortened if need be."""
     said = line(text)
-    for length in range(len(said), 0, -1):
-        short = _cut(said, length)
-        if measured(short, size, bold) <= width:
-            return short
-    return "…"
+    if measured(said, size, bold) <= width:
+        return said
+    fits, too_long = 1, len(said)
+    while too_long - fits > 1:
+        length = (fits + too_long) // 2
+        if measured(_cut(said, length), size, bold) <= width:
+            fits = length
+        else:
+            too_long = length
+    return _cut(said, fits)
 
 
 def measured(text: str, size: float = 12, bold: bool = False) -> float:
@@ -40,6 +48,21 @@ def measured(text: str, size: float = 12, bold: bool = False) -> float:
 
 
 def _cut(text: str, length: int) -> str:
+    """Return `text` with at most `length` characters: of several parts the longest lose most."""
+    parts = text.split(_BETWEEN)
+    spare = length - len(_BETWEEN) * (len(parts) - 1)
+    if spare < _SHORTEST * len(parts):
+        return _without_middle(text, length)
+    low, high = 1, max(map(len, parts))
+    while low < high:  # the longest that no part may pass
+        most = (low + high + 1) // 2
+        low, high = (
+            (most, high) if sum(min(most, len(p)) for p in parts) <= spare else (low, most - 1)
+        )
+    return _BETWEEN.join(_without_middle(part, low) for part in parts)
+
+
+def _without_middle(text: str, length: int) -> str:
     if len(text) <= length:
         return text
     tail = (length - 1) // 2

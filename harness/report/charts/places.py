@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from harness.report.charts.lettering import fitted, measured
 
@@ -19,11 +20,12 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Place:
-    """A text whose left end and middle are at `x` and `y`, and the box that it fills."""
+    """A text whose end at `align` is at `x`, its middle at `y`, and the box that it may fill."""
 
     x: float
     y: float
     text: str
+    align: Literal["left", "right"]
     box: Box
 
 
@@ -66,7 +68,9 @@ def beside(
             box = (x, y - _HIGH / 2, x + broad, y + _HIGH / 2)
             inside = box[0] >= 0 and box[2] <= width + 20 and box[1] >= -8 and box[3] <= height
             if inside and not any(_overlap(box, other) for other in taken):
-                return Place(x, y, text, box)
+                before = box[2] < spot[0]
+                end = box[2] if before else x
+                return Place(end, y, text, "right" if before else "left", box)
     return None
 
 

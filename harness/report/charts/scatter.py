@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.report.charts import colours, places, svg
 from harness.report.charts.cells import Drawn
-from harness.report.charts.frame import Margins, axis, coloured, framed, plotted, symbol, words
+from harness.report.charts.frame import Margins, Row, axis, coloured, framed, plotted, symbol, words
 
 _HEIGHT = 290
 _LOG = 20
@@ -94,7 +94,7 @@ def _names(
     taken += [places.around(spot) for spot in spots]
     layers = []
     for bold in (True, False):
-        rows = []
+        rows: dict[str, list[Row]] = {"left": [], "right": []}
         for each, spot in zip(points, spots, strict=True):
             if each.front != bold or not (bold or each.cell.told):
                 continue
@@ -102,8 +102,9 @@ def _names(
             found = places.beside(each.cell.name, spot, taken, inner, _HEIGHT, bold, left=bold)
             if found is not None:
                 taken.append(found.box)
-                rows.append({"x": found.x, "y": found.y, "text": found.text})
-        layers.append(words(rows, bold=bold, colour=colours.INK if bold else colours.SECOND))
+                rows[found.align].append({"x": found.x, "y": found.y, "text": found.text})
+        ink = colours.INK if bold else colours.SECOND
+        layers += [words(some, align, bold, ink) for align, some in rows.items()]
     return layers
 
 

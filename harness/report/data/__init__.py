@@ -14,7 +14,7 @@ from typing import Any
 from harness.report.data.indexed import index
 from harness.report.data.packing import embeddable, packed, short
 from harness.report.data.records import STAGES, STATES, Page
-from harness.report.data.room import left_out
+from harness.report.data.room import ROOM, left_out
 from harness.report.data.stretches import stretches
 from harness.report.view import View
 from harness.stored import QuestionLine, RecordLine
@@ -31,15 +31,15 @@ class Embedded:
     parts: Mapping[str, str]
 
 
-def embedded(view: View) -> Embedded:
+def embedded(view: View, room: int = ROOM) -> Embedded:
     """Return all that the question browser shows of a run; equal runs give equal bytes.
 
     Scores have six significant digits and seconds three. What there is no room for is left out,
     and the index says so.
     """
     cut = stretches(view.stored.texts)
-    missing = left_out(view.stored)
     grid = _Grid(view)
+    missing = left_out(map(grid.records, grid.questions), view.stored.texts, room)
     per_page = max(1, _RECORDS // max(1, len(view.cells)))
     parts = {"questions": packed(_questions(list(view.stored.questions.values())))}
     for number, name in enumerate(view.metrics):
@@ -52,7 +52,7 @@ def embedded(view: View) -> Embedded:
             view.run.provenance.labels, view.metrics, cut.numbers, view.stored.texts, missing
         )
         for question in some:
-            page.question([cell.get(question) for cell in grid.cells])
+            page.question(grid.records(question))
         parts[f"records-{number}"] = packed(page.packable())
     for number, texts in enumerate(cut.pages()):
         parts[f"texts-{number}"] = packed(texts)
@@ -69,12 +69,18 @@ class _Grid:
             {record.question: record for record in view.records(cell)} for cell in view.cells
         ]
 
+    def records(self, question: str) -> list[RecordLine | None]:
+        """Return a question's record in each cell; None where it was not asked there."""
+        return [cell.get(question) for cell in self.cells]
+
     def scores(self, metric: str) -> dict[str, Any]:
         """Return the values and states of a metric, by cell and question."""
         scores = [[record and record.scores[metric] for record in cell] for cell in self._rows()]
         return {
             "values": [[score and short(score.value) for score in cell] for cell in scores],
-            "states": [[STATES[score.state] if score else "n" for score in cell] for cell in scores],
+            "states": [
+                [STATES[score.state] if score else "n" for score in cell] for cell in scores
+            ],
         }
 
     def lost(self) -> list[list[int | None]]:
@@ -87,7 +93,7 @@ class _Grid:
     def answers(self, cell: int) -> list[str | None]:
         """Return a cell's answer to each question."""
         found = (self.cells[cell].get(question) for question in self.questions)
-        return [record and record.answer for record in found]
+        return [None if record is None else record.answer for record in found]
 
     def _rows(self) -> Iterator[list[RecordLine | None]]:
         for cell in self.cells:

@@ -9,7 +9,6 @@ from typing import Any
 from harness.metrics import Metric, metrics
 from harness.report.data.records import FACTS, STAGES
 from harness.report.data.ten import to_read
-from harness.report.marks import marks
 from harness.report.view import View
 
 _SECOND = "token_f1"
@@ -20,7 +19,7 @@ def index(view: View) -> dict[str, Any]:
     """Return the run's cells, metrics, settings and questions to read; numbers are places."""
     run = view.run
     settings = run.config.get("resolved", {})
-    drawn = marks(view.cells)
+    focus = view.shipped or view.best
     place = {question: number for number, question in enumerate(view.stored.questions)}
     return {
         "schema": 1,
@@ -35,11 +34,11 @@ def index(view: View) -> dict[str, Any]:
             {
                 "name": view.name(cell),
                 "full": cell.name,
-                "best": cell is view.best,
+                "best": cell is focus,
                 "baseline": cell.name == run.baseline,
                 "floor": cell.floor,
-                "hue": drawn[cell.name].hue,
-                "shape": drawn[cell.name].shape,
+                "hue": view.mark(cell).hue,
+                "shape": view.mark(cell).shape,
             }
             for cell in view.cells
         ],

@@ -1,11 +1,13 @@
-"""How data is packed into a page: JSON, compressed where it is a part that is unpacked on demand."""
+"""How data is packed into a page: as JSON, and compressed where it is unpacked on demand."""
 
 from __future__ import annotations
 
 import base64
 import gzip
 import json
-from collections.abc import Hashable
+import math
+from collections.abc import Hashable, Sequence
+from itertools import pairwise
 from typing import Any
 
 DIGITS = 6
@@ -14,7 +16,7 @@ DIGITS = 6
 
 def packed(value: Any) -> str:
     """Return a value as base64 of gzip of JSON; equal values give equal texts."""
-    return base64.b64encode(gzip.compress(_json(value), compresslevel=9, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(_json(value), compresslevel=6, mtime=0)).decode()
 
 
 def embeddable(value: Any) -> str:
@@ -33,6 +35,18 @@ def short(number: float | None, digits: int = DIGITS) -> float | None:
         return None
     rounded = float(f"{number:.{digits}g}")
     return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
+
+
+def falling(numbers: Sequence[float]) -> list[int]:
+    """Return how many decimals the largest has at six digits, and by how much each is lower.
+
+    Both in units of the last decimal: the first number's difference is from 0. Scores of a ranking
+    fall slowly, so that differences are short.
+    """
+    largest = max(map(abs, numbers), default=0.0)
+    decimals = DIGITS - 1 - (math.floor(math.log10(largest)) if largest else 0)
+    whole = [round(number * 10.0**decimals) for number in numbers]
+    return [decimals, *(before - at for before, at in pairwise([0, *whole]))]
 
 
 class Column:

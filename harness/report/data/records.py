@@ -1,21 +1,32 @@
-"""The records of a page of questions, in every cell: a column a field, each value once."""
+"""The records of a page of questions, in every cell: a column a field, each value once.
+
+Answers, and the values and states of scores, are not among them: they have parts of their own.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
-from harness.context import SEPARATOR
 from harness.lines import SpanKey
-from harness.records import Label
-from harness.report.data.packing import Column, short
-from harness.stored import ArrivalLine, FactsLine, HitLine, RecordLine, SampleLine, ScoreLine
+from harness.records import Label, Stage
+from harness.report.data.packing import Column, falling, short
+from harness.report.data.prompts import around, context
+from harness.stored import (
+    ArrivalLine,
+    FactsLine,
+    HitLine,
+    MissedLine,
+    RecordLine,
+    SampleLine,
+    ScoreLine,
+)
 
 STAGES = ("none", "chunking", "index", "retrieval", "reranking", "context", "generation")
 FACTS = tuple(FactsLine.model_fields)
 STATES = {"scored": "", "not_scored": "n", "failed": "f", "judge_failed": "j"}
-_SCORE = ("value", "state", "reason", "verdicts")
-_RUNNING = ("retrieval", "generation")
+_RUNNING: tuple[Stage, ...] = get_args(Stage)
 _FEW = 3
 """Significant digits of seconds and shares."""
 
@@ -39,7 +50,7 @@ class Page:
         self._numbers = numbers
         self._texts = texts
         self._left_out = left_out
-        self._columns: dict[str, Column] = {}
+        self._columns: defaultdict[str, Column] = defaultdict(Column)
         self._seen: list[dict[tuple[int, int | None], int]] = []
         self._rows: list[list[int]] = []
         self._asked = 0
@@ -68,7 +79,7 @@ class Page:
         return {"rows": self._rows, "seen": [list(each) for each in self._seen], "columns": columns}
 
     def _add(self, name: str, value: Any) -> None:
-        self._columns.setdefault(name, Column()).add(value)
+        self._columns[name].add(value)
 
     def _ranking(self, record: RecordLine) -> None:
         keys = [_place(hit) for hit in record.hits]
@@ -76,39 +87,23 @@ class Page:
         seen = self._seen[-1]
         found = [(self._numbers[key], grade) for key, grade in zip(keys, grades, strict=True)]
         self._add("hits", tuple([seen.setdefault(each, len(seen)) for each in found]))
-        self._add("similarities", tuple([short(hit.score) for hit in record.hits]))
+        self._add("similarities", tuple(falling([hit.score for hit in record.hits])))
         before = {_place(hit): rank for rank, hit in enumerate(record.candidates, start=1)}
         self._add("before", tuple([before.get(key) for key in keys]) if before else None)
-        missed = [
-            (self._numbers.get((each.doc, each.start, each.end)), each.grade, each.rank)
-            for each in record.missed
-        ]
+        missed = [(self._numbers.get(_place(m)), m.grade, m.rank) for m in record.missed]
         self._add("missed", tuple(missed))
         self._add("tracedTo", record.traced_to)
-        self._add("context", self._context(record, keys))
+        shown = context(record, self._texts)
+        dropped = isinstance(shown, str) and "contexts" in self._left_out
+        self._add("context", None if dropped else shown)
         judged = record.judged.get(self._labels)
         self._add("judged", judged is not None)
         self._add("inventory", None if judged is None else _tuple(judged.inventory))
         given = None if judged is None else tuple(judged.grades)
-        self._add("grades", None if given == _collapsed(record.hits, self._labels) else given)
-
-    def _context(self, record: RecordLine, keys: Sequence[SpanKey]) -> Any:
-        """Return how many hits the context has and how much of the last, or else its text."""
-        context = record.context
-        if context is None:
-            return None
-        at = 0
-        for count, key in enumerate(keys, start=1):
-            text = self._texts[key]
-            if text.startswith(context[at:]):
-                return count, len(context) - at
-            if not context.startswith(text + SEPARATOR, at):
-                break
-            at += len(text) + len(SEPARATOR)
-        return None if "contexts" in self._left_out else context
+        items = [key[0] for key in keys] if self._labels == "documents" else keys
+        self._add("grades", None if given == _first(items, grades) else given)
 
     def _answer(self, record: RecordLine) -> None:
-        self._add("answer", record.answer)
         self._add("declined", record.declined)
         usage = record.usage
         said = (usage.tokens_in, usage.tokens_out, usage.model, usage.finish) if usage else None
@@ -116,9 +111,7 @@ class Page:
         self._add("searched", tuple(record.searched))
         for stage in _RUNNING:
             self._add(stage, short(record.seconds.get(stage), _FEW))
-        prompt = None if "prompts" in self._left_out else record.prompt
-        parts = None if prompt is None else tuple(prompt.split(record.context or prompt, 1))
-        self._add("prompt", (prompt,) if parts == ("", "") else parts)
+        self._add("prompt", None if "prompts" in self._left_out else around(record))
         samples = () if "samples" in self._left_out else record.samples
         self._add("samples", tuple(map(self._sample, samples)))
 
@@ -137,19 +130,20 @@ class Page:
         self._add("error", record.error and (record.error.stage, record.error.reason))
 
     def _score(self, number: int, score: ScoreLine) -> None:
-        for name, value in zip(_SCORE, self._parts(score), strict=True):
-            self._add(f"{name}-{number}", value)
+        _, _, reason, verdicts = self._parts(score)
+        self._add(f"reason-{number}", reason)
+        self._add(f"verdicts-{number}", verdicts)
 
     def _parts(self, score: ScoreLine) -> tuple[Any, ...]:
         """Return value, state, reason and verdicts."""
         value, state = short(score.value), STATES[score.state]
-        if "reasons" in self._left_out:
-            return value, state, "", ()
-        verdicts = [(v.of, v.value, v.reason, tuple(v.replies)) for v in score.verdicts]
-        return value, state, score.reason, tuple(verdicts)
+        reason = "" if "reasons" in self._left_out else score.reason
+        said = () if "verdicts" in self._left_out else score.verdicts
+        verdicts = [(v.of, v.value, v.reason, tuple(v.replies)) for v in said]
+        return value, state, reason, tuple(verdicts)
 
 
-def _place(hit: HitLine) -> SpanKey:
+def _place(hit: HitLine | MissedLine) -> SpanKey:
     return hit.doc, hit.start, hit.end
 
 
@@ -157,11 +151,11 @@ def _tuple(grades: Sequence[int] | None) -> tuple[int, ...] | None:
     return None if grades is None else tuple(grades)
 
 
-def _collapsed(hits: Sequence[HitLine], labels: Label) -> tuple[int | None, ...]:
-    """Return the grades of the distinct items of a ranking: `data.js` does the same."""
+def _first(items: Sequence[Any], grades: Sequence[int | None]) -> tuple[int | None, ...]:
+    """Return the grade of each distinct item of a ranking: `data.js` does the same."""
     first: dict[Any, int | None] = {}
-    for hit in hits:
-        first.setdefault(hit.doc if labels == "documents" else _place(hit), hit.grade)
+    for item, grade in zip(items, grades, strict=True):
+        first.setdefault(item, grade)
     return tuple(first.values())
 
 

@@ -1,4 +1,4 @@
-"""The ten questions to read first: where the best cell did worst, of each kind of loss."""
+"""The ten questions to read first: where the cell to ship did worst, of each kind of loss."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ _FAILED = "failed"
 
 
 def to_read(view: View) -> list[RecordLine]:
-    """Return at most ten records of the best cell, the worst of each stage that lost any in turn.
+    """Return at most ten records of the cell to ship, the worst of each stage in turn.
 
     Worse is lower by the deciding metric, then by the mean of the other quality metrics. Questions
     that failed come first; those that no stage lost only where there are no ten others.
     """
-    if view.best is None:
+    cell = view.shipped or view.best
+    if cell is None:
         return []
-    records = [r for r in view.records(view.best) if r.scores[view.by].state != "not_scored"]
+    records = [r for r in view.records(cell) if r.scores[view.by].state != "not_scored"]
     ranked = sorted(records, key=lambda record: _goodness(view, record))
     by_stage: dict[str | None, list[RecordLine]] = defaultdict(list)
     for record in ranked:

@@ -7,19 +7,19 @@ from importlib.resources import files
 
 _STYLES = ("10-page.css", "20-charts.css", "30-questions.css", "40-ranking.css")
 _SCRIPTS = (
+    "data.js",
     "dom.js",
     "drawing.js",
-    "evidence.js",
-    "data.js",
+    "focus.js",
     "measures.js",
     "hit.js",
     "ranking.js",
-    "answers.js",
-    "question.js",
     "filters.js",
     "controls.js",
-    "focus.js",
     "rows.js",
+    "evidence.js",
+    "answers.js",
+    "question.js",
     "table.js",
     "page.js",
 )

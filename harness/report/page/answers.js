@@ -6,18 +6,28 @@ function compared({ answer, declined, error }, { answers, keywords }) {
   const theirs = wordsOf(answers);
   const said = error ? el("p", { class: "unknown" }, `None: failed at ${error.stage}.`)
     : answer === null ? el("p", { class: "unknown" }, "No answer is recorded.")
-      : quoted("p", "answer", answer ? sharing(answer, theirs) : "(empty)");
+      : answerText(answer, theirs);
   return el("section", { class: "part answers", "aria-label": "Answer and reference" },
     el("div", {}, el("h3", {}, declined ? "Answer (declined)" : "Answer"), said),
     el("div", {},
       el("h3", {}, answers.length > 1 ? "References" : "Reference"),
       answers.length
-        ? answers.map((text) => quoted("p", "answer", sharing(text, ours)))
+        ? answers.map((text) => answerText(text, ours))
         : el("p", { class: "unknown" }, "None is given."),
       keywords.length > 0 && el("p", { class: "small" }, "keywords: ",
         quoted("bdi", "", keywords.join(", ")))),
     answer && answers.length > 0 && el("p", { class: "small" },
       el("mark", { class: "shared" }, "Underlined"), " words stand in both."));
+}
+
+const LONG = 3000; // characters of an answer that is scrolled in a box
+
+function answerText(text, words) {
+  const shown = quoted("p", "answer", text ? sharing(text, words) : "(empty)");
+  if (text.length <= LONG) return shown;
+  shown.classList.add("long");
+  shown.tabIndex = 0;
+  return shown;
 }
 
 /** The answers, where a question was answered several times. */
@@ -71,7 +81,7 @@ async function elsewhere(question, current) {
         "aria-label": `Look at it in this configuration: ${index.cells[cell].name}` },
       "Look at it")],
   }));
-  const head = ["Configuration", ...numbers.map((n) => index.metrics[n].name), "Lost at", "Answer", ""];
+  const head = ["Configuration", ...numbers.map((n) => index.metrics[n].name), "Lost at", "Answer", "Look"];
   return titled("The same question in every configuration", table("elsewhere cards words", head, rows));
 }
 

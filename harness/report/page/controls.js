@@ -17,8 +17,8 @@ function controls(known, apply) {
     lost: optionSelect([["", "any"], ...index.stages.map((s) => [s, stageWord(s)]), ...LOST_ALSO]),
     metric: optionSelect(index.metrics.flatMap(({ name, kind }, number) =>
       kind === "descriptive" ? [] : [[number, name]])),
-    from: el("input", { type: "number", min: 0, max: 1, step: "any", "aria-label": "score from" }),
-    to: el("input", { type: "number", min: 0, max: 1, step: "any", "aria-label": "score to" }),
+    from: boundInput("from"),
+    to: boundInput("to"),
     disagree: el("input", { type: "checkbox" }),
   };
   let pause;
@@ -67,8 +67,8 @@ function presetButtons(known, apply) {
   const failures = known.failures.filter(Boolean).length;
   const offered = [
     [index.ten.length === 10 ? "Ten to read" : `${index.ten.length} to read`, TEN, index.ten.length],
-    [`Configurations disagree (${disagreeing})`, { ...EVERYTHING, disagree: true }, disagreeing],
-    [`Failed (${failures})`, { ...EVERYTHING, lost: "anywhere" }, failures],
+    [`Configurations disagree (${disagreeing.toLocaleString("en")})`, { ...EVERYTHING, disagree: true }, disagreeing],
+    [`Failed (${failures.toLocaleString("en")})`, { ...EVERYTHING, lost: "anywhere" }, failures],
     [`All ${known.count.toLocaleString("en")}`, EVERYTHING, known.count],
   ];
   const buttons = offered.map(([text, filter, count]) =>
@@ -86,6 +86,11 @@ function presetButtons(known, apply) {
 
 function field(text, input, className = "") {
   return el("label", { class: `field ${className}`.trim() }, el("span", {}, text), input);
+}
+
+function boundInput(which) {
+  return el("input", { type: "number", min: 0, max: 1, step: "any", placeholder: which,
+    "aria-label": `score ${which}` });
 }
 
 function optionSelect(options) {

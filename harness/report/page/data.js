@@ -3,17 +3,16 @@
 const { index, questions, scores, lost, answersOf, record } = (() => {
   const index = JSON.parse(document.getElementById("index").textContent);
 
-  const part = (() => {
-    const most = 24;
-    const kept = new Map();
-    return (name) => {
-      const found = kept.get(name) ?? unpacked(name);
-      kept.delete(name);
-      kept.set(name, found); // the last asked for stands last
-      if (kept.size > most) kept.delete(kept.keys().next().value);
-      return found;
-    };
-  })();
+  const most = 24 + index.metrics.length + index.cells.length;
+  const kept = new Map();
+
+  function part(name) {
+    const found = kept.get(name) ?? unpacked(name);
+    kept.delete(name);
+    kept.set(name, found); // the last asked for stands last
+    if (kept.size > most) kept.delete(kept.keys().next().value);
+    return found;
+  }
 
   async function unpacked(name) {
     if (typeof DecompressionStream === "undefined") {
@@ -24,7 +23,9 @@ const { index, questions, scores, lost, answersOf, record } = (() => {
     }
     const element = document.getElementById(`part-${name}`);
     if (element === null) throw new Error(`This page lacks its part ${name}: it is damaged.`);
-    const bytes = Uint8Array.from(atob(element.textContent), (char) => char.charCodeAt(0));
+    const coded = atob(element.textContent);
+    const bytes = new Uint8Array(coded.length);
+    for (let at = 0; at < coded.length; at += 1) bytes[at] = coded.charCodeAt(at);
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     return JSON.parse(await new Response(stream).text());
   }
@@ -34,22 +35,18 @@ const { index, questions, scores, lost, answersOf, record } = (() => {
   const lost = () => part("lost");
   const answersOf = (cell) => part(`answers-${cell}`);
 
-  // The characters of a text by Python's count, in which those beyond U+FFFF are one and not two.
-  function cut(text, start, length) {
-    return plain(text)
-      ? text.slice(start, start + length)
-      : characters(text).slice(start, start + length).join("");
+  // Python counts a character beyond U+FFFF once, and JavaScript twice: where those of a text are.
+  function doubled(text) {
+    const found = text.matchAll(/[\ud800-\udbff][\udc00-\udfff]/g);
+    return Array.from(found, ({ index: at }, before) => at - before);
   }
 
-  const remembered = (of) => {
-    const last = { text: null, value: null };
-    return (text) => {
-      if (last.text !== text) Object.assign(last, { text, value: of(text) });
-      return last.value;
-    };
-  };
-  const plain = remembered((text) => !/[\ud800-\udfff]/.test(text));
-  const characters = remembered((text) => Array.from(text));
+  // So many characters of a text by Python's count.
+  function cut(text, start, length, doubles = doubled(text)) {
+    const before = (place) => doubles.reduce((sum, at) => sum + (at < place), 0);
+    const end = start + length;
+    return text.slice(start + before(start), end + before(end));
+  }
 
   // A chunk of a document, by its number: its place and its text.
   async function chunk(number) {
@@ -60,13 +57,19 @@ const { index, questions, scores, lost, answersOf, record } = (() => {
     const stretch = texts.stretch[at];
     const start = texts.start[at];
     const length = texts.length[at];
-    const text = cut(texts.text[stretch], start - texts.from[stretch], length);
+    texts.doubles ??= texts.text.map(doubled);
+    const whole = texts.text[stretch];
+    const text = cut(whole, start - texts.from[stretch], length, texts.doubles[stretch]);
     return { doc: texts.doc[stretch], start, end: texts.ends[at] ?? start + length, text };
   }
 
   async function record(cell, question) {
     const number = Math.floor(question / index.per_page);
-    const page = await part(`records-${number}`);
+    const [page, answers, ...all] = await Promise.all([
+      part(`records-${number}`),
+      answersOf(cell),
+      ...index.metrics.map((_, metric) => scores(metric)),
+    ]);
     const at = question - number * index.per_page;
     const row = page.rows[at][cell];
     if (row < 0) return null;
@@ -87,15 +90,15 @@ const { index, questions, scores, lost, answersOf, record } = (() => {
       judged: of("judged") ? judgedOf(hits, of) : null,
       context,
       prompt: of("prompt"),
-      answer: of("answer"),
+      answer: answers[question],
       declined: of("declined"),
       samples: of("samples").map(sampleOf),
       searched: of("searched"),
       usage: usage && { in: usage[0], out: usage[1], model: usage[2], finish: usage[3] },
       seconds: secondsOf(of),
-      scores: index.metrics.map((_, metric) =>
-        scoreOf(["value", "state", "reason", "verdicts"].map((name) => of(`${name}-${metric}`))),
-      ),
+      scores: all.map(({ values, states }, metric) => scoreOf([
+        values[cell][question], states[cell][question], of(`reason-${metric}`), of(`verdicts-${metric}`),
+      ])),
       lost: loss === null ? null : index.stages[loss],
       without: of("without"),
       passages: of("passages").map(passageOf),
@@ -104,7 +107,7 @@ const { index, questions, scores, lost, answersOf, record } = (() => {
   }
 
   function hitsOf(seen, of) {
-    const similarities = of("similarities");
+    const similarities = risen(of("similarities"));
     const before = of("before");
     const hits = of("hits").map(async (number, at) => {
       const [id, grade] = seen[number];
@@ -112,6 +115,12 @@ const { index, questions, scores, lost, answersOf, record } = (() => {
       return { ...(await chunk(id)), score, grade, prompt: "", before: before ? before[at] : null };
     });
     return Promise.all(hits);
+  }
+
+  // Undo what packing.py's `falling` does.
+  function risen([decimals, ...drops]) {
+    let at = 0;
+    return drops.map((drop) => (at -= drop) / 10 ** decimals);
   }
 
   // The context's text; notes in each hit how much of it is there.

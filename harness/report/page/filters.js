@@ -90,15 +90,21 @@ async function chosen(filter, known, cell) {
   return among.filter((question) => tests.every((test) => test(question)));
 }
 
+/** Return an id without the halves of characters that no address can hold. */
+function wellFormed(id) {
+  return id.replace(/\p{Surrogate}/gu, "\ufffd");
+}
+
 /** Return the number of the question that `#q-ID` names, or null. */
 function questionOf(address, known) {
   if (!address.startsWith("#q-")) return null;
-  const at = known.all.id.indexOf(decoded(address.slice(3)));
+  const wanted = decoded(address.slice(3));
+  const at = known.all.id.findIndex((id) => wellFormed(id) === wanted);
   return at < 0 ? null : at;
 }
 
 function addressOf(question, known) {
-  return `#q-${encodeURIComponent(known.all.id[question])}`;
+  return `#q-${encodeURIComponent(wellFormed(known.all.id[question]))}`;
 }
 
 /** Return the filter and the cell that `#questions?lost=retrieval&cell=3` asks for, or null. */

@@ -78,7 +78,8 @@ function hitText({ text, start, doc }, spans) {
   }
   const begins = own.map((span) => span.start - start).filter((at) => at < chars.length);
   const first = Math.min(...begins.filter((at) => at >= 0), Infinity);
-  const from = first === Infinity ? 0 : Math.max(first - BEFORE_EVIDENCE, 0);
+  let from = first === Infinity ? 0 : Math.max(first - BEFORE_EVIDENCE, 0);
+  while (from > 0 && from < first && /\S/.test(chars[from - 1])) from += 1; // begin with a word
   const to = Math.min(from + FOLDED, chars.length);
   const few = [
     from > 0 && "… ", ...marked(between(chars, from, to), start + from, own),

@@ -68,13 +68,20 @@ function followReading(links) {
       inView[isIntersecting ? "add" : "delete"](target.id);
     const reading = [...byId.keys()].find((id) => inView.has(id));
     for (const [id, link] of byId)
-      if (id === reading) link.setAttribute("aria-current", "true");
+      if (id === reading) point(link);
       else link.removeAttribute("aria-current");
   }, { rootMargin: "-20% 0px -70% 0px" });
   for (const id of byId.keys()) {
     const section = document.getElementById(id);
     if (section) observer.observe(section);
   }
+}
+
+/** Mark a link of the navigation, and bring it into view where that is narrow. */
+function point(link) {
+  const nav = link.closest("nav");
+  link.setAttribute("aria-current", "true");
+  nav.scrollTo({ left: link.offsetLeft - nav.offsetLeft - 24, behavior: "instant" });
 }
 
 function start() {

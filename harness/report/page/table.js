@@ -136,7 +136,7 @@ async function browse(root) {
       state.open = null;
       setFocus(asked.cell);
       await update({ filter: asked.filter, shown: ROWS_AT_ONCE });
-      root.scrollIntoView({ block: "start" });
+      (root.closest("section") ?? root).scrollIntoView({ block: "start" });
     } else if (state.open) {
       state.open = null;
       show(state.list);
@@ -152,9 +152,9 @@ async function browse(root) {
     if (event.key === "Escape" && !event.defaultPrevented && state.open) close();
   });
   onFocus(async () => {
+    const within = state.open?.box.contains(document.activeElement);
     await update();
     if (!state.open) return;
-    const within = state.open.box.contains(document.activeElement);
     await fill();
     if (!within || !state.open) return;
     state.open.box.focus({ preventScroll: true });

@@ -12,7 +12,7 @@ from harness.paths import portable
 from harness.report.blocks import Block, Columns, Fold, Passage, Table
 from harness.report.sections import sections
 from harness.report.view import View
-from harness.stored import RunFile
+from harness.stored import RunFile, SampledLine
 
 _SHOWN = 10
 """Items of a list in one line of the table; a corpus may leave out thousands of files."""
@@ -55,6 +55,7 @@ def _rows(run: RunFile, resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]
     yield "Packages", _pairs(about.packages, ", ")
     yield "Corpus", _data(about.corpus, "documents", "characters")
     yield "Test set", _data(about.testset, "questions", "unanswerable")
+    yield "Sample", _sample(run.sample)
     yield "Labels", _labels(about.labels, resolved)
     for model in portable(about.models):
         user = str(model.get("used_by", "?"))
@@ -64,6 +65,13 @@ def _rows(run: RunFile, resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]
     yield "Collection", _pairs(portable(about.collection or {}))
     yield "Statistics", _statistics(about.seed, bool(resolved.get("clusters")))
     yield "Cache", "; ".join(f"{kind}: {_pairs(each, ', ')}" for kind, each in run.cache.items())
+
+
+def _sample(sample: SampledLine | None) -> str:
+    if sample is None:
+        return ""
+    said = f"{sample.size:,} of {sample.of:,} questions, by seed {sample.seed}"
+    return said if sample.day is None else f"{said}, those of {sample.day} (UTC)"
 
 
 def _lasted(run: RunFile) -> str:

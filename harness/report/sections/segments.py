@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from harness import numbers
-from harness.report.blocks import Block, Measure, PerCell, Table, Text
+from harness.aggregate import Aggregate
+from harness.report.blocks import Advice, Block, Measure, PerCell, Table, Text
 from harness.report.sections import sections
 from harness.report.segmenting import FEW, Way, ways
-from harness.report.view import Chosen, Floats, View
+from harness.report.view import Chosen, View, measure
 from harness.stored import CellLine
 
-_COLUMNS = 8
+_COLUMNS = 6
+"""Metrics beside the deciding one."""
 _STEPS = 9
 
 
@@ -34,45 +36,59 @@ class Segments:
         shown = view.shipped or next(iter(view.cells), None)
         if not found or shown is None:
             return []
+        found.append(Way("All", {"all questions": frozenset(view.stored.questions)}))
         names = _metrics(view)
-        tables = [
-            [*_said(view, cell, found), _table(view, cell, found, names)] for cell in view.cells
+        parts = _parts(view, found)
+        tables: list[list[Text | Table | Advice]] = [
+            [*_said(view, cell, found[0], parts), _table(view, cell, found, names, parts)]
+            for cell in view.cells
         ]
         cells = [view.name(cell) for cell in view.cells]
         return [
             PerCell(cells, tables, view.cells.index(shown)),
             Text(
-                f"Darker is higher. n: the questions with a {view.by}; a failed one counts as 0. "
-                f"† fewer than {FEW} questions: read nothing into it.",
+                f"Means; the interval is that of {view.by}, n the questions it is over. A failed "
+                f"question counts as 0. † fewer than {FEW} questions: read nothing into it.",
                 "note",
             ),
         ]
 
 
+Parts = Mapping[tuple[str, str, str], Aggregate]
+"""The deciding metric by cell, way and segment."""
+
+
+def _parts(view: View, found: Sequence[Way]) -> Parts:
+    """Aggregate segment by segment, as cells share the draws of their intervals."""
+    return {
+        (cell.name, way.name, name): view.part(cell, view.by, segment)
+        for way in found
+        for name, segment in way.segments.items()
+        for cell in view.cells
+    }
+
+
 def _metrics(view: View) -> list[str]:
-    """Return the columns: the deciding metric, then those of rankings, then those of answers."""
+    """Return the columns beside the deciding metric: of rankings, then of answers."""
     about = view.run.provenance.metrics
     wanted = [
         name
         for name in view.metrics
-        if about[name].kind == "quality" and not any(view.copied(c, name) for c in view.cells)
+        if name != view.by
+        and about[name].kind == "quality"
+        and not any(view.copied(cell, name) for cell in view.cells)
     ]
-    return wanted[:1] + _spread(wanted[1:], _COLUMNS - 1)
+    if len(wanted) < _COLUMNS:
+        return wanted
+    return [wanted[at * (len(wanted) - 1) // (_COLUMNS - 1)] for at in range(_COLUMNS)]
 
 
-def _spread(names: Sequence[str], count: int) -> list[str]:
-    """Return at most `count` of the names, taken evenly from first to last."""
-    if len(names) <= count:
-        return list(names)
-    return [names[at * (len(names) - 1) // (count - 1)] for at in range(count)]
-
-
-def _said(view: View, cell: CellLine, found: Sequence[Way]) -> list[Text]:
+def _said(view: View, cell: CellLine, way: Way, parts: Parts) -> list[Text]:
     """Say in which part of the first way to divide the questions the cell is weakest, strongest."""
     means = {
-        name: float(known.mean())
-        for name, segment in found[0].segments.items()
-        if len(known := _known(view.column(cell, view.by), view.among(cell, segment))) >= FEW
+        name: part.mean
+        for name in way.segments
+        if (part := parts[cell.name, way.name, name]).mean is not None and part.n >= FEW
     }
     if len(means) < 2:
         return []
@@ -84,30 +100,37 @@ def _said(view: View, cell: CellLine, found: Sequence[Way]) -> list[Text]:
     ]
 
 
-def _table(view: View, cell: CellLine, found: Sequence[Way], names: Sequence[str]) -> Table:
-    everything = frozenset(record.question for record in view.records(cell))
+def _table(
+    view: View, cell: CellLine, found: Sequence[Way], names: Sequence[str], parts: Parts
+) -> Table:
     rows: list[list[str | Measure]] = []
-    for way in (*found, Way("All", {"all questions": everything})):
+    for way in found:
         more = f", {numbers.count(way.left_out, 'other')} not shown" if way.left_out else ""
         rows.append([f"{way.name}{more}"])
         for name, segment in way.segments.items():
+            part = parts[cell.name, way.name, name]
+            if not part.n:
+                continue
+            few = " †" if part.n < FEW else ""
+            ends = measure(part, digits=view.digits(view.by)).interval
             chosen = view.among(cell, segment)
-            counted = len(_known(view.column(cell, view.by), chosen))
-            if counted:
-                few = " †" if counted < FEW else ""
-                shades = [_shaded(view, cell, metric, chosen) for metric in names]
-                rows.append([name + few, f"{counted:,}", *shades])
-    return Table(["Segment", "n", *names], rows, f"Mean by segment, {view.name(cell)}")
+            shades = [_shaded(view, cell, metric, chosen) for metric in names]
+            mean = _shade(view, view.by, part.mean)
+            rows.append([name + few, f"{part.n:,}", ends, mean, *shades])
+        if len(rows[-1]) == 1:
+            rows.pop()
+    head = ["Segment", "n", "95 % interval", view.by, *names]
+    return Table(head, rows, f"Mean by segment, {view.name(cell)}")
 
 
 def _shaded(view: View, cell: CellLine, metric: str, chosen: Chosen) -> str | Measure:
-    known = _known(view.column(cell, metric), chosen)
-    if not len(known):
+    values = view.column(cell, metric)
+    known = values[chosen & ~np.isnan(values)]
+    return _shade(view, metric, float(known.mean()) if len(known) else None)
+
+
+def _shade(view: View, metric: str, mean: float | None) -> str | Measure:
+    if mean is None:
         return numbers.MISSING
-    mean = float(known.mean())
     shade = min(int(mean * _STEPS), _STEPS - 1)
     return Measure(numbers.score(mean, view.digits(metric)), mean, shade=shade)
-
-
-def _known(values: Floats, chosen: Chosen) -> Floats:
-    return values[chosen & ~np.isnan(values)]

@@ -26,9 +26,6 @@ from harness.report.segmenting import FEW, ways
 from harness.report.view import View, listed
 from harness.stored import CellLine
 
-_ENOUGH = 50
-"""Questions under which a run says that it has few."""
-
 
 @sections.register
 @dataclass(frozen=True)
@@ -78,7 +75,7 @@ def _chart(view: View) -> list[Figure]:
     if best is None or not rows:
         return []
     name = view.name(view.contrasts.cell(best))
-    figure = differences.figure(name, view.by, rows, view.digits(view.by))
+    figure = differences.figure(name, view.by, rows, view.digits(view.by), view.drawn)
     return [] if figure is None else [figure]
 
 
@@ -136,11 +133,6 @@ def _unscored(view: View) -> str:
 
 def _warnings(view: View) -> list[str]:
     said = list(view.run.warnings)
-    n = max((view.score(cell).n for cell in view.run.cells), default=0)
-    if 0 < n < _ENOUGH:
-        said.append(
-            f"Only {numbers.count(n, 'question')} scored by {view.by}: expect wide intervals."
-        )
     for way in ways(view.stored.questions.values()):
         few = [name for name, ids in way.segments.items() if len(ids) < FEW]
         if few and way.name != "Document":
