@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -19,6 +19,8 @@ from harness.stored import AggregateLine, FailureLine, Provenance, ScoreLine
 FOLDER = Path("baselines")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _DAMAGED = "take the file from git again, or promote a run: python -m harness baseline set RUN"
+DIGITS = 6
+"""Decimal places of the values that are kept."""
 _SHOWN = 10
 """Problems of one file that are named; a damaged one has as many as values."""
 
@@ -119,6 +121,10 @@ class Baseline:
         )
 
 
+class Absent(HarnessError):
+    """There is no baseline of that name."""
+
+
 def path_of(named: str) -> Path:
     """Return the file of a baseline, by its name or as the path that it is.
 
@@ -153,7 +159,7 @@ def read(named: str) -> Baseline:
     """Read a baseline, by its name or from its file.
 
     Raises:
-        HarnessError: there is none of that name.
+        Absent: there is none of that name.
         DataError: its file is damaged, of another kind, or of a newer format.
     """
     path = path_of(named)
@@ -162,7 +168,7 @@ def read(named: str) -> Baseline:
         hint = "promote a run: python -m harness baseline set RUN --name main"
         if there and path.parent == FOLDER:
             hint = suggest(named, there)
-        raise HarnessError(f"baseline {named!r} is not there: no file {str(path)!r}\n  {hint}")
+        raise Absent(f"baseline {named!r} is not there: no file {str(path)!r}\n  {hint}")
     data = wholefile.json(path)
     problem = _foreign(data)
     if problem is not None:
@@ -264,3 +270,25 @@ def _line(value: float | list[float] | str | None) -> ScoreLine:
         states: Mapping[str | None, State] = {"failed": "failed", "judge_failed": "judge_failed"}
         return ScoreLine(value=None, state=states.get(value, "not_scored"))
     return ScoreLine(value=value)
+
+
+def rounded(side: Side) -> Side:
+    """Return a side with its scores as a baseline's file keeps them, so that equal ones are equal."""
+    cells = {
+        name: replace(cell, results={id_: _rounded(each) for id_, each in cell.results.items()})
+        for name, cell in side.cells.items()
+    }
+    return replace(side, cells=cells)
+
+
+def _rounded(result: Result) -> Result:
+    scores = {
+        name: line.model_copy(
+            update={
+                "value": None if line.value is None else round(line.value, DIGITS),
+                "counts": [round(each, DIGITS) for each in line.counts],
+            }
+        )
+        for name, line in result.scores.items()
+    }
+    return replace(result, scores=scores)

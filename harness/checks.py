@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from harness import rules
 from harness.answer_labels import is_yes_or_no
 from harness.config import RunConfig
 from harness.corpus import Corpus
@@ -38,6 +39,7 @@ def plan(config: RunConfig, testset: Testset) -> Plan:
         *_unmet(config, metrics, testset, labels),
         *_twins(config, metrics),
         *_undecidable(config, metrics, labels),
+        *_unjudged(config, metrics, testset, labels),
     ]
     if problems:
         raise ConfigError(config.shown, problems)
@@ -141,3 +143,17 @@ def _undecidable(config: RunConfig, metrics: list[Named], labels: Label) -> Iter
         if suitable:
             hint = f"name one of: {', '.join(suitable)}"
         yield Problem(config.where("decide_by"), what, hint)
+
+
+def _unjudged(
+    config: RunConfig, metrics: list[Named], testset: Testset, labels: Label
+) -> Iterator[Problem]:
+    if config.settings.gate is None:
+        return iter(())
+    return rules.unjudged(
+        config.settings.gate,
+        {each.name for each in metrics if within_chunker(each.metric, labels)},
+        max(len({cell.chunker for cell in config.cells}), len(config.systems)),
+        [(question.category, question.difficulty) for question in testset.questions],
+        config.where,
+    )

@@ -18,7 +18,13 @@ def wilcoxon(table: Floats, draws: int, seed: int) -> Floats:
     pattern of signs p is exact, with ties too. Source: Wilcoxon, "Individual Comparisons by
     Ranking Methods", 1945.
     """
-    return signflip.p_values(np.apply_along_axis(_signed_ranks, 0, table), draws, seed)
+    return signflip.p_values(signed_ranks(table), draws, seed)
+
+
+def signed_ranks(table: Floats) -> Floats:
+    """Return the rank of each difference's size in its column, with its sign; 0 for one of 0."""
+    ranked: Floats = np.apply_along_axis(_ranked, 0, table)
+    return ranked
 
 
 def student(table: Floats) -> Floats:
@@ -38,7 +44,7 @@ def student(table: Floats) -> Floats:
     return found
 
 
-def _signed_ranks(values: Floats) -> Floats:
+def _ranked(values: Floats) -> Floats:
     sizes, places, counts = np.unique(np.abs(values), return_inverse=True, return_counts=True)
     zeros = counts[0] if sizes[0] == 0 else 0
     ranks = np.cumsum(counts) - (counts - 1) / 2 - zeros

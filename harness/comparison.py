@@ -90,6 +90,11 @@ class Compared:
     differs: tuple[Change, ...]
 
     @property
+    def identical(self) -> bool:
+        """Whether every score that both have is the same."""
+        return all(row.identical for row in self.rows)
+
+    @property
     def worse(self) -> tuple[Row, ...]:
         """The metrics by which the run is shown to be worse."""
         return tuple(row for row in self.rows if row.difference.worse)
@@ -142,6 +147,6 @@ class Comparison:
     def identical(self) -> bool:
         """Whether every score that is compared is the same on both sides."""
         return not (self.only_baseline or self.only_run or self.changed) and all(
-            not pair.unpaired and all(row.identical for row in (*pair.rows, pair.finished))
+            pair.identical and pair.finished.identical and not pair.unpaired
             for pair in self.pairs
         )

@@ -40,13 +40,14 @@ def text(found: Comparison) -> str:
 
 
 def _pair(found: Comparison, pair: Compared) -> Iterator[str]:
-    yield from _wrapped(title(pair))
+    yield from _wrapped(words.title(pair))
     yield from _wrapped(" ".join(words.sentences(found, pair)), "  ")
     yield ""
     rows = [row for row in pair.rows if len(found.pairs) <= _PAIRS or _telling(found, row)]
     yield from _table(rows, "metric")
     if len(rows) < len(pair.rows):
-        yield f"  {len(pair.rows) - len(rows)} more metrics on the page: none is shown to differ"
+        more = numbers.count(len(pair.rows) - len(rows), "more metric")
+        yield f"  {more} on the page: none is shown to differ"
     shown = [row for row in pair.segments if row.difference.better or row.difference.worse]
     if shown:
         yield ""
@@ -60,12 +61,6 @@ def _pair(found: Comparison, pair: Compared) -> Iterator[str]:
             f"{words.outcome(failed)} ({words.evidence(found, failed)})",
             "  ",
         )
-
-
-def title(pair: Compared) -> str:
-    """Return the names of a pair of cells, once if they are the same."""
-    names = pair.pairing
-    return names.run if names.run == names.baseline else f"{names.baseline} → {names.run}"
 
 
 def _telling(found: Comparison, row: Row) -> bool:

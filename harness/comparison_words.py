@@ -17,6 +17,11 @@ TESTS = {
 CORRECTIONS = {"holm": "Holm's correction", "bh": "Benjamini and Hochberg's correction"}
 
 
+def digits(row: Row) -> int:
+    """Return with how many digits a row is written: three where both values are tiny."""
+    return 3 if max(row.baseline or 0.0, row.run or 0.0) < 0.1 else 2
+
+
 def outcome(row: Row) -> str:
     """Return what is shown of one row: identical, better, worse, or no difference."""
     seen = row.difference
@@ -27,6 +32,12 @@ def outcome(row: Row) -> str:
     return "better" if seen.better else "worse" if seen.worse else "not shown"
 
 
+def title(pair: Compared) -> str:
+    """Return the names of a pair of cells, once if they are the same."""
+    names = pair.pairing
+    return names.run if names.run == names.baseline else f"{names.baseline} → {names.run}"
+
+
 def headline(found: Comparison) -> str:
     """Return the verdict in one sentence."""
     if found.identical:
@@ -35,11 +46,11 @@ def headline(found: Comparison) -> str:
         return _of_one(found, found.pairs[0])
     worse = sum(bool(pair.worse) for pair in found.pairs)
     better = sum(bool(pair.better) for pair in found.pairs)
-    of = f"of {len(found.pairs)} cells"
-    if worse:
-        also = f", {better} better" if better else ""
-        return f"{worse} {of} shown to be worse by some metric{also}."
-    return f"{better} {of} shown to be better." if better else "No difference could be shown."
+    counts = (("worse", worse), ("better", better))
+    shown = [f"{count} of {len(found.pairs)} cells {word}" for word, count in counts if count]
+    if not shown:
+        return "No difference could be shown."
+    return f"Shown by some metric: {', '.join(shown)}."
 
 
 def _of_one(found: Comparison, pair: Compared) -> str:
@@ -48,7 +59,7 @@ def _of_one(found: Comparison, pair: Compared) -> str:
     if by is not None:
         said = "Worse" if by.difference.worse else "Better"
         verb = "fell" if by.difference.worse else "rose"
-        size = numbers.score(abs(by.difference.difference or 0.0), 2)
+        size = numbers.score(abs(by.difference.difference or 0.0), digits(by))
         return f"{said}: {found.by} {verb} by {size}."
     worse, better = len(pair.worse), len(pair.better)
     shown = [f"{count} {word}" for count, word in ((worse, "worse"), (better, "better")) if count]
@@ -66,10 +77,9 @@ def sentences(found: Comparison, pair: Compared) -> Iterator[str]:
         yield f"{found.by} is not compared: {reason}."
         return
     seen = row.difference
-    yield (
-        f"{found.by} {numbers.score(row.baseline, 2)} → {numbers.score(row.run, 2)}: "
-        f"{numbers.difference(seen.difference)} ({evidence(found, row)})."
-    )
+    before, after = (numbers.score(each, digits(row)) for each in (row.baseline, row.run))
+    change = numbers.difference(seen.difference, digits(row))
+    yield f"{found.by} {before} → {after}: {change} ({evidence(found, row)})."
     if row.identical:
         yield "No question tells the two apart."
     elif not (seen.better or seen.worse):
@@ -81,7 +91,7 @@ def sentences(found: Comparison, pair: Compared) -> Iterator[str]:
 def evidence(found: Comparison, row: Row) -> str:
     """Return interval, corrected p and n of one row."""
     seen = row.difference
-    ends = numbers.between(seen.low, seen.high)
+    ends = numbers.between(seen.low, seen.high, digits(row))
     known = f"95 % interval {ends}" if seen.low is not None else f"no interval: {seen.reason}"
     p = numbers.probability(seen.corrected)
     rule = CORRECTIONS[found.options.correction]
@@ -96,7 +106,7 @@ def _hidden(row: Row) -> str:
             return "Not shown is not equal."
         return "With this few questions no difference, however large, could be shown."
     said = (
-        f"With n = {seen.n:,}, a difference under {numbers.score(seen.visible, 2)} mostly stays "
+        f"With n = {seen.n:,}, a difference under {numbers.score(seen.visible, digits(row))} mostly stays "
         f"hidden: not shown is not equal."
     )
     if seen.questions is not None and seen.questions > seen.n:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from harness import paths, scoring, usercode, yamlfile
+from harness import paths, rules, scoring, usercode, yamlfile
 from harness.agreement import Agreement
 from harness.chat import ChatModel, located
 from harness.chunkers import Cut, chunkers
@@ -172,6 +172,7 @@ class _Builder:
         baseline = self._baseline(grid) if self.settings.system is None else self._own(own)
         self.problems.extend(agreement.of_names(grid))
         self.problems.extend(agreement.of_sizes(metrics, built.get("rerankers", ())))
+        self.problems.extend(self._gate(metrics, [*grid, *own]))
         if self.problems:
             raise ConfigError(self.shown, self.problems)
         assert corpus is not None
@@ -192,6 +193,16 @@ class _Builder:
             judge=self.models["judge"],
             where=self._where,
         )
+
+    def _gate(
+        self, metrics: Sequence[Named], grid: Sequence[Cell | SystemCell]
+    ) -> Iterator[Problem]:
+        if self.settings.gate is None:
+            return iter(())
+        kinds = {each.name: each.metric.kind for each in metrics}
+        complete = len(metrics) == len(self.settings.metrics)
+        names = [cell.name for cell in grid]
+        return rules.misfits(self.settings.gate, kinds, names, self._where, complete)
 
     def _where(self, *place: str | int) -> str:
         return self.places.where(*place)

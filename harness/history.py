@@ -15,6 +15,7 @@ from harness.pastruns import Cell, PastRun, Score
 MOST_METRICS, MOST_CELLS = 8, 8
 """What is shown where nobody names any: the deciding metric and the best cells first."""
 SEED = 7
+_AXES = ("chunker", "embedder", "retriever", "reranker", "generator")
 _NEAR = 1
 """Runs beside a shift whose changes are told with it: its place may be off by so many."""
 
@@ -43,7 +44,6 @@ class Called:
     series: Series
     run: int
     shift: Shift
-    p: float
     changes: tuple[tuple[int, Change], ...]
 
 
@@ -69,6 +69,19 @@ class History:
         """Return a series' value in a run; None where that has none."""
         return self.runs[run].score(series.metric, series.cell)
 
+    def name(self, cell: str) -> str:
+        """Return a shown cell's name by the components alone in which those shown differ."""
+        by_cell = {each.name: [getattr(each, axis) for axis in _AXES] for each in self.cells}
+        kept = [len(set(parts)) > 1 for parts in zip(*by_cell.values(), strict=True)]
+        short = {
+            name: " × ".join(
+                part for part, wanted in zip(parts, kept, strict=True) if wanted and part
+            )
+            for name, parts in by_cell.items()
+        }
+        alone = list(short.values()).count(short[cell]) == 1
+        return short[cell] if alone and short[cell] else cell
+
     def before(self, series: Series, run: int) -> int | None:
         """Return the run before whose value may be compared with this one's."""
         for segment in series.segments:
@@ -80,7 +93,7 @@ class History:
     def called(self) -> list[Called]:
         """The shifts that were called, newest first."""
         found = [
-            Called(each, run, shift, shift.corrected, self._near(segment, shift))
+            Called(each, run, shift, self._near(segment, shift))
             for each in self.series
             for segment in each.segments
             for shift in segment.tested.shifts

@@ -109,8 +109,12 @@ def of_means(table: Floats, sizes: Floats, plan: Plan, unit: str = "n =") -> lis
 def _p_values(table: Floats, plan: Plan) -> Floats:
     if plan.test == "t":
         return classical.student(table)
-    flip = classical.wilcoxon if plan.test == "wilcoxon" else signflip.p_values
-    return flip(table, plan.draws, plan.seed)
+    if plan.test == "wilcoxon":
+        found = classical.wilcoxon(table, plan.draws, plan.seed)
+        # Ranks that point the other way than the mean do not show what the mean says.
+        against = np.sign(classical.signed_ranks(table).sum(axis=0)) != np.sign(table.sum(axis=0))
+        return np.where(against, 1.0, found)
+    return signflip.p_values(table, plan.draws, plan.seed)
 
 
 def of_whole(left: Floats, right: Floats, total: Total, plan: Plan, unit: str = "n =") -> Tested:

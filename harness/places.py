@@ -11,10 +11,11 @@ from harness.chat import ChatModel
 from harness.errors import Problem, suggest
 from harness.index import IndexSettings
 from harness.index.settings import Cloud, Existing, Server
+from harness.rules import Drop, Gate, Limits, Segment
 from harness.settings import Context, Settings
 from harness.yamlfile import Place, YamlFile
 
-_EXAMPLES = {"model": "provider:name", "url": "http://127.0.0.1:8000", "collection": "NAME"}
+_EXAMPLES = {"model": "provider:name", "url": "http://127.0.0.1:8000", "collection": "NAME", "metric": "recall@5", "drop_more_than": "0.02"}
 _NESTED: Mapping[str, type[Any]] = {
     "index": IndexSettings,
     "server": Server,
@@ -23,6 +24,10 @@ _NESTED: Mapping[str, type[Any]] = {
     "chat": ChatModel,
     "judge": ChatModel,
     "answer_test": AnswerTest,
+    "gate": Gate,
+    "fail_if": Drop,
+    "segment": Segment,
+    "max": Limits,
 }
 
 

@@ -67,11 +67,13 @@ def provenance(config: RunConfig, corpus: Corpus, testset: Testset, plan: Plan) 
 
 
 def shaped_by(config: RunConfig, about: Provenance) -> str:
-    """Return the fingerprint of all that shapes a run's records, but for where they are written."""
+    """Return the fingerprint of all that shapes a run's records: not where they are written, nor the
+    gate that judges them.
+    """
     settings = {
         key: value
         for key, value in resolved(config)["resolved"].items()
-        if key not in ("output", "cache")
+        if key not in ("output", "cache", "gate")
     }
     found = about.model_dump(
         mode="json", include={"harness", "corpus", "testset", "metrics", "collection"}

@@ -76,6 +76,9 @@ def _listed(value: Any) -> Any:
     return [value] if isinstance(value, Mapping) else value
 
 
+_Drops = Annotated[list[Drop], BeforeValidator(_listed, json_schema_input_type=Drop | list[Drop])]
+
+
 @dataclass(frozen=True)
 class Gate:
     """When a run fails: by a drop from `baseline`, a mean under `min`, or what is over `max`.
@@ -86,7 +89,7 @@ class Gate:
 
     baseline: str = "main"
     cell: str | None = None
-    fail_if: Annotated[list[Drop], BeforeValidator(_listed)] = field(default_factory=list)
+    fail_if: _Drops = field(default_factory=list)
     min: dict[str, _Share] = field(default_factory=dict)
     max: Limits = Limits()
     pool: Annotated[int, Strict(), Ge(1), Le(366)] = 7

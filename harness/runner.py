@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from typing import Any
 
 from harness import (
     checks,
@@ -29,7 +30,7 @@ from harness.registry import label
 from harness.running import Finished, Prepared, Run, Sampled
 from harness.stages import Progress, Stages
 from harness.store import RunWriter
-from harness.stored import Provenance, SampledLine
+from harness.stored import SampledLine
 
 
 def prepare(
@@ -68,7 +69,7 @@ def _sampled(whole: Prepared, today: date | None) -> Prepared:
     if settings.sample_seed == "date":
         day, seed = today or datetime.now(UTC).date(), settings.seed
         chosen = sampling.of_day(ids, settings.sample, seed, day)
-        line = SampledLine(size=len(chosen), of=len(ids), seed=seed, day=day.isoformat())
+        line = SampledLine(size=len(chosen), of=len(ids), seed=seed, day=day)
     else:
         seed = settings.sample_seed
         chosen = sampling.fixed(ids, settings.sample, seed)
@@ -141,17 +142,18 @@ def run(
     check_models(prepared)
     with Cache(config.cache, fresh) as cache:
         questions = prepared.testset.questions
-        prepared = replace(prepared, plan=prepared.plan.fitted(questions))
+        prepared = replace(prepared, plan=prepared.plan.fitted(prepared.whole.questions))
         collection = _collection(prepared, cache, progress)
         stages = Stages(prepared.corpus, cache, prepared.plan, questions, progress, collection)
         about = provenance.provenance(config, prepared.corpus, prepared.whole, prepared.plan)
         if collection is not None:
             about = about.model_copy(update={"collection": collection.describe()})
-        continues = provenance.shaped_by(config, about)
+        continues, content = provenance.shaped_by(config, about), about.model_dump(mode="json")
         if prepared.sample is not None:  # what another day asks continues nothing of this one's
-            continues = fingerprint(continues, [each.id for each in questions])
+            asked = [each.id for each in questions]
+            continues, content = fingerprint(continues, asked), {**content, "asked": asked}
         labels = prepared.plan.labels
-        with RunWriter(config.output, _new_id(about), labels, continues, fresh) as writer:
+        with RunWriter(config.output, _new_id(content), labels, continues, fresh) as writer:
             if writer.resumed:
                 note(f"continuing {writer.folder}")
             return Run(prepared, stages, cache, writer, about, progress).to_the_end()
@@ -177,6 +179,5 @@ def _collection(prepared: Prepared, cache: Cache, progress: Progress) -> Collect
     return found
 
 
-def _new_id(about: Provenance) -> str:
-    content = fingerprint(about.model_dump(mode="json"))
-    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{content[:6]}"
+def _new_id(content: Mapping[str, Any]) -> str:
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{fingerprint(content)[:6]}"

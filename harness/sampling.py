@@ -30,7 +30,7 @@ def of_day(ids: Sequence[str], size: int, seed: int, day: date) -> tuple[str, ..
 
 
 def fixed(ids: Sequence[str], size: int, seed: int) -> tuple[str, ...]:
-    """Return `size` questions, the same every day, in the order of `ids`; all if there are fewer."""
+    """Return `size` questions, the same every day, in the order of `ids`; all if they are fewer."""
     return _in_order(ids, set(_permuted(ids, seed, 0)[:size]))
 
 

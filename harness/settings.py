@@ -13,6 +13,7 @@ from harness.chat import ChatModel
 from harness.declines import DECLINES, checked
 from harness.index import IndexSettings
 from harness.records import Label
+from harness.rules import Gate
 
 DEFAULT_METRICS = (
     "hit_rate@5",
@@ -117,6 +118,7 @@ class Settings(BaseModel):
     min_overlap: Annotated[_Float, Gt(0), Le(1)] = 0.5
     baseline: dict[str, str | dict[str, Any]] = Field({}, description="{axis: component}")
     targets: dict[str, Annotated[_Float, Ge(0), Le(1)]] = {}
+    gate: Gate | None = Field(None, description="rules a run must pass: {fail_if, min, max}")
     index: IndexSettings = IndexSettings()
     max_failures: Annotated[_Float, Ge(0)] = Field(0.05, description="a share, or a count from 1")
     output: str = "reports"

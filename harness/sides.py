@@ -99,13 +99,14 @@ def read(folder: Path) -> Side:
     return of_run(load(folder))
 
 
-def of_run(stored: StoredRun) -> Side:
-    """Return the side of a stored run.
+def of_run(stored: StoredRun, finished: bool = True) -> Side:
+    """Return the side of a stored run, which must have `finished` unless that is not asked for.
 
     Raises:
         Incomparable: the run did not finish.
     """
-    refuse_unfinished(stored.folder, stored.run)
+    if finished:
+        refuse_unfinished(stored.folder, stored.run)
     results: dict[str, dict[str, Result]] = {cell.name: {} for cell in stored.run.cells}
     for record in stored.records:
         results[record.cell][record.question] = _result(record)

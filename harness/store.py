@@ -260,7 +260,7 @@ def _lines(folder: Path, name: str, model: type[M]) -> Iterator[M]:
     path = folder / name
     if not path.is_file():
         raise DataError(str(folder), [Problem(name, "is not there", "run it again")])
-    with path.open(encoding="utf-8") as file:
+    with path.open("rb") as file:  # what is not UTF-8 is found as each line is read
         for number, line in enumerate(file, start=1):
             try:
                 yield model.model_validate_json(line)

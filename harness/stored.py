@@ -5,6 +5,7 @@ These models are the contract: reports, comparisons and re-scoring read nothing 
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -324,7 +325,7 @@ class SampledLine(_Stored):
     size: int = Field(description="how many questions were asked")
     of: int = Field(description="how many there are")
     seed: int = Field(description="by which they were chosen")
-    day: str | None = Field(description="the UTC day whose part it is; null: the same every day")
+    day: date | None = Field(description="the UTC day whose part it is; null: the same every day")
 
 
 class RunFile(_Stored):

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness import numbers
-from harness.report.view import View, counts
+from harness.report.phrases import counts
+from harness.report.view import View
 from harness.store import load
 from harness.stored import AggregateLine, CellLine
 

@@ -59,7 +59,7 @@ def view(stored):
 
 def said(view, *blocks):
     """Return what blocks become, without the headings of the report and of the section."""
-    text = markdown.render(view, [Part("one", "One", blocks)])
+    text = markdown.render(view, [Part("one", "One", blocks, "One")])
     return text.partition("## One\n\n")[2].removesuffix("\n")
 
 
@@ -295,14 +295,14 @@ class TestPictures:
 
     def test_lie_beside_the_report_and_old_ones_are_taken_away(self, tmp_path):
         one = Drawing("", "T", "C", SVG, SVG, TABLE)
-        both = [Part("p", "P", [Columns([Figure("a b/..", [one, one])], [])])]
+        both = [Part("p", "P", [Columns([Figure("a b/..", [one, one])], [])], "P")]
 
         written = pictures.write(tmp_path, both)
         assert [path.relative_to(tmp_path).as_posix() for path in written] == [
             "charts/a-b.svg",
             "charts/a-b-2.svg",
         ]
-        pictures.write(tmp_path, [Part("p", "P", [Figure("c", [one])])])
+        pictures.write(tmp_path, [Part("p", "P", [Figure("c", [one])], "P")])
         assert [path.name for path in (tmp_path / "charts").iterdir()] == ["c.svg"]
 
     def test_of_a_run_are_all_there_that_its_report_shows(self, stored):

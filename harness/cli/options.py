@@ -19,6 +19,9 @@ Metrics = Annotated[
     list[str] | None, typer.Option("--metric", "-m", help="a metric; may be given several times")
 ]
 Json = Annotated[bool, typer.Option("--json", help="print JSON, for machines")]
+Junit = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="also write what the gate says as JUnit's XML")
+]
 Force = Annotated[bool, typer.Option("--force", help="replace what is there already")]
 CacheFolder = Annotated[
     Path | None, typer.Option("--cache", help="the cache; else HARNESS_CACHE, else .harness")

@@ -226,8 +226,8 @@ class Part:
     id: str
     title: str
     blocks: Sequence[Block]
-    short: str = ""
-    """What the navigation calls it; its title where that is short enough."""
+    short: str
+    """What the navigation calls it."""
 
     @property
     def headed(self) -> bool:

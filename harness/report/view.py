@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from datetime import datetime
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +16,8 @@ from harness.decision import Decision, decide
 from harness.lines import score
 from harness.metrics import Bounded, Metric, metrics
 from harness.registry import in_full
-from harness.report.blocks import Mark, Measure
+from harness.report import phrases
+from harness.report.blocks import Mark
 from harness.report.charts.svg import Drawn
 from harness.report.marks import marks
 from harness.report.wording import Verdict, Words
@@ -117,7 +117,7 @@ class View:
     def about(self) -> str:
         """What was evaluated, and on which day."""
         path = str(self.run.provenance.corpus.get("path") or self.run.id)
-        return f"{path.rstrip('/').rpartition('/')[2]} · {day(self.run.started)}"
+        return f"{path.rstrip('/').rpartition('/')[2]} · {phrases.day(self.run.started)}"
 
     def mark(self, cell: CellLine) -> Mark:
         """Return how a cell is drawn, the same in every table and chart."""
@@ -265,35 +265,5 @@ class View:
         return sum(grade is not None for grade in read) / len(read) if read else None
 
 
-def measure(
-    line: AggregateLine | Aggregate, best: bool = False, note: str = "", digits: int = 2
-) -> Measure:
-    """Return an aggregate as a table shows it."""
-    shown = numbers.score(line.mean, digits)
-    return Measure(shown, line.mean, line.low, line.high, best, note, line.note, digits=digits)
-
-
-def counts(line: AggregateLine | Aggregate) -> str:
-    """Return what a mean rests on: n, what failed and the mean without it, what was left out."""
-    said = [f"n = {line.n}"]
-    if line.failed:
-        said += [f"{line.failed} failed", f"{numbers.score(line.mean_finished)} finished"]
-    said += [f"{line.not_scored} not scored"] if line.not_scored else []
-    said += [f"{line.judge_failed} judge failed"] if line.judge_failed else []
-    if line.judge_low is not None:
-        said += [f"{numbers.interval(line.judge_low, line.judge_high)} with them"]
-    return ", ".join(said)
-
-
-def day(moment: str) -> str:
-    """Return the day of a moment as stored: `21 Nov 2026`."""
-    return f"{datetime.fromisoformat(moment):%d %b %Y}".lstrip("0")
-
-
 def _or(value: float | None, other: float) -> float:
     return other if value is None else value
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names joined as in a sentence."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -21,6 +21,7 @@ class Advice:
     name: ClassVar[str] = "advice"
     order: ClassVar[int] = 50
     title: ClassVar[str] = "What to try"
+    short: ClassVar[str] = "What to try"
 
     def blocks(self, view: View) -> Sequence[Block]:
         """Return the advice for each cell; nothing where no answer was followed."""

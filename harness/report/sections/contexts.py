@@ -20,6 +20,7 @@ class Contexts:
     name: ClassVar[str] = "contexts"
     order: ClassVar[int] = 62
     title: ClassVar[str] = "Where contexts are in the corpus"
+    short: ClassVar[str] = "Contexts"
 
     def blocks(self, view: View) -> Sequence[Block]:
         """Return a row for each cell whose texts were looked up; nothing where none was."""

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 from harness.report.blocks import Block, Text
 from harness.report.charts import cells, curves, distribution, lengths, scores, tradeoffs
+from harness.report.phrases import listed
 from harness.report.sections import sections
-from harness.report.view import View, listed
+from harness.report.view import View
 
 _SHAPES = ("a filled circle", "a hollow circle", "a diamond", "a square")
 
@@ -22,6 +23,7 @@ class Curves:
     name: ClassVar[str] = "curves"
     order: ClassVar[int] = 30
     title: ClassVar[str] = "Curves and trade-offs"
+    short: ClassVar[str] = "Curves"
 
     def blocks(self, view: View) -> Sequence[Block]:
         """Return the figures for which there is anything to draw, and how cells are drawn."""

@@ -24,6 +24,7 @@ class Glossary:
     name: ClassVar[str] = "glossary"
     order: ClassVar[int] = 80
     title: ClassVar[str] = "Glossary"
+    short: ClassVar[str] = "Glossary"
 
     def blocks(self, view: View) -> Sequence[Block]:
         """Return an entry for each metric, whatever it is cut at, and for each other term."""

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 from harness import numbers
 from harness.report.blocks import Block, Cell, Measure, Table, Text
+from harness.report.phrases import counts, listed, measure
 from harness.report.sections import sections
-from harness.report.view import View, counts, listed, measure
+from harness.report.view import View
 from harness.stored import AggregateLine, CellLine
 
 _FIRST = 3
@@ -26,6 +27,7 @@ class Leaderboard:
     name: ClassVar[str] = "leaderboard"
     order: ClassVar[int] = 20
     title: ClassVar[str] = "Leaderboard"
+    short: ClassVar[str] = "Leaderboard"
 
     def blocks(self, view: View) -> Sequence[Block]:
         """Return the tables: comparable metrics first, then those within one chunker."""

@@ -21,6 +21,7 @@ class Losses:
     name: ClassVar[str] = "losses"
     order: ClassVar[int] = 45
     title: ClassVar[str] = "Where answers are lost"
+    short: ClassVar[str] = "Losses"
 
     def blocks(self, view: View) -> Sequence[Block]:
         """Return the figure and what it says; nothing where no question could be followed."""

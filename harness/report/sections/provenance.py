@@ -26,6 +26,7 @@ class Provenance:
     name: ClassVar[str] = "provenance"
     order: ClassVar[int] = 90
     title: ClassVar[str] = "Provenance"
+    short: ClassVar[str] = "Provenance"
 
     def blocks(self, view: View) -> Sequence[Block]:
         """Return a table beside the configuration as given, and the rest behind folds."""

@@ -27,6 +27,7 @@ class Questions:
     name: ClassVar[str] = "questions"
     order: ClassVar[int] = 60
     title: ClassVar[str] = "Questions"
+    short: ClassVar[str] = "Questions"
 
     def blocks(self, view: View) -> Sequence[Block]:
         """Return the browser, with a fold for each of the ten to read."""

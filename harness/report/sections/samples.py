@@ -20,6 +20,7 @@ class Samples:
     name: ClassVar[str] = "samples"
     order: ClassVar[int] = 65
     title: ClassVar[str] = "Spread across samples"
+    short: ClassVar[str] = "Samples"
 
     def blocks(self, view: View) -> Sequence[Block]:
         """Return a table for the cells that answered each question several times."""

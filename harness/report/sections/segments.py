@@ -11,9 +11,10 @@ import numpy as np
 from harness import numbers
 from harness.aggregate import Aggregate
 from harness.report.blocks import Advice, Block, Measure, PerCell, Table, Text
+from harness.report.phrases import measure
 from harness.report.sections import sections
 from harness.report.segmenting import FEW, Way, ways
-from harness.report.view import Chosen, View, measure
+from harness.report.view import Chosen, View
 from harness.stored import CellLine
 
 _COLUMNS = 6
@@ -29,6 +30,7 @@ class Segments:
     name: ClassVar[str] = "segments"
     order: ClassVar[int] = 40
     title: ClassVar[str] = "By segment"
+    short: ClassVar[str] = "Segments"
 
     def blocks(self, view: View) -> Sequence[Block]:
         """Return a table a cell; nothing where nothing divides the questions."""

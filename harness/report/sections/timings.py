@@ -20,6 +20,7 @@ class Timings:
     name: ClassVar[str] = "timings"
     order: ClassVar[int] = 70
     title: ClassVar[str] = "Time and tokens"
+    short: ClassVar[str] = "Time"
 
     def blocks(self, view: View) -> Sequence[Block]:
         """Return two tables: the run's stages, and the cells."""

@@ -21,9 +21,10 @@ from harness.report.blocks import (
     Text,
 )
 from harness.report.charts import differences
+from harness.report.phrases import listed
 from harness.report.sections import sections
 from harness.report.segmenting import FEW, ways
-from harness.report.view import View, listed
+from harness.report.view import View
 from harness.stored import CellLine
 
 
@@ -35,6 +36,7 @@ class Verdict:
     name: ClassVar[str] = "verdict"
     order: ClassVar[int] = 10
     title: ClassVar[str] = "Verdict"
+    short: ClassVar[str] = "Verdict"
 
     def blocks(self, view: View) -> Sequence[Block]:
         """Say what the scores allow to be said, and no more."""

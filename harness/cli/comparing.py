@@ -1,0 +1,92 @@
+"""`compare`: a run against a baseline, or cells of one run against each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeVar, get_args
+
+import typer
+
+from harness.cli.options import Json, Metrics
+from harness.errors import HarnessError, suggest
+
+commands = typer.Typer()
+T = TypeVar("T")
+
+
+@commands.command()
+def compare(
+    baseline: Annotated[
+        str, typer.Argument(metavar="BASELINE", help="a run's folder, or a baseline")
+    ],
+    run: Annotated[
+        Path | None, typer.Argument(metavar="RUN", help="a run's folder; none: cells of BASELINE")
+    ] = None,
+    metrics: Metrics = None,
+    pairs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pair", metavar="A=B", help="a cell of BASELINE and one of RUN; may be given again"
+        ),
+    ] = None,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(help="compare what is shared though it differs: testset, corpus or metrics"),
+    ] = None,
+    test: Annotated[
+        str, typer.Option(help="for graded scores: sign-flip, wilcoxon or t")
+    ] = "sign-flip",
+    correction: Annotated[
+        str, typer.Option(help="holm, or bh for the false discovery rate")
+    ] = "holm",
+    out: Annotated[
+        Path | None, typer.Option(help="where the pages are written; else the run's folder")
+    ] = None,
+    fail_on_regression: Annotated[
+        bool,
+        typer.Option("--fail-on-regression", help="exit 1 if a metric is shown to be worse"),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Compare a run with a baseline, question by question: what is shown, and how sure it is.
+
+    Writes compare-<baseline>.html and .md. With RUN left out, cells of one run are compared.
+    """
+    from harness import comparison_json, comparison_text
+    from harness.comparing import comparison
+    from harness.comparison import Options
+    from harness.families import Correction
+    from harness.named_sides import both
+    from harness.paired_tests import Chosen
+    from harness.refusals import Allowed
+    from harness.report.comparison import write
+
+    options = Options(
+        metrics=metrics or (),
+        pairs=pairs or (),
+        allow=[_one_of(each, "--allow", get_args(Allowed)) for each in allow or ()],
+        test=_one_of(test, "--test", get_args(Chosen)),
+        correction=_one_of(correction, "--correction", get_args(Correction)),
+    )
+    found = comparison(*both(baseline, run), options)
+    folder = out or run or Path(baseline)
+    try:
+        written = write(found, folder)
+    except OSError as error:
+        raise HarnessError(
+            f"{str(folder)!r} cannot be written: {error.strerror or error}\n"
+            f"  name another folder: --out FOLDER"
+        ) from None
+    if json:
+        print(comparison_json.as_json(found))
+    else:
+        print("\n".join([comparison_text.text(found), "", *map(str, written)]))
+    if fail_on_regression and found.worse:
+        raise typer.Exit(1)
+
+
+def _one_of(given: str, option: str, known: tuple[T, ...]) -> T:
+    for each in known:
+        if each == given:
+            return each
+    raise HarnessError(f"{option} {given!r} is not known\n  {suggest(given, map(str, known))}")

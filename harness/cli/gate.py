@@ -1,0 +1,64 @@
+"""`gate`: whether a stored run passes its rules; and what `run` does with them at its end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli.options import Json, Junit
+
+if TYPE_CHECKING:
+    from harness.verdicts import Judged
+
+commands = typer.Typer()
+
+
+@commands.command()
+def gate(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="a run's folder")],
+    baseline: Annotated[
+        str | None, typer.Option(help="a baseline's name or file; else the one the gate names")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="a configuration whose gate is used; else the run's own")
+    ] = None,
+    junit: Junit = None,
+    json: Json = False,
+) -> None:
+    """Judge a stored run by the rules of its gate: exit 0 passed, 1 failed, 3 cannot be judged."""
+    from harness import gate_report, gating
+    from harness.config import load
+
+    rules = None if config is None else gating.needed(load(config))
+    found = judged(lambda: gating.judged(folder, rules, baseline), folder, junit)
+    print(gate_report.as_json(found) if json else gate_report.text(found))
+    if found.status:
+        raise typer.Exit(found.status)
+
+
+def judged(judge: Callable[[], Judged], folder: Path, junit: Path | None) -> Judged:
+    """Return what a gate came to, also written for CI servers; so is that it came to nothing."""
+    from harness import gate_report, newfiles, steps
+    from harness import junit as form
+    from harness.errors import HarnessError
+
+    run = folder.absolute().name
+    try:
+        found = judge()
+    except HarnessError as error:
+        if junit is not None:
+            newfiles.put(junit, form.refused(run, str(error)))
+        steps.summarise(gate_report.not_judged(run, str(error)), _note)
+        raise
+    if junit is not None:
+        newfiles.put(junit, form.xml(found))
+    steps.summarise(gate_report.markdown(found), _note)
+    return found
+
+
+def _note(text: str) -> None:
+    print(text, file=sys.stderr)

@@ -1,0 +1,233 @@
+"""The samples of several days as one side: `pooling`."""
+
+import json
+import shutil
+from datetime import date, timedelta
+from statistics import fmean
+
+import pytest
+
+from harness import pooling, runner, sides, store
+from harness.config import load
+from harness.errors import DataError
+from harness.sides import Incomparable
+from harness.store import StoredRun
+from harness.stored import SampledLine
+from tests.runs_made import stored
+from tests.small import QUESTIONS, project
+
+FIRST = date.fromordinal(739_580)
+"""On which a round of five questions begins, two a day."""
+METRIC = "passage_recall@2"
+SETTINGS = {
+    "sample": 2,
+    "retrievers": ["bm25"],
+    "chunkers": [{"fixed": {"size": 60}}],
+    "metrics": [METRIC, "token_f1", "corpus_bleu"],
+}
+
+
+class Nights:
+    """Runs of a small project, one a day; `began` and the folder's name are of that day."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.runs = []
+
+    def run(self, day, questions=None, **changes):
+        """Run the sample of the day of that number; return its folder, in `nights`."""
+        config = project(self.folder, questions, **{**SETTINGS, **changes})
+        today = FIRST + timedelta(days=day)
+        ready = runner.prepare(load(config, [], {}), today=today)
+        made = runner.run(ready, lambda *_: None).folder
+        place = self.folder / "nights" / f"{today:%Y%m%d}-{len(self.runs)}"
+        place.parent.mkdir(exist_ok=True)
+        shutil.move(made, place)
+        self.runs.append(place)
+        change(place, started=f"{today.isoformat()}T03:00:00+00:00", id=place.name)
+        return place
+
+
+def change(place, **changes):
+    path = place / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+@pytest.fixture
+def nights(tmp_path):
+    return Nights(tmp_path)
+
+
+def asked(place):
+    return set(store.load(place).questions)
+
+
+def names(*places):
+    return tuple(place.name for place in places)
+
+
+def test_the_days_together_have_every_question_with_its_value(nights):
+    one, two, three = (nights.run(day) for day in range(3))
+    pool = pooling.pooled(three, 7)
+
+    assert pool.runs == names(three, two, one)
+    assert set(pool.side.questions) == {each["id"] for each in QUESTIONS}
+    assert (pool.questions, pool.of, pool.stopped, pool.left_out) == (5, 5, "", ())
+    (cell,) = pool.side.cells.values()
+    for place in (one, two, three):
+        (own,) = sides.read(place).cells.values()
+        assert all(cell.results[id_].scores == own.results[id_].scores for id_ in own.results)
+    assert str(pool) == (
+        "5 of 5 questions, from the last 3 runs of at most 7 days, each with its latest value."
+    )
+
+
+def test_the_pool_has_the_means_that_a_whole_run_has(nights):
+    three = [nights.run(day) for day in range(3)][-1]
+    whole = store.load(nights.run(3, sample=None)).run.cells[0]
+    pool = pooling.pooled(three, 7).side.stored.run.cells[0]
+
+    assert (pool.asked, pool.answered, pool.declined) == (
+        whole.asked, whole.answered, whole.declined,
+    )  # fmt: skip
+    # The order of the questions is another, and so are the test sets that are drawn.
+    for name, score in whole.scores.items():
+        assert pool.scores[name].mean == pytest.approx(score.mean, abs=1e-12), name
+        assert (pool.scores[name].n, pool.scores[name].method) == (score.n, score.method), name
+
+
+def test_a_question_asked_twice_has_its_latest_value(nights):
+    old, new = nights.run(0), nights.run(0)
+    lines = [json.loads(line) for line in (old / "records.jsonl").read_text().splitlines()]
+    for line in lines:
+        line["scores"][METRIC]["value"] = 0.125
+    (old / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (cell,) = pooling.pooled(new, 7).side.cells.values()
+    (own,) = sides.read(new).cells.values()
+    (other,) = pooling.pooled(old, 7).side.cells.values()
+
+    assert {id_: each.scores[METRIC].value for id_, each in cell.results.items()} == {
+        id_: each.scores[METRIC].value for id_, each in own.results.items()
+    }
+    assert {each.scores[METRIC].value for each in other.results.values()} == {0.125}
+
+
+def test_runs_of_days_before_and_after_are_not_in_it(nights):
+    places = [nights.run(day) for day in range(4)]
+
+    assert pooling.pooled(places[2], 2).runs == names(places[2], places[1])
+    assert pooling.pooled(places[2], 1).runs == names(places[2])
+
+
+def test_a_whole_run_is_a_side_by_itself_and_in_no_pool(nights):
+    one, whole, two = nights.run(0), nights.run(1, sample=None), nights.run(1)
+
+    assert pooling.pooled(whole, 7).runs == names(whole)
+    assert str(pooling.pooled(whole, 7)) == ""
+    assert pooling.pooled(two, 7).runs == names(two, one)
+
+
+ELSE = {"id": "else", "question": "Who rides?", "answerable": False}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"context": {"chunks": 1}}, "`context` changed"),
+        ({"chunkers": [{"fixed": {"size": 60}}, "markdown"]}, "`chunkers` changed"),
+        ({"metrics": [METRIC, "token_f1"]}, "`metrics` changed"),
+        ({"retrieve": 4}, "`retrieve` changed"),
+        ({"questions": [*QUESTIONS, ELSE]}, "the test set changed"),
+    ],
+)
+def test_a_change_begins_the_pool_anew_and_is_said(nights, changes, said):
+    nights.run(0)
+    before, after = nights.run(1, **changes), nights.run(2)
+    pool = pooling.pooled(after, 7)
+
+    assert pool.runs == names(after)
+    assert pool.stopped == f"{before.name} is from before {said}"
+    assert f"The pool begins anew: {pool.stopped}." in str(pool)
+
+
+def test_a_changed_document_begins_it_anew(nights):
+    before = nights.run(0)
+    (nights.folder / "corpus" / "new.md").write_text("# New\n\nA bell costs 2 dollars.\n")
+    after = nights.run(1)
+
+    assert pooling.pooled(after, 7).stopped == f"{before.name} is from before the corpus changed"
+
+
+@pytest.mark.parametrize("changes", [{"sample": 3}, {"margin": 0.1}, {"targets": {METRIC: 0.5}}])
+def test_what_leaves_the_values_as_they_are_is_no_change(nights, changes):
+    before, after = nights.run(0), nights.run(1, **changes)
+
+    assert pooling.pooled(after, 7).runs == names(after, before)
+
+
+def test_runs_of_other_cells_and_unfinished_ones_are_left_out_and_end_nothing(nights):
+    one = nights.run(0)
+    other = nights.run(1, retrievers=["dense"])
+    broken = nights.run(1)
+    change(broken, status="interrupted")
+    damaged = nights.run(1)
+    (damaged / "records.jsonl").write_bytes(b"\xff\n")
+    last = nights.run(2)
+    pool = pooling.pooled(last, 7)
+
+    assert pool.runs == names(last, one)
+    assert pool.stopped == ""
+    left_out = {each.split(",")[0]: each for each in pool.left_out}
+    assert left_out.keys() == {other.name, broken.name, damaged.name}
+    assert left_out[other.name] == f"{other.name}, which has no cell of this run's"
+    assert left_out[broken.name] == f"{broken.name}, which is interrupted"
+    assert "records.jsonl" in left_out[damaged.name]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"{", b'{"sample": {}}', b"\xff", b"[" * 100_000, b"null"]
+)
+def test_what_is_no_run_is_passed_over(nights, content):
+    last = nights.run(0)
+    (last.parent / "else").mkdir()
+    (last.parent / "else" / "run.json").write_bytes(content)
+
+    assert pooling.pooled(last, 7).runs == names(last)
+
+
+def test_a_run_of_no_time_is_refused_with_its_place(nights):
+    last = nights.run(0, sample_seed=1)
+    change(last, started="soon")
+
+    with pytest.raises(DataError, match=r"run\.json: started: 'soon' is no time"):
+        pooling.pooled(last, 7)
+
+
+def test_a_fixed_sample_is_pooled_by_the_days_of_its_runs(nights):
+    old, new = nights.run(0, sample_seed=1), nights.run(2, sample_seed=1)
+
+    assert pooling.pooled(new, 3).runs == names(new, old)
+    assert pooling.pooled(new, 2).runs == names(new)
+    assert pooling.pooled(new, 3).questions == 2
+
+
+def test_a_run_that_did_not_finish_is_refused(nights):
+    last = nights.run(0)
+    change(last, status="failed")
+
+    with pytest.raises(Incomparable):
+        pooling.pooled(last, 7)
+
+
+def test_merged_runs_have_the_figures_of_all_questions():
+    newest = stored({"a": {"m": [1.0, None, 0.5]}})
+    sample = SampledLine(size=3, of=9, seed=7, day=FIRST)
+    run = newest.run.model_copy(update={"sample": sample})
+    newest = StoredRun(newest.folder, run, newest.records, newest.questions, {})
+    older = stored({"a": {"m": [0.0, 0.0, 0.0, 0.25, 0.75]}})
+    (cell,) = pooling.merged([newest, older]).run.cells
+
+    score = cell.scores["m"]
+    assert (score.n, score.failed, cell.asked, cell.failed) == (5, 1, 5, 1)
+    assert score.mean == pytest.approx(fmean([1.0, 0.0, 0.5, 0.25, 0.75]))
+    assert score.mean_finished == pytest.approx(fmean([1.0, 0.5, 0.25, 0.75]))

@@ -1,0 +1,62 @@
+"""Metrics of the whole set, of many draws at once: the same as one at a time."""
+
+import numpy as np
+import pytest
+
+from harness.metrics import metrics
+from harness.scoring import total_of
+from harness.signflip import p_of_whole
+from harness.statistics import Whole, interval_of_whole, values_of
+
+WHOLE = sorted(name for name in metrics if metrics[name].kind == "whole set")
+
+
+def counts(name: str, rows: int, most: int = 30):
+    """Return counts that could be of so many answers, and some that are 0."""
+    generator = np.random.default_rng(7)
+    if name != "corpus_bleu":
+        below = generator.integers(0, 2, rows)
+        return np.stack([below * generator.integers(0, 2, rows), below], axis=1).astype(float)
+    lengths = generator.integers(0, most, rows)
+    totals = np.maximum(lengths[:, None] - np.arange(4), 0)
+    correct = generator.binomial(totals, [0.6, 0.4, 0.3, 0.2])
+    wanted = generator.integers(1, most, rows)
+    return np.column_stack([correct, totals, lengths, wanted]).astype(float)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_many_at_once_are_as_each_alone_to_twelve_digits(name):
+    total = total_of(metrics.build(name))
+    table = counts(name, 500)
+    table = np.concatenate([table, table[:250] + table[250:], np.zeros((1, table.shape[1]))])
+
+    values, known = total.many(table)
+
+    alone = [total(row) for row in table.tolist()]
+    assert known.tolist() == [each is not None for each in alone]
+    assert values == pytest.approx([each or 0.0 for each in alone], abs=1e-12, rel=1e-12)
+    assert np.isfinite(values).all()
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_intervals_and_tests_are_the_same_with_and_without_it(name):
+    total = total_of(metrics.build(name))
+    left, right = counts(name, 40), counts(name, 60)[20:]
+
+    def alone(sums):
+        return total.one(sums)
+
+    one, other = (interval_of_whole(left.tolist(), each, 7) for each in (total, alone))
+    assert one.method == other.method
+    assert one.low == pytest.approx(other.low, abs=1e-12)
+    assert one.high == pytest.approx(other.high, abs=1e-12)
+    assert p_of_whole(left, right, total, 2_000, 7) == p_of_whole(left, right, alone, 2_000, 7)
+
+
+def test_a_metric_without_it_is_computed_row_by_row():
+    table = np.array([[1.0, 2.0], [1.0, 0.0]])
+
+    values, known = values_of(Whole(lambda row: row[0] / row[1] if row[1] else None), table)
+
+    assert values.tolist() == [0.5, 0.0]
+    assert known.tolist() == [True, False]
