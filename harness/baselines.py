@@ -273,7 +273,7 @@ def _line(value: float | list[float] | str | None) -> ScoreLine:
 
 
 def rounded(side: Side) -> Side:
-    """Return a side with its scores as a baseline's file keeps them, so that equal ones are equal."""
+    """Return a side with its scores rounded as in a baseline's file: equal ones stay equal."""
     cells = {
         name: replace(cell, results={id_: _rounded(each) for id_, each in cell.results.items()})
         for name, cell in side.cells.items()

@@ -67,8 +67,9 @@ def provenance(config: RunConfig, corpus: Corpus, testset: Testset, plan: Plan) 
 
 
 def shaped_by(config: RunConfig, about: Provenance) -> str:
-    """Return the fingerprint of all that shapes a run's records: not where they are written, nor the
-    gate that judges them.
+    """Return the fingerprint of all that shapes a run's records.
+
+    Where they are written, and the gate that judges them, do not.
     """
     settings = {
         key: value

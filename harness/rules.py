@@ -126,8 +126,8 @@ def misfits(
             yield Problem(where("gate", *place), what, f"choose from: {', '.join(good)}")
     for at, rule in enumerate(gate.fail_if):
         if rule in gate.fail_if[:at]:
-            place = where("gate", "fail_if", at)
-            yield Problem(place, f"the rule is there twice: {rule}", "take one of them out")
+            what = f"the rule is there twice: {rule}"
+            yield Problem(where("gate", "fail_if", at), what, "take one of them out")
     if gate.cell is not None and cells and gate.cell not in cells:
         what = f"no cell has the name {gate.cell!r}"
         yield Problem(where("gate", "cell"), what, suggest(gate.cell, cells))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
 from harness.cli.options import Json, Junit
 
 if TYPE_CHECKING:
+    from harness.rules import Gate
     from harness.verdicts import Judged
 
 commands = typer.Typer()
@@ -36,6 +37,16 @@ def gate(
     rules = None if config is None else gating.needed(load(config))
     found = judged(lambda: gating.judged(folder, rules, baseline), folder, junit)
     print(gate_report.as_json(found) if json else gate_report.text(found))
+    if found.status:
+        raise typer.Exit(found.status)
+
+
+def at_the_end(folder: Path, rules: Gate, junit: Path | None, out: TextIO) -> None:
+    """Judge a run that has just ended, and end with the exit status of its gate."""
+    from harness import gate_report, gating
+
+    found = judged(lambda: gating.at_the_end(folder, rules), folder, junit)
+    print(f"\n{gate_report.text(found)}", file=out)
     if found.status:
         raise typer.Exit(found.status)
 

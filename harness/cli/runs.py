@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.options import CacheFolder, Config, Json, Metrics, Override, cache_folder
+from harness.cli.options import CacheFolder, Config, Json, Junit, Metrics, Override, cache_folder
 from harness.errors import HarnessError
 
 commands = typer.Typer()
@@ -31,19 +31,23 @@ def run(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="start over: use nothing of earlier runs")
     ] = False,
+    junit: Junit = None,
     json: Json = False,
 ) -> None:
-    """Run a configuration: index, retrieve, answer, score, report.
+    """Run a configuration: index, retrieve, answer, score, report; and judge it by its gate.
 
     A run that was broken off is continued by the same command.
     """
-    from harness import runner, terminal
+    from harness import gating, runner, terminal
+    from harness.cli import gate
     from harness.config import load
 
     given = {"sample": sample, "sample_seed": sample_seed}
     options = [f"{key}={value}" for key, value in given.items() if value is not None]
     prepared = runner.prepare(load(config, [*(overrides or ()), *options]), limit, fresh)
+    rules = prepared.config.settings.gate if limit is None else None
     with terminal.progress() as progress:
+        gating.foretold(rules, progress.note)
         try:
             finished = runner.run(prepared, progress, fresh, progress.note)
         except KeyboardInterrupt:
@@ -58,6 +62,8 @@ def run(
         if json
         else terminal.summary(finished.folder)
     )
+    if rules is not None:
+        gate.at_the_end(finished.folder, rules, junit, sys.stderr if json else sys.stdout)
 
 
 @commands.command()
@@ -67,13 +73,13 @@ def validate(
     deep: Annotated[bool, typer.Option(help="also find the models, libraries and keys")] = False,
 ) -> None:
     """Check a configuration, its corpus and its test set: everything wrong, at once."""
-    from harness import runner, terminal
+    from harness import outlook, runner, terminal
     from harness.config import load
 
     prepared = runner.prepare(load(config, overrides or ()))
     if deep:
         runner.check_models(prepared)
-    print(terminal.checked(prepared))
+    print("\n".join([terminal.checked(prepared), *outlook.outlook(prepared)]))
 
 
 @commands.command()

@@ -83,6 +83,7 @@ def _table(table: Table) -> Iterator[str]:
         "|" + "---|" * len(rows[1]),
     ]
     for row in table.rows:
+        row = [f"{row[0]}", *[""] * (len(table.head) - 1)] if len(row) == 1 else row
         lines.append(f"| {' | '.join(escaped(str(each), 300) for each in row)} |")
     yield "\n".join(lines)
 

@@ -31,7 +31,7 @@ _HEIGHTS = (170, 110, 76)
 """Of a strip's plot in pixels, where there are one, two or more."""
 _MOST = 240
 """Points of a line; of more runs each point is the mean of several."""
-_DOTS = 60
+_DOTS = 32
 """Runs up to which each is a dot."""
 _LEAST = 56
 """Pixels that the name of a change needs."""
@@ -105,21 +105,21 @@ class _Drawn:
         ]
         self.floor = self.tops[-1] + self.high if self.tops else 0
         self.bottom = self.floor + _DAYS + _LANE * len(picture.lanes)
-        self.ticks = _ticks(picture.lines)
+        self.scales = dict(zip(self.tops, _scales(picture.lines), strict=True))
 
     def x(self, run: float) -> float:
-        return round((run + 0.5) / self.picture.runs * self.inner, 2)
+        return round((run + 0.5) / self.picture.runs * self.inner, 1)
 
     def y(self, top: float, value: float) -> float:
-        low, high = self.ticks[0], self.ticks[-1]
-        return round(top + self.high * (high - value) / (high - low), 2)
+        low, *_, high = self.scales[top]
+        return round(top + self.high * (high - value) / (high - low), 1)
 
     def grid(self) -> Iterator[Any]:
         rules: list[Row] = []
         labels: list[Row] = []
-        digits = _digits(self.ticks)
-        for top in self.tops:
-            for tick in self.ticks:
+        for top, ticks in self.scales.items():
+            digits = _digits(ticks)
+            for tick in ticks:
                 y = self.y(top, tick)
                 rules.append({"x": 0, "y": y, "x2": self.inner, "y2": y})
                 labels.append({"x": -8, "y": y, "text": numbers.score(tick, digits)})
@@ -204,13 +204,19 @@ class _Drawn:
         for number, lane in enumerate(self.picture.lanes):
             y = self.floor + _DAYS + _LANE * number + 8
             labels.append({"x": -8, "y": y, "text": lane.label})
-            places = [self.x(run) for run, _ in lane.ticks]
-            for x, after, (_, text) in zip(
-                places, [*places[1:], self.inner], lane.ticks, strict=True
-            ):
+            taken = 0.0
+            ends = [*(self.x(run) for run, _ in lane.ticks[1:]), float(self.inner)]
+            for (run, text), end in zip(lane.ticks, ends, strict=True):
+                x = self.x(run)
                 marks.append({"x": x, "y": y - 5, "x2": x, "y2": y + 5})
-                if text and after - x >= _LEAST:
-                    said.append({"x": x + 5, "y": y, "text": fitted(text, after - x - 10)})
+                right, left = end - x - 10, x - taken - 10
+                room = right if right >= min(measured(text), left) else left
+                taken = x + 5
+                if text and room >= _LEAST:
+                    short = fitted(text, room)
+                    away = 5 if room == right else -5 - measured(short)
+                    said.append({"x": x + away, "y": y, "text": short})
+                    taken = x + 10 + measured(short) if room == right else taken
         yield words(labels, "right", colour=colours.THIRD)
         yield lines(marks, color=colours.SECOND, strokeWidth=2)
         yield words(said, colour=colours.SECOND)
@@ -223,17 +229,29 @@ def _thinned(stretch: Sequence[Point], together: int) -> Iterator[Point]:
         yield run, mean, low, high
 
 
-def _ticks(found: Sequence[Line]) -> list[float]:
-    """Return two to five round numbers about all values and intervals."""
-    values = [end for line in found for some in line.stretches for each in some for end in each[1:]]
+def _scales(found: Sequence[Line]) -> list[list[float]]:
+    """Return the ticks of each strip: as far apart in all, about the strip's own values."""
+    ends = [_ends(line) for line in found]
+    widest = max((high - low for low, high in ends), default=0.0)
+    size = 10 ** math.floor(math.log10(widest / 2))
+    for step in (factor * size for factor in (1, 2, 5, 10)):
+        firsts = [math.floor(low / step + 1e-9) for low, _ in ends]
+        lasts = [math.ceil(high / step - 1e-9) for _, high in ends]
+        many = max(last - first for first, last in zip(firsts, lasts, strict=True))
+        if many <= 4:
+            break
+    scales = []
+    for first, last in zip(firsts, lasts, strict=True):
+        start = first - (many - last + first) // 2
+        start = max(0, start) if first >= 0 else start
+        scales.append([round((start + at) * step, 10) for at in range(many + 1)])
+    return scales
+
+
+def _ends(line: Line) -> tuple[float, float]:
+    values = [end for some in line.stretches for each in some for end in each[1:]]
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
-    if high - low < 1e-6:
-        low, high = low - 0.01, high + 0.01
-    size = 10 ** math.floor(math.log10((high - low) / 2))
-    steps = [factor * size for factor in (1, 2, 5, 10)]
-    step = next(each for each in steps if math.ceil(high / each) - math.floor(low / each) <= 4)
-    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return [round(at * step, 10) for at in range(first, last + 1)]
+    return (low, high) if high - low >= 1e-6 else (low - 0.005, high + 0.005)
 
 
 def _digits(ticks: Sequence[float]) -> int:

@@ -23,6 +23,7 @@ LANES = {
 _ROWS = 100
 _NAMED = 4
 """Changes of one run that are told one by one."""
+_HASHES = ("hash", "weights", "fingerprint")
 _LEFT = 20
 _READING = (
     "One step a run, oldest on the left; a failed or interrupted run leaves a gap. Shaded: the "
@@ -97,7 +98,8 @@ def lead(history: History) -> str:
     said = f"{numbers.count(len(history.runs), 'run')} {span}"
     without = [run.status for run in history.runs if not run.finished]
     each = (f"{without.count(status)} {status}" for status in dict.fromkeys(without))
-    return f"{', '.join([said, *each])}."
+    called = [numbers.count(len(history.called), "shift")] if history.called else []
+    return f"{', '.join([said, *each, *called])}."
 
 
 def notes(history: History) -> list[str]:
@@ -155,8 +157,9 @@ def change(each: Change) -> str:
 
 
 def summed(changes: Iterable[Change]) -> str:
-    """Return some changes in one line; hashes last, as they say least."""
-    ordered = sorted(changes, key=lambda each: each.what.rpartition(".")[2] in ("hash", "weights"))
+    """Return some changes in one line, without hashes where anything else says the same."""
+    some = list(changes)
+    ordered = [each for each in some if each.what.rpartition(".")[2] not in _HASHES] or some
     said = [change(each) for each in ordered[:_NAMED]]
     more = len(ordered) - _NAMED
     return "; ".join([*said, f"{more} more"] if more > 0 else said)
@@ -172,29 +175,34 @@ def _longest(history: History) -> int:
 
 
 def _shifts(history: History) -> Table:
-    rows = []
+    """Return the shifts, each run's beneath a row that says what changed about then."""
+    rows: list[list[str]] = []
+    known = None
     for each in history.called[:_ROWS]:
         shift = each.shift
+        if each.run != known:
+            rows.append([f"{day(history, each.run)}: {_about_then(each)}"])
+            known = each.run
+        name = history.name(each.series.cell)
         moved = f"{numbers.score(shift.before)} → {numbers.score(shift.after)}"
         difference = numbers.difference(shift.after - shift.before, 3)
         p = numbers.probability(shift.corrected)
-        near = "; ".join(
-            f"{day(history, run)} {LANES[one.about]}: {change(one)}"
-            for run, one in _telling(each.changes)
-        )
-        when = day(history, each.run)
-        name = history.name(each.series.cell)
-        rows.append([when, each.series.metric, name, moved, difference, p, near or "nothing"])
-    head = ["First run after it", "Metric", "Cell", "Mean before → after", "Difference", "p"]
-    return Table(
-        [*head, "What changed within a run of it"], rows, "Shifts", numeric=False, cards=True
+        rows.append([each.series.metric, name, moved, difference, p])
+    head = ["Shift", "Cell", "Mean before → after", "Difference", "p"]
+    return Table(head, rows, "By the first run after it", numeric=False, cards=True)
+
+
+def _about_then(called: Called) -> str:
+    """Return what changed within a run of a shift, as its place may be off by one."""
+    found: dict[str, list[Change]] = {}
+    for _, each in called.changes:
+        found.setdefault(LANES[each.about], []).append(each)
+    said = [
+        f"{lane}: {summed(found[lane])}" for lane in dict.fromkeys(LANES.values()) if lane in found
+    ]
+    return (
+        f"changed within a run of it: {'; '.join(said)}" if said else "nothing changed about then"
     )
-
-
-def _telling(changes: Sequence[tuple[int, Change]]) -> list[tuple[int, Change]]:
-    """Return the first few changes, those of code and libraries last."""
-    order = list(LANES)
-    return sorted(changes, key=lambda each: order.index(each[1].about))[:_NAMED]
 
 
 def _newest(history: History) -> Table:
