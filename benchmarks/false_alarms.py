@@ -1,64 +1,101 @@
-"""How often tests of cells that are all alike call one better, over synthetic runs.
+"""How often tests of cells that are all alike call one better, or a gate one worse.
 
-python benchmarks/false_alarms.py
+By the functions that reports and gates call, over synthetic runs; about 20 minutes.
+
+python benchmarks/false_alarms.py            # or --sets 200: fewer runs, and coarser shares
 """
 
+import argparse
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from harness import mcnemar, signflip
-from harness.families import holm
+from benchmarks.alike import SEED, Floats, scores, side
+from harness.differences import Pair, compare
+from harness.gate import judge
+from harness.rules import Drop, Gate
 
 SETS = 2_000
 SHAPES = ((20, 6), (100, 6), (180, 12))
 """Questions and cells of the synthetic runs."""
-METRICS = 4
-SEED = 7
+GATES = ((20, 1), (100, 1), (180, 2))
+"""Questions and cells of the runs that a gate holds against a baseline."""
+METRICS = [f"hit_rate@{k}" if k % 2 else f"ndcg@{k}" for k in range(1, 5)]
+"""Names alone: every other one has scores of 0 and 1, the rest are graded."""
+MARGINS = (0.0, 0.02)
 
 
-def rows() -> Iterator[tuple[str, ...]]:
+def cells_alike(sets: int) -> Iterator[tuple[str, ...]]:
     """Yield a row for each shape: the share of runs with a false alarm, by family."""
     for n, cells in SHAPES:
         generator = np.random.default_rng(SEED)
-        alarms = np.mean([_alarms(generator, n, cells) for _ in range(SETS)], axis=0)
-        yield (str(n), str(cells), *(f"{share:.1%}".replace("%", " %") for share in alarms))
+        alarms = np.mean([_called(generator, n, cells) for _ in range(sets)], axis=0)
+        yield (str(n), str(cells), *map(_percent, alarms))
 
 
-def _alarms(generator: Generator, n: int, cells: int) -> list[bool]:
+def runs_alike(sets: int) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each shape: the share of runs that a gate fails, by its rules' margin."""
+    for n, cells in GATES:
+        generator = np.random.default_rng(SEED)
+        failed = np.mean([gated(generator, n, cells) for _ in range(sets)], axis=0)
+        yield (str(n), str(cells), str(cells * len(METRICS)), *map(_percent, failed))
+
+
+def gated(generator: Generator, n: int, cells: int) -> list[bool]:
+    """Return whether a gate on a run that is like its baseline fails it.
+
+    By any of its rules before they are corrected, and after, with each of the margins.
+    """
+    drawn = {name: scores(generator, n, 2 * cells, "ndcg" in name) for name in METRICS}
+    baseline = side("baseline", {name: table[:cells] for name, table in drawn.items()})
+    run = side("run", {name: table[cells:] for name, table in drawn.items()})
+    gates = [Gate(fail_if=[Drop(name, margin) for name in METRICS]) for margin in MARGINS]
+    judged = [judge(gate, run, baseline) for gate in gates]
+    seen = [each.seen for each in judged[0].verdicts if each.seen is not None]
+    return [min(each.p for each in seen) <= 0.05, *(each.status == 1 for each in judged)]
+
+
+def _called(generator: Generator, n: int, cells: int) -> list[bool]:
     """Return whether each way of testing one run raises an alarm.
 
     No correction, and Holm's, of all cells against the first by all metrics; the cell that came
     out best by one metric against the rest, with as many tests as are made, or as there are pairs.
     """
-    tables = [_scores(generator, n, cells, graded) for graded in [True, False] * (METRICS // 2)]
-    against = [p for table in tables for p in _p_values(table, 0)]
-    best = _p_values(tables[0], int(tables[0].mean(axis=1).argmax()))
-    pairs = cells * (cells - 1) // 2
-    found = (against, holm(against), holm(best), holm(best, pairs))
-    return [min(p_values) <= 0.05 for p_values in found]
+    tables = [scores(generator, n, cells, graded) for graded in [True, False] * (len(METRICS) // 2)]
+    against = compare([pair for table in tables for pair in _pairs(table, 0)], SEED)
+    best = _pairs(tables[0], int(tables[0].mean(axis=1).argmax()))
+    own = compare(best, SEED)
+    among = compare(best, SEED, family=cells * (cells - 1) // 2)
+    return [
+        any(each.p is not None and each.p <= 0.05 for each in against),
+        *(any(each.better or each.worse for each in found) for found in (against, own, among)),
+    ]
 
 
-def _scores(generator: Generator, n: int, cells: int, graded: bool) -> NDArray[np.float64]:
-    """Return scores [cells, n]: some questions are harder, and no cell is better than another."""
-    drawn = (generator.uniform(size=(cells, n)) + generator.uniform(size=n)) / 2
-    return np.round(drawn * 4) / 4 if graded else (drawn > 0.5).astype(float)
+def _pairs(table: Floats, one: int) -> Sequence[Pair]:
+    """Return one cell beside each of the others."""
+    return [Pair(table[one], other) for at, other in enumerate(table) if at != one]
 
 
-def _p_values(table: NDArray[np.float64], one: int) -> Sequence[float]:
-    """Return the p value of one cell against each of the others."""
-    differences = np.delete(table[one] - table, one, axis=0)
-    if np.isin(table, (0.0, 1.0)).all():
-        wins, losses = (differences > 0).sum(axis=1), (differences < 0).sum(axis=1)
-        return [mcnemar.p_value(int(w), int(lost)) for w, lost in zip(wins, losses, strict=True)]
-    found: list[float] = signflip.p_values(differences.T, signflip.LEAST_DRAWS, SEED).tolist()
-    return found
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", type=int, default=SETS)
+    sets = parser.parse_args().sets
+    print("| questions | cells | uncorrected | Holm | best, family of its own | best, all pairs |")
+    print("|---:|---:|---:|---:|---:|---:|")
+    for row in cells_alike(sets):
+        print(f"| {' | '.join(row)} |", flush=True)
+    print("\n| questions | cells | rules | uncorrected | the gate | the gate, margin 0.02 |")
+    print("|---:|---:|---:|---:|---:|---:|")
+    for row in runs_alike(sets):
+        print(f"| {' | '.join(row)} |", flush=True)
 
 
 if __name__ == "__main__":
-    print("| questions | cells | uncorrected | Holm | best, family of its own | best, all pairs |")
-    print("|---:|---:|---:|---:|---:|---:|")
-    for row in rows():
-        print(f"| {' | '.join(row)} |")
+    main()

@@ -108,7 +108,7 @@ def p_values(table: Floats, draws: int, seed: int) -> Floats:
     going = np.arange(len(columns))
     for orders in _orders(len(table), draws, seed):
         for at in going:
-            as_far[at] += np.count_nonzero(_farthest(columns[at][orders]) >= least[at])
+            as_far[at] += np.count_nonzero(_farthest(columns[at].take(orders)) >= least[at])
         made[going] += len(orders)
         going = going[(1 + as_far[going]) / (1 + made[going]) <= _PLAIN]
         if not going.size:
@@ -180,10 +180,10 @@ def _sums(series: Floats) -> Floats:
     return sums
 
 
-def _orders(n: int, draws: int, seed: int) -> Iterator[NDArray[np.int32]]:
+def _orders(n: int, draws: int, seed: int) -> Iterator[NDArray[np.int64]]:
     """Yield, a block at a time, orders of n values drawn at random, shape [block, n]."""
     generator = np.random.default_rng([seed, n, 2])
     block = max(1, min(_BLOCK, _MOST // n))
-    first = np.tile(np.arange(n, dtype=np.int32), (block, 1))
+    first = np.tile(np.arange(n), (block, 1))
     for start in range(0, draws, block):
         yield generator.permuted(first, axis=1)[: draws - start]

@@ -12,7 +12,7 @@ from harness.cusum import Shift, Tested
 from harness.errors import DataError, HarnessError, Problem, suggest
 from harness.pastruns import Cell, PastRun, Score
 
-MOST_METRICS, MOST_CELLS = 8, 8
+MOST_METRICS, MOST_CELLS = 6, 6
 """What is shown where nobody names any: the deciding metric and the best cells first."""
 SEED = 7
 _AXES = ("chunker", "embedder", "retriever", "reranker", "generator")
@@ -116,8 +116,8 @@ def history(
 
     Args:
         folder: Holds a folder for each run.
-        metrics: Their names; none: the newest run's, the deciding one first, 8 at most.
-        cells: Names, or parts of names; none: the newest run's, the best first, 8 at most.
+        metrics: Their names; none: the newest run's, the deciding one first, 6 at most.
+        cells: Names, or parts of names; none: the newest run's, the best first, 6 at most.
         seed: Of the orders that the tests draw.
 
     Raises:

@@ -218,11 +218,11 @@ def case(record: RecordLine, question: Question, texts: Mapping[SpanKey, str]) -
     return Case(
         question=question,
         hits=hits,
-        judged={kind: _judged(line) for kind, line in record.judged.items()},
+        judged={kind: judged_of(line) for kind, line in record.judged.items()},
         context=record.context,
         answer=_answer(record),
         failure=None if failure is None else Failure(failure.stage, failure.reason),
-        keywords=tuple(map(_judged, record.keywords)),
+        keywords=tuple(map(judged_of, record.keywords)),
         touching=None
         if record.touching is None
         else tuple(Span(doc, start, end) for doc, start, end in record.touching),
@@ -238,7 +238,8 @@ def _answer(line: RecordLine | SampleLine) -> Answer | None:
     return Answer(line.answer, bool(line.declined), usage.tokens_in, usage.tokens_out)
 
 
-def _judged(line: JudgedLine) -> Judged:
+def judged_of(line: JudgedLine) -> Judged:
+    """Return the judged ranking that a stored line holds."""
     inventory = None if line.inventory is None else tuple(line.inventory)
     return Judged(tuple(line.grades), inventory, line.irrelevant)
 

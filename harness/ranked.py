@@ -58,6 +58,19 @@ class Ranked(ABC):
 
     def judge(self, judged: Judged) -> Score:
         """Score one judged ranking; 0 where nothing at all is relevant, as trec_eval does."""
+        found = self._relevant(judged)
+        if self.uses_inventory and found.inventory == 0:
+            return Score(0.0, "nothing is relevant")
+        return Score(self.measure(found))
+
+    def reason(self, judged: Judged) -> str:
+        """Return in words what the value of a judged ranking follows from."""
+        found = self._relevant(judged)
+        where = "none" if not found.ranks else f"at rank {', '.join(map(str, found.ranks))}"
+        said = f"relevant of the first {found.shown}: {where}"
+        return f"{said}; {found.inventory} in all" if self.uses_inventory else said
+
+    def _relevant(self, judged: Judged) -> Relevant:
         level = self.rel or 1
         retrieved = len(judged.grades)
         cut = retrieved if self.k is None else self.k
@@ -68,9 +81,7 @@ class Ranked(ABC):
             graded = judged.graded
             ranks = tuple([rank for rank, grade in graded if grade >= level and rank <= cut])
             inventory = sum([grade >= level for grade in judged.inventory or ()])
-        if self.uses_inventory and inventory == 0:
-            return Score(0.0, "nothing is relevant")
-        return Score(self.measure(Relevant(ranks, inventory, min(cut, retrieved))))
+        return Relevant(ranks, inventory, min(cut, retrieved))
 
     @abstractmethod
     def measure(self, found: Relevant) -> float:

@@ -124,7 +124,22 @@ def _check_scores(view, data, record, said, cell, question):
             assert value == (score.value and pytest.approx(score.value, rel=1e-5))
         state = letters[score.state]
         assert (said[f"state-{metric}"], scores["states"][cell][question]) == (state, state)
-        assert said[f"reason-{metric}"] == score.reason
+        assert said[f"reason-{metric}"] == (score.reason or _followed(view, record, name))
+
+
+def _followed(view, record, name):
+    """What a score follows from where the record does not say: counted from the grades alone."""
+    metric = view.ranked.get(name)
+    judged = metric and record.judged.get(metric.labels or view.run.provenance.labels)
+    if not judged or record.scores[name].value is None:
+        return ""
+    first = judged.grades[: metric.k]
+    ranks = [str(at) for at, grade in enumerate(first, start=1) if (grade or 0) >= metric.rel]
+    said = (
+        f"relevant of the first {len(first)}: {'at rank ' + ', '.join(ranks) if ranks else 'none'}"
+    )
+    there = sum(grade >= metric.rel for grade in judged.inventory or ())
+    return f"{said}; {there} in all" if metric.uses_inventory else said
 
 
 def _text(stored, line):

@@ -72,7 +72,7 @@ class Items:
     """A list of short texts."""
 
     items: Sequence[str]
-    style: Literal["plain", "warning"] = "plain"
+    style: Literal["plain", "note", "warning"] = "plain"
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from harness.report.charts import colours
 from harness.report.charts.frame import (
     Margins,
     Row,
+    coloured,
     framed,
     lines,
     pixels,
@@ -110,7 +111,7 @@ class _Drawn:
     def x(self, run: float) -> float:
         return round((run + 0.5) / self.picture.runs * self.inner, 1)
 
-    def y(self, top: float, value: float) -> float:
+    def y(self, top: int, value: float) -> float:
         low, *_, high = self.scales[top]
         return round(top + self.high * (high - value) / (high - low), 1)
 
@@ -133,6 +134,7 @@ class _Drawn:
     def values(self) -> Iterator[Any]:
         import altair as alt
 
+        rows: list[Row] = []
         names: list[Row] = []
         last: list[Row] = []
         keys: list[Row] = []
@@ -142,27 +144,28 @@ class _Drawn:
             room = self.inner - 24 - measured(line.last, bold=True)
             names.append({"x": 16, "y": title, "text": fitted(line.name, room)})
             last.append({"x": self.inner, "y": title, "text": line.last})
-            rows = list(self._rows(top, line))
-            hue = colours.hue(line.mark)
-            drawn, group = plotted(rows), alt.Detail("group:N")
-            band = drawn.mark_area(color=hue, opacity=0.18)
-            low, high = alt.Y("low:Q", scale=None, axis=None), alt.Y2("high")
-            yield band.encode(**{**pixels(), "y": low}, y2=high, detail=group)
-            stroke = drawn.mark_line(color=hue, strokeWidth=1.5, strokeJoin="round")
-            yield stroke.encode(**pixels(), detail=group)
-            dots = rows if self.picture.runs <= _DOTS else [row for row in rows if row["alone"]]
-            marks = plotted(dots).mark_point(size=16, filled=True, color=hue, opacity=1)
-            yield marks.encode(**pixels())
+            rows += self._rows(top, line)
+        drawn, group = plotted(rows), alt.Detail("group:N")
+        low, high = alt.Y("low:Q", scale=None, axis=None), alt.Y2("high")
+        band = drawn.mark_area(opacity=0.18).encode(**{**pixels(), "y": low}, y2=high)
+        yield band.encode(detail=group, **coloured("fill"))
+        line_ = drawn.mark_line(strokeWidth=1.5, strokeJoin="round")
+        yield line_.encode(**pixels(), detail=group, **coloured("stroke"))
+        few = self.picture.runs <= _DOTS
+        dots = plotted([row for row in rows if few or row["alone"]])
+        yield dots.mark_point(size=16, opacity=1).encode(**pixels(), **coloured("fill", "stroke"))
         yield symbols(keys)
         yield words(names)
         yield words(last, "right", bold=True)
 
-    def _rows(self, top: float, line: Line) -> Iterator[Row]:
+    def _rows(self, top: int, line: Line) -> Iterator[Row]:
+        hue = colours.hue(line.mark)
         for number, stretch in enumerate(line.stretches):
             for run, *values in _thinned(stretch, self.picture.together):
                 mean, low, high = (self.y(top, value) for value in values)
                 place = {"x": self.x(run), "y": mean, "low": low, "high": high}
-                yield {**place, "group": number, "alone": len(stretch) == 1}
+                group = {"group": f"{top} {number}", "alone": len(stretch) == 1}
+                yield {**place, **group, "fill": hue, "stroke": hue}
 
     def shifts(self) -> Iterator[Any]:
         means: list[Row] = []
@@ -200,7 +203,7 @@ class _Drawn:
         yield words(days, "center", colour=colours.THIRD)
         labels: list[Row] = []
         marks: list[Row] = []
-        said: list[Row] = []
+        said: dict[str, list[Row]] = {"left": [], "right": []}
         for number, lane in enumerate(self.picture.lanes):
             y = self.floor + _DAYS + _LANE * number + 8
             labels.append({"x": -8, "y": y, "text": lane.label})
@@ -214,12 +217,15 @@ class _Drawn:
                 taken = x + 5
                 if text and room >= _LEAST:
                     short = fitted(text, room)
-                    away = 5 if room == right else -5 - measured(short)
-                    said.append({"x": x + away, "y": y, "text": short})
-                    taken = x + 10 + measured(short) if room == right else taken
+                    after = room == right
+                    said["left" if after else "right"].append(
+                        {"x": x + 5 if after else x - 5, "y": y, "text": short}
+                    )
+                    taken = x + 10 + measured(short) if after else taken
         yield words(labels, "right", colour=colours.THIRD)
         yield lines(marks, color=colours.SECOND, strokeWidth=2)
-        yield words(said, colour=colours.SECOND)
+        for side, some in said.items():
+            yield words(some, side, colour=colours.SECOND)
 
 
 def _thinned(stretch: Sequence[Point], together: int) -> Iterator[Point]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +16,7 @@ from harness.contrasts import Contrasts
 from harness.decision import Decision, decide
 from harness.lines import score
 from harness.metrics import Bounded, Metric, metrics
+from harness.ranked import Ranked
 from harness.registry import in_full
 from harness.report import phrases
 from harness.report.blocks import Mark
@@ -229,6 +231,17 @@ class View:
         if "judge" in built.needs:
             return False  # it asks about a few, however many are retrieved
         return getattr(built, "k", 0) is None and getattr(built, "budget", None) is None
+
+    @cached_property
+    def ranked(self) -> dict[str, Ranked]:
+        """The metrics of judged rankings, at the run's level of relevance, by name."""
+        level = int(self.run.config["resolved"]["relevance_level"])
+        built = {name: self._built(name) for name in self.metrics}
+        return {
+            name: metric if metric.rel else replace(metric, rel=level)
+            for name, metric in built.items()
+            if isinstance(metric, Ranked)
+        }
 
     def in_full(self, metric: str) -> str:
         """Return a metric with every parameter and its value."""

@@ -40,6 +40,7 @@ def embedded(view: View, room: int = ROOM) -> Embedded:
     cut = stretches(view.stored.texts)
     grid = _Grid(view)
     missing = left_out(map(grid.records, grid.questions), view.stored.texts, room)
+    ranked = view.ranked
     per_page = max(1, _RECORDS // max(1, len(view.cells)))
     parts = {"questions": packed(_questions(list(view.stored.questions.values())))}
     for number, name in enumerate(view.metrics):
@@ -49,7 +50,12 @@ def embedded(view: View, room: int = ROOM) -> Embedded:
         parts[f"answers-{number}"] = packed(grid.answers(number))
     for number, some in enumerate(_batches(grid.questions, per_page)):
         page = Page(
-            view.run.provenance.labels, view.metrics, cut.numbers, view.stored.texts, missing
+            view.run.provenance.labels,
+            view.metrics,
+            cut.numbers,
+            view.stored.texts,
+            missing,
+            ranked,
         )
         for question in some:
             page.question(grid.records(question))

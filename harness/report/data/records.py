@@ -9,7 +9,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from harness.lines import SpanKey
+from harness.lines import SpanKey, judged_of
+from harness.ranked import Ranked
 from harness.records import Label, Stage
 from harness.report.data.packing import Column, falling, short
 from harness.report.data.prompts import around, context
@@ -34,7 +35,8 @@ _FEW = 3
 class Page:
     """Takes the records of one question after the other, in the order of the cells.
 
-    `numbers` and `texts` are those of the chunks; what is `left_out` is null.
+    `numbers` and `texts` are those of the chunks; what is `left_out` is null. `ranked` are the
+    metrics that say in words what a score follows from, where the record does not.
     """
 
     def __init__(
@@ -44,7 +46,9 @@ class Page:
         numbers: Mapping[SpanKey, int],
         texts: Mapping[SpanKey, str],
         left_out: Sequence[str],
+        ranked: Mapping[str, Ranked],
     ) -> None:
+        self._ranked = ranked
         self._labels = labels
         self._metrics = metrics
         self._numbers = numbers
@@ -67,7 +71,7 @@ class Page:
                 self._answer(record)
                 self._loss(record)
                 for number, name in enumerate(self._metrics):
-                    self._score(number, record.scores[name])
+                    self._score(number, record.scores[name], self._ranked.get(name), record)
 
     def packable(self) -> dict[str, Any]:
         """Return the page.
@@ -129,8 +133,14 @@ class Page:
         self._add("passages", tuple(arrived))
         self._add("error", record.error and (record.error.stage, record.error.reason))
 
-    def _score(self, number: int, score: ScoreLine) -> None:
+    def _score(
+        self, number: int, score: ScoreLine, ranked: Ranked | None, record: RecordLine
+    ) -> None:
         _, _, reason, verdicts = self._parts(score)
+        if ranked is not None and score.value is not None and not score.reason:
+            judged = record.judged.get(ranked.labels or self._labels)
+            if judged is not None and "reasons" not in self._left_out:
+                reason = ranked.reason(judged_of(judged))
         self._add(f"reason-{number}", reason)
         self._add(f"verdicts-{number}", verdicts)
 

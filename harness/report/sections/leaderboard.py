@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from harness import numbers
-from harness.report.blocks import Block, Cell, Measure, Table, Text
+from harness.report.blocks import Block, Cell, Items, Measure, Table, Text
 from harness.report.phrases import counts, listed, measure
 from harness.report.sections import sections
 from harness.report.view import View
@@ -174,7 +174,7 @@ def _in_words(view: View, cell: CellLine, name: str, shown: Measure) -> Measure:
     return replace(shown, bands=view.bands(name), note=note)
 
 
-def _notes(view: View) -> list[Block]:
+def _notes(view: View) -> list[Items]:
     said = ["n: scored and failed questions. The mean counts a failed question as 0."]
     if any((view.judged_share(c, name) or 1) < 1 for c in view.cells for name in view.metrics):
         said.append(
@@ -214,7 +214,7 @@ def _notes(view: View) -> list[Block]:
     for name, metric in view.run.provenance.metrics.items():
         if "ideal=retrieved" in metric.spec:
             said.append(f"{name} ranks against what was retrieved: it hides what was missed.")
-    return [Text(each, "note") for each in said]
+    return [Items(said, "note")]
 
 
 def _outcome(score: AggregateLine, target: float, ceiling: float | None) -> str:

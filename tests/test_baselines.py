@@ -1,0 +1,268 @@
+"""Baselines: what is promoted, what the file holds, and that damaged files are refused."""
+
+import json
+import subprocess
+
+import pytest
+
+from harness import baselines, promotion, sides
+from harness.comparing import comparison
+from harness.errors import DataError, HarnessError
+from harness.sides import Incomparable
+from tests.compared import run, written
+
+HIT = "hit_rate@5"
+SCORES = {"A": {HIT: [1.0, 0.0, 1.0], "ndcg@10": [1 / 3, 0.0, 2 / 3]}, "B": {HIT: [1.0] * 3}}
+SCORES["B"]["ndcg@10"] = [0.5] * 3
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Return a run's folder."""
+    return written(run(SCORES, "r1", categories=["fact", "rule"]), tmp_path / "reports" / "r1")
+
+
+@pytest.fixture
+def file(made):
+    """Return a baseline's file."""
+    return promotion.promote(made, "main", why="the first").path
+
+
+def test_the_file_says_which_run_who_when_and_why(made):
+    found = promotion.promote(made, "main", why="it is the one in use").held
+
+    assert (found.name, found.run.id, found.why) == ("main", "r1", "it is the one in use")
+    assert found.forced is False
+    assert found.on[:4].isdigit()
+    assert found.on.endswith("+00:00")
+    assert isinstance(found.by, str)
+
+
+def test_who_is_the_name_that_git_knows(made, tmp_path, monkeypatch):
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    subprocess.run(["git", "config", "user.name", "Zoë <b>"], check=True, cwd=tmp_path)
+
+    assert promotion.promote(made, "main").held.by == "Zoë <b>"
+
+
+def test_who_is_the_login_where_git_knows_no_name(made, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("LOGNAME", "somebody")
+
+    assert promotion.promote(made, "main").held.by == "somebody"
+
+
+def test_the_file_has_one_line_a_metric_and_cell_with_values_of_six_digits(file):
+    lines = [line.strip() for line in file.read_text("utf-8").splitlines()]
+    of_ndcg = [line for line in lines if line.startswith('"ndcg@10": {"mean"')]
+
+    assert len(of_ndcg) == 2
+    assert of_ndcg[0].endswith('"values": [0.333333, 0, 0.666667]},') or of_ndcg[0].endswith(
+        '"values": [0.333333, 0, 0.666667]}'
+    )
+    asked = sides.asked(run(SCORES, categories=["fact"]).questions["q0"]).content
+    assert f'"q0": {{"content": "{asked}", "category": "fact"}},' in lines
+
+
+def test_a_side_made_of_the_file_is_the_run_without_its_texts(made, file):
+    side, whole = baselines.read("main").side, sides.read(made)
+
+    assert side.id == "baseline main"
+    assert side.stored is None
+    assert side.questions == whole.questions
+    assert side.provenance == whole.provenance
+    assert {name: cell.parts for name, cell in side.cells.items()} == {
+        name: cell.parts for name, cell in whole.cells.items()
+    }
+    assert side.cells["A"].results["q0"].scores["ndcg@10"].value == 0.333333
+
+
+def test_states_failures_counts_seconds_and_tokens_survive(tmp_path):
+    scores = {"A": {"decline_recall": [[1.0, 2.0], [0.5, 1.0]], HIT: [None, 1.0]}}
+    about = {"decline_recall": {"kind": "whole set"}}
+    made = run(scores, metrics=about, seconds={"A": 0.123456}, tokens={"A": 12})
+    folder = written(made, tmp_path / "r")
+
+    promotion.promote(folder, "main", force=True)
+    cell = baselines.read("main").side.cells["A"]
+
+    assert cell.results["q0"].scores[HIT].state == "failed"
+    assert cell.results["q0"].scores[HIT].value is None
+    assert cell.results["q0"].scores["decline_recall"].counts == [1.0, 2.0]
+    assert cell.results["q0"].error.reason == "gone"
+    assert (cell.results["q1"].seconds, cell.results["q1"].tokens) == (0.123, 12)
+
+
+def test_a_run_and_the_baseline_made_of_it_are_identical(made, file):
+    found = comparison(baselines.read("main").side, baselines.rounded(sides.read(made)))
+
+    assert found.identical
+    assert [row.difference.p for pair in found.pairs for row in pair.rows] == [1.0] * 4
+
+
+def test_one_cell_can_be_kept(made):
+    found = promotion.promote(made, "main", cell="B")
+
+    assert list(found.side.cells) == ["B"]
+
+
+def test_a_cell_that_is_not_there_is_refused(made):
+    with pytest.raises(HarnessError, match=r"no cell has the name 'C'\n  choose from: A, B"):
+        promotion.promote(made, "main", cell="C")
+
+
+@pytest.mark.parametrize("status", ["interrupted", "failed"])
+def test_an_unfinished_run_is_promoted_only_by_force_which_the_file_says(tmp_path, status):
+    folder = written(run(SCORES, "r2", status=status), tmp_path / "r2")
+
+    with pytest.raises(Incomparable, match=f"it is {status}") as refused:
+        promotion.promote(folder, "main")
+
+    assert refused.value.status == 3
+    assert not (tmp_path / "baselines").exists()
+    assert promotion.promote(folder, "main", force=True).held.forced is True
+
+
+def test_a_run_with_failures_is_promoted_only_by_force(tmp_path):
+    made = run(SCORES, "r3")
+    cells = [each.model_copy(update={"failed": 2, "asked": 3}) for each in made.run.cells[:1]]
+    file = made.run.model_copy(update={"cells": [*cells, made.run.cells[1]]})
+    folder = written(type(made)(made.folder, file, made.records, made.questions, {}), tmp_path / "r")
+
+    with pytest.raises(Incomparable, match="2 of 3 questions failed in A"):
+        promotion.promote(folder, "main")
+
+    assert promotion.promote(folder, "main", cell="B").held.forced is False
+    assert promotion.promote(folder, "main", force=True).held.forced is True
+
+
+def test_force_does_not_mark_what_needed_none(made):
+    assert promotion.promote(made, "main", force=True).held.forced is False
+
+
+def test_promoting_again_moves_the_baseline_and_nothing_else_does(made, file, tmp_path):
+    later = written(run(SCORES, "r9"), tmp_path / "r9")
+    before = file.read_bytes()
+    baselines.read("main")
+    assert file.read_bytes() == before
+
+    promotion.promote(later, "main")
+
+    assert baselines.read("main").held.run.id == "r9"
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", ".hidden", "a b", "x" * 81, "a\nb", "é"])
+def test_what_cannot_be_a_name_is_refused(made, name):
+    with pytest.raises(HarnessError, match="is no name of a baseline"):
+        promotion.promote(made, name)
+
+
+def test_a_baseline_that_is_not_there_is_refused_with_those_there_are(file):
+    with pytest.raises(HarnessError) as refused:
+        baselines.read("mian")
+
+    assert str(refused.value) == (
+        "baseline 'mian' is not there: no file 'baselines/mian.json'\n"
+        "  did you mean 'main'? choose from: main"
+    )
+
+
+def damaged(change):
+    """Return a function that changes the data of a baseline's file."""
+
+    def write(file):
+        data = json.loads(file.read_text("utf-8"))
+        change(data)
+        file.write_text(json.dumps(data), "utf-8")
+
+    return write
+
+
+def put(*steps):
+    *path, last, value = steps
+
+    def change(data):
+        for step in path:
+            data = data[step]
+        data[last] = value
+
+    return damaged(change)
+
+
+SCORED = ("cells", 0, "scores", HIT)
+
+
+@pytest.mark.parametrize(
+    ("damage", "where", "what"),
+    [
+        (lambda file: file.write_bytes(b"\xff\xfe"), "the file", "is not JSON in UTF-8"),
+        (lambda file: file.write_text(file.read_text()[:200]), "the file", "is not JSON in UTF-8"),
+        (lambda file: file.write_text("[" * 100_000), "the file", "is not JSON in UTF-8"),
+        (lambda file: file.write_text("[]"), "the file", "is no baseline"),
+        (lambda file: file.write_text('{"schema": 1}'), "the file", "is no baseline"),
+        (put("schema", 2), "schema", "schema 2 is newer than this harness reads"),
+        (put("by", 5), "by", "Input should be a valid string"),
+        (put("extra", 5), "extra", "Extra inputs are not permitted"),
+        (damaged(lambda data: data.pop("cells")), "cells", "Field required"),
+        (put(*SCORED, "values", [1, 0]), f"cells[0].scores.{HIT}", "2 values of 3 questions"),
+        (put(*SCORED, "values", 1, 7), f"cells[0].scores.{HIT}", "7.0 is no score between 0 and 1"),
+        (put(*SCORED, "values", 1, [1]), f"cells[0].scores.{HIT}", "is no score between 0 and 1"),
+        (put(*SCORED, "values", 1, "x"), f"cells[0].scores.{HIT}.values[1]", "Input should be"),
+        (put(*SCORED, "values", 1, 1e999), "the file", "is not JSON in UTF-8"),
+        (put("cells", 1, "name", "A"), "cells[1]", "two cells have the name 'A'"),
+        (put("cells", 0, "scores", {}), "cells[0].scores", "holds other metrics"),
+        (
+            put("cells", 0, "failures", {"q9": {"stage": "retrieval", "reason": ""}}),
+            "cells[0].failures",
+            "'q9' is not among the questions",
+        ),
+        (put("cells", 0, "seconds", []), "cells[0].seconds", "holds 0 values of 3 questions"),
+        (
+            put("provenance", "metrics", HIT, "kind", "whole set"),
+            f"cells[0].scores.{HIT}",
+            "must hold counts",
+        ),
+    ],
+)
+def test_a_damaged_file_is_refused_with_place_fact_and_remedy(file, damage, where, what):
+    damage(file)
+
+    with pytest.raises(DataError) as refused:
+        baselines.read("main")
+
+    assert str(refused.value).startswith("baselines/main.json cannot be read:")
+    problem = refused.value.problems[0]
+    assert problem.where.startswith(where)
+    assert what in problem.what
+    assert len(refused.value.problems) <= 10
+
+
+def test_ls_names_each_baseline_and_says_which_cannot_be_read(file, made):
+    from harness import baseline_report
+
+    promotion.promote(made, "other")
+    put("schema", 2)(file)
+
+    broken, other = baseline_report.listed().split("\n")
+
+    assert broken.startswith("main: baselines/main.json cannot be read: schema: schema 2 is newer")
+    assert other.startswith("other: run r1, promoted 20")
+    heads = json.loads(baseline_report.listed_as_json())
+    assert [each["name"] for each in heads] == ["main", "other"]
+
+
+def test_show_has_no_character_that_a_terminal_obeys(made):
+    from harness import baseline_report
+
+    found = promotion.promote(made, "main", why="\x1b[31mred\x1b[0m\nand " + "more " * 40)
+
+    shown = baseline_report.shown(found)
+
+    assert "\x1b" not in shown
+    assert max(map(len, shown.split("\n"))) <= 100
+    assert "  hit_rate@5" in shown

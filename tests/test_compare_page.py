@@ -1,0 +1,126 @@
+"""The page of a comparison and its Markdown: safe, whole, and looked at in a browser."""
+
+import re
+
+import pytest
+
+from harness import sides
+from harness.comparing import comparison
+from harness.report.comparison import render, write
+from harness.report.comparison_markdown import LIMIT
+from harness.report.comparison_markdown import render as markdown
+from tests.browser import opened
+from tests.compared import run, told
+
+BEFORE = [1.0] * 12 + [0.5] * 30
+AFTER = [0.0] * 12 + [0.25] * 20 + [1.0] * 10
+HOSTILE = '</pre><script>alert(1)</script>"><img src=x onerror=alert(1)> `x` | *b* \x00\x1b @all #1'
+
+
+def made(names=("a",), text="A pass", doc="fares.md"):
+    before, after = (
+        told(run({n: {"recall": each} for n in names}, id_, texts=_texts(text)), text, doc, text)
+        for id_, each in (("old", BEFORE), ("new", AFTER))
+    )
+    return comparison(sides.of_run(before), sides.of_run(after))
+
+
+def _texts(text):
+    return {"q0": {"text": text, "answers": [text], "category": text[:20]}}
+
+
+def test_twenty_lost_questions_are_shown_and_how_many_more_there_are():
+    page = render(made())
+
+    assert "32 questions lost" in page
+    assert "12 more lost" in page
+    assert "10 questions won" in page
+    lost = page[page.index("32 questions lost") : page.index("10 questions won")]
+    assert lost.count("<details") == 20
+    assert lost.index("1.00 → 0.00") < lost.index("0.50 → 0.25")
+
+
+def test_both_rankings_and_both_answers_stand_side_by_side():
+    page = render(made())
+
+    fold = page[page.index('<div class="sides">') : page.index("</details>")]
+    assert fold.count("<ol") == fold.count("<pre>A pass</pre>") == 2
+    assert fold.count("relevant</span>") == 2
+
+
+def test_texts_of_others_stay_text():
+    page = render(made(text=HOSTILE, doc=HOSTILE, names=[HOSTILE]))
+
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "\x00" not in page
+    assert "\x1b" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_texts_of_others_stay_text_in_markdown_too():
+    text = markdown(made(text=HOSTILE, doc=HOSTILE, names=[HOSTILE]), "page.html")
+
+    inert = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    assert not re.search(r"(?<!\\)<(script|img)", inert)
+    assert "\\|" in inert
+
+
+def test_nothing_is_loaded_and_no_script_is_allowed():
+    page = render(made())
+
+    assert "default-src 'none'; style-src 'sha256-" in page
+    assert "<script" not in page
+    assert " style=" not in page
+    assert not re.findall(r'(?:src|href)="(?!data:|#)', page)
+
+
+def test_markdown_has_at_most_60_kb_and_says_what_is_left_out():
+    names = [f"cell {at}" for at in range(250)]
+
+    text = markdown(made(names), "compare-old.html")
+
+    assert len(text.encode()) <= LIMIT
+    assert text.endswith("*What is left out is in [compare-old.html](compare-old.html).*\n")
+
+
+@pytest.mark.parametrize(
+    ("id_", "name"),
+    [("old", "old"), ("baseline main", "baseline-main"), ("../../x", "x"), ("a/b", "a-b")],
+)
+def test_the_baselines_name_is_part_of_the_files_names(tmp_path, id_, name):
+    side = sides.of_run(run({"a": {"recall": BEFORE}}, id_))
+
+    page, text = write(comparison(side, sides.of_run(run({"a": {"recall": AFTER}}))), tmp_path)
+
+    assert (page.name, text.name) == (f"compare-{name}.html", f"compare-{name}.md")
+    assert page.parent == tmp_path
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_fits_its_window_without_complaint(browser, tmp_path, width, scheme):
+    file, _ = write(made(["a", "b × c"]), tmp_path)
+
+    window = {"width": width, "height": 900}
+    with opened(browser, file, viewport=window, color_scheme=scheme) as page:
+        page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert page.locator("h1").inner_text() == "Shown by some metric: 2 of 2 cells worse."
+
+
+def test_the_page_breaks_no_rule_of_accessibility(browser, tmp_path):
+    from axe_playwright_python.sync_playwright import Axe
+
+    file, _ = write(made(["a", "b × c"]), tmp_path)
+
+    for scheme in ("light", "dark"):
+        with opened(browser, file, color_scheme=scheme) as page:
+            page.evaluate(
+                "for (const each of document.querySelectorAll('details')) each.open = true"
+            )
+            found = Axe().run(page)
+            broken = [
+                (each["id"], each["nodes"][0]["html"]) for each in found.response["violations"]
+            ]
+            assert broken == []

@@ -1,0 +1,357 @@
+"""The gate's outcomes by METRICS.md section 4, on scores whose outcome was worked out by hand."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from harness import drops, gate
+from harness.difference import Difference
+from harness.differences import Pair, compare
+from harness.rules import Drop, Gate, Limits, Segment
+from harness.sides import Incomparable
+from tests.compared import side
+
+HIT = "hit_rate@5"
+
+
+def shares(lost, won, alike):
+    """Return a baseline's and a run's scores: so many questions lost, won, and 1 on both sides."""
+    before = [1.0] * lost + [0.0] * won + [1.0] * alike
+    after = [0.0] * lost + [1.0] * won + [1.0] * alike
+    return before, after
+
+
+def judged(rules, before, after, **more):
+    """Return what a gate of these drop rules says of runs of one cell; scores by metric."""
+    rules = rules if isinstance(rules, list) else [rules]
+    if not isinstance(before, dict):
+        before, after = {rules[0].metric: before}, {rules[0].metric: after}
+    old, new = side({"A": before}, "old", **more), side({"A": after}, "new", **more)
+    return gate.judge(Gate(fail_if=rules), new, old)
+
+
+def outcome(rule, lost, won, alike):
+    (verdict,) = judged(rule, *shares(lost, won, alike)).verdicts
+    return verdict.outcome, verdict.failed
+
+
+def test_a_drop_beyond_the_limit_that_the_test_shows_is_a_regression():
+    found = judged(Drop(HIT, 0.02), *shares(lost=8, won=0, alike=32))
+    (verdict,) = found.verdicts
+
+    assert (verdict.outcome, verdict.failed, found.status) == ("regression", True, 1)
+    assert verdict.seen.difference.difference == -0.2
+    assert verdict.seen.p == pytest.approx(0.5**8)
+    assert verdict.said == (
+        "1.000 to 0.800, −0.200 (−0.326 to −0.055), n = 40: a drop of more than 0.02 was seen, "
+        "and that there is one is shown: one-sided p = 0.004, corrected in a family of 1"
+    )
+    assert found.headline == "The gate failed: 1 of 1 checks."
+
+
+def test_an_interval_above_the_limit_passes():
+    (verdict,) = judged(Drop(HIT, 0.05), *shares(lost=2, won=3, alike=195)).verdicts
+
+    assert (verdict.outcome, verdict.failed) == ("pass", False)
+    assert verdict.said == (
+        "0.985 to 0.990, +0.005 (−0.021 to +0.031), n = 200: the interval lies above −0.05"
+    )
+
+
+def test_no_drop_seen_passes_and_says_what_would_have_been_caught():
+    (verdict,) = judged(Drop(HIT, 0.02), *shares(lost=2, won=3, alike=195)).verdicts
+
+    assert (verdict.outcome, verdict.failed) == ("pass", False)
+    assert verdict.said.startswith("0.985 to 0.990, +0.005 (−0.021 to +0.031), n = 200: no drop")
+    assert f"would have caught is {verdict.seen.caught:.3f}" in verdict.said
+
+
+def test_a_drop_beyond_the_limit_that_may_be_chance_cannot_be_told():
+    (verdict,) = judged(Drop(HIT, 0.02), *shares(lost=3, won=1, alike=36)).verdicts
+
+    assert (verdict.outcome, verdict.failed) == ("cannot tell", False)
+    assert verdict.seen.p == pytest.approx(5 / 16)
+    assert "a drop of more than 0.02 was seen, and may be chance" in verdict.said
+
+
+def test_a_drop_that_is_shown_but_may_be_within_the_limit_cannot_be_told():
+    (verdict,) = judged(Drop(HIT, 0.03), *shares(lost=12, won=1, alike=387)).verdicts
+
+    assert (verdict.outcome, verdict.failed) == ("cannot tell", False)
+    assert verdict.seen.p == pytest.approx(14 / 2**13)
+    assert "a drop is shown (one-sided p = 0.002" in verdict.said
+    assert verdict.said.endswith("but not whether it is more than 0.03")
+
+
+def test_what_cannot_be_told_fails_where_the_rule_says_so():
+    assert outcome(Drop(HIT, 0.02, cannot_tell="fail"), 3, 1, 36) == ("cannot tell", True)
+    assert outcome(Drop(HIT, 0.03, cannot_tell="fail"), 12, 1, 387) == ("cannot tell", True)
+    assert outcome(Drop(HIT, 0.02, cannot_tell="fail"), 2, 3, 195) == ("pass", False)
+
+
+def test_a_strict_rule_passes_only_by_the_interval():
+    assert outcome(Drop(HIT, 0.02, strict=True), 2, 3, 195) == ("cannot tell", False)
+    assert outcome(Drop(HIT, 0.05, strict=True), 2, 3, 195) == ("pass", False)
+    assert outcome(Drop(HIT, 0.02, strict=True), 8, 0, 32) == ("regression", True)
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        (Drop(HIT, 0.02), ("pass", False)),
+        (Drop(HIT, 0.0), ("pass", False)),
+        (Drop(HIT, 0.02, strict=True), ("pass", False)),
+        (Drop(HIT, 0.0, strict=True), ("cannot tell", False)),
+    ],
+)
+def test_identical_scores_have_p_1_and_their_interval_is_0(rule, expected):
+    (verdict,) = judged(rule, *shares(lost=0, won=0, alike=30)).verdicts
+
+    assert (verdict.outcome, verdict.failed) == expected
+    assert (verdict.seen.p, verdict.seen.corrected) == (1.0, 1.0)
+    assert verdict.seen.difference.difference == 0.0
+
+
+def test_graded_scores_that_all_fall_alike_are_a_regression_without_an_interval():
+    (verdict,) = judged(Drop("ndcg@10", 0.05), [0.75] * 30, [0.5] * 30).verdicts
+
+    assert verdict.outcome == "regression"
+    assert verdict.said.startswith("0.750 to 0.500, −0.250, n = 30: a drop of more than 0.05")
+
+
+def test_a_rise_is_never_a_regression_and_its_p_is_1():
+    (verdict,) = judged(Drop(HIT, 0.0), *shares(lost=0, won=8, alike=32)).verdicts
+
+    assert (verdict.outcome, verdict.seen.p) == ("pass", 1.0)
+
+
+def test_the_confidence_of_a_rule_is_that_of_its_test():
+    assert outcome(Drop(HIT, 0.02, confidence=0.95), 5, 0, 35) == ("regression", True)  # p 1/32
+    assert outcome(Drop(HIT, 0.02, confidence=0.99), 5, 0, 35) == ("cannot tell", False)
+
+
+def test_the_rules_of_a_gate_are_one_family_corrected_by_holm():
+    first, later = shares(lost=8, won=0, alike=32), shares(lost=5, won=0, alike=35)
+    names = [HIT, "hit_rate@3", "hit_rate@1"]
+    before = dict(zip(names, [first[0], later[0], later[0]], strict=True))
+    after = dict(zip(names, [first[1], later[1], later[1]], strict=True))
+    rules = [Drop(name, 0.02) for name in names]
+
+    three = judged(rules, before, after)
+    two = judged(rules[:2], before, after)
+
+    # 1/256 and 1/32 by themselves: 3 x 1/256 and 2 x 1/32 in three, 2 x 1/256 and 1/32 in two.
+    assert [each.seen.corrected for each in three.verdicts] == pytest.approx([3 / 256, 1 / 16, 1 / 16])
+    assert [each.outcome for each in three.verdicts] == ["regression", *["cannot tell"] * 2]
+    assert [each.seen.corrected for each in two.verdicts] == pytest.approx([2 / 256, 1 / 32])
+    assert [each.outcome for each in two.verdicts] == ["regression", "regression"]
+    assert (three.family, two.family) == (3, 2)
+
+
+def test_rules_of_several_cells_are_in_the_same_family():
+    before, after = shares(lost=5, won=0, alike=35)
+    old = side({"A": {HIT: before}, "B": {HIT: before}}, "old")
+    new = side({"A": {HIT: after}, "B": {HIT: before}}, "new")
+
+    found = gate.judge(Gate(fail_if=[Drop(HIT, 0.02)]), new, old)
+
+    assert found.family == 2
+    assert [(each.cell, each.outcome) for each in found.verdicts] == [
+        ("A", "cannot tell"),  # 2 x 1/32
+        ("B", "pass"),
+    ]
+
+
+def test_the_test_is_one_sided_as_scipy_has_it():
+    generator = np.random.default_rng(3)
+    for _ in range(10):
+        before, after = generator.random(10), generator.random(10) - 0.3
+        (found,) = compare([Pair(after, before)])
+        if found.difference < 0:
+            exact = stats.permutation_test(
+                (after - before,), np.mean, permutation_type="samples", alternative="less"
+            )
+            assert drops.one_sided(found) == pytest.approx(exact.pvalue, abs=1e-12)
+    for lost, won in [(8, 0), (5, 2), (20, 9), (1, 0)]:
+        before, after = map(np.array, shares(lost, won, 10))
+        (found,) = compare([Pair(after, before)])
+        exact = stats.binomtest(won, won + lost, alternative="less")
+        assert drops.one_sided(found) == pytest.approx(exact.pvalue, abs=1e-12)
+
+
+def test_the_smallest_drop_caught_is_both_shown_and_beyond_the_limit():
+    assert drops.smallest_caught(0.0, 0.05, 0.02) == 0.05
+    assert drops.smallest_caught(0.02, 0.05, 0.02) == 0.05
+    assert drops.smallest_caught(0.1, 0.05, 0.02) == pytest.approx(0.1 + 0.8416212 * 0.02)
+    assert drops.smallest_caught(0.02, None, 0.02) is None
+
+
+def test_a_rule_of_a_segment_judges_its_questions_alone():
+    before, after = shares(lost=8, won=0, alike=32)
+    categories = ["temporal"] * 10 + ["fact"] * 30
+    rules = [
+        Drop(HIT, 0.02, segment=Segment(category="temporal")),
+        Drop(HIT, 0.02, segment=Segment(category="fact")),
+    ]
+
+    temporal, fact = judged(rules, before, after, categories=categories).verdicts
+
+    assert temporal.rule == "hit_rate@5 (category temporal): no drop of more than 0.02"
+    assert (temporal.outcome, temporal.seen.difference.n) == ("regression", 10)
+    assert temporal.seen.difference.difference == -0.8
+    assert (fact.outcome, fact.seen.difference.n) == ("pass", 30)
+
+
+def test_a_rule_with_nothing_to_compare_is_not_judged_and_none_passes_by_it():
+    before, after = shares(lost=0, won=0, alike=12)
+    rule = Drop(HIT, 0.02, segment=Segment(difficulty="hard"))
+
+    found = judged(rule, before, after)
+
+    assert [(each.outcome, each.failed) for each in found.verdicts] == [("not judged", False)]
+    assert found.status == 3
+
+
+def test_a_metric_of_the_whole_set_is_judged_by_swapping_sides():
+    before, after = [[1.0, 1.0]] * 40, [[0.0, 1.0]] * 10 + [[1.0, 1.0]] * 30
+    about = {"decline_recall": {"kind": "whole set"}}
+
+    found = judged(Drop("decline_recall", 0.05), before, after, metrics=about)
+
+    assert found.verdicts[0].outcome == "regression"
+    assert found.verdicts[0].seen.run == 0.75
+    assert found.verdicts[0].seen.p < 0.002  # 1/1024, and one draw
+
+
+def test_a_night_of_faults_is_no_regression_and_exits_with_3():
+    before = [1.0] * 40
+    after = [0.0] * 20 + [None] * 3 + [1.0] * 17
+    rule = Drop(HIT, 0.02)
+
+    found = judged(rule, before, after)
+
+    assert found.status == 3
+    assert found.verdicts == ()
+    assert found.faults == (
+        "A: 3 of 40 questions failed, more than `max_failures: 0.05` allows; a night of faults "
+        "says nothing of quality: find out why, and run it again",
+    )
+
+
+@pytest.mark.parametrize(("failures", "status"), [(0.1, 0), (0.05, 3), (3, 0), (2, 3)])
+def test_the_limit_of_failures_is_a_share_or_a_count(failures, status):
+    before, after = side({"A": {HIT: [1.0] * 40}}, "old"), [None] * 3 + [1.0] * 37
+    rules = Gate(fail_if=[Drop(HIT, 0.02)], max=Limits(failures=failures))
+
+    assert gate.judge(rules, side({"A": {HIT: after}}), before).status == status
+
+
+def test_failures_are_left_out_of_the_comparison_and_tested_by_themselves():
+    before = [1.0] * 40
+    after = [None] * 8 + [1.0] * 32
+    old, new = side({"A": {HIT: before}}, "old"), side({"A": {HIT: after}})
+
+    found = gate.judge(Gate(fail_if=[Drop(HIT, 0.02)], max=Limits(failures=0.5)), new, old)
+
+    assert [each.outcome for each in found.verdicts] == ["pass", "pass"]
+    assert found.verdicts[0].seen.difference.n == 32
+    assert found.notes == (
+        "A: more questions failed than in the baseline: 8 that did not there, 0 the other way "
+        "(p = 0.004)",
+    )
+    assert found.status == 0
+
+
+def test_a_mean_is_held_to_its_limit_as_it_stands_the_failed_as_0():
+    scores = [None] + [1.0] * 8 + [0.0]  # 0.8 of all, 0.89 of those that finished
+    rules = Gate(min={HIT: 0.8}, max=Limits(failures=0.5))
+
+    (met, _) = gate.judge(rules, side({"A": {HIT: scores}}), None).verdicts
+    (missed, _) = gate.judge(
+        Gate(min={HIT: 0.81}, max=Limits(failures=0.5)), side({"A": {HIT: scores}}), None
+    ).verdicts
+
+    assert (met.outcome, met.failed) == ("pass", False)
+    assert met.said == (
+        "the mean, 0.800 (0.490–0.943), is at or above 0.8, which the interval holds"
+    )
+    assert (missed.outcome, missed.failed) == ("missed", True)
+    assert missed.said.startswith("the mean, 0.800 (0.490–0.943), is below 0.81")
+
+
+def test_seconds_are_the_median_and_tokens_the_mean_of_those_that_finished():
+    made = side(
+        {"A": {HIT: [1.0] * 3}}, seconds={"A": [1.0, 2.0, 9.0]}, tokens={"A": [100, 200, 600]}
+    )
+
+    within = gate.judge(Gate(max=Limits(seconds=2.0, tokens=300)), made, None)
+    over = gate.judge(Gate(max=Limits(seconds=1.9, tokens=299)), made, None)
+
+    assert [each.outcome for each in within.verdicts] == ["pass", "pass"]
+    assert [each.said for each in over.verdicts] == [
+        "the median of a question, 2 s, is over 1.9",
+        "the mean of a question, 300 tokens, is over 299",
+    ]
+    assert (within.status, over.status) == (0, 1)
+
+
+def test_a_limit_on_what_is_not_known_is_not_judged():
+    found = gate.judge(Gate(max=Limits(tokens=300)), side({"A": {HIT: [1.0]}}), None)
+
+    assert (found.verdicts[0].outcome, found.status) == ("not judged", 3)
+
+
+def test_floors_are_not_judged_and_a_named_cell_alone_is():
+    scores = {"A": {HIT: [1.0] * 8}, "B": {HIT: [0.0] * 8}}
+    made = side(scores, floors=("B",))
+
+    assert gate.judge(Gate(min={HIT: 0.5}), made, None).status == 0
+    assert gate.judge(Gate(min={HIT: 0.5}, cell="B"), made, None).status == 1
+
+
+@pytest.mark.parametrize(
+    ("rules", "new", "old", "said"),
+    [
+        (Gate(fail_if=[Drop(HIT, 0.1)]), {}, None, "baseline 'main' is not there"),
+        (Gate(fail_if=[Drop("mrr@10", 0.1)]), {}, {}, "new was not scored by 'mrr@10'"),
+        (Gate(min={"mrr@10": 0.1}), {}, {}, "new was not scored by 'mrr@10'"),
+        (
+            Gate(fail_if=[Drop(HIT, 0.1)]),
+            {},
+            {"about": {"testset": {"hash": "x"}}},
+            "new cannot be compared with old:\n  the test set is another",
+        ),
+        (
+            Gate(fail_if=[Drop(HIT, 0.1)]),
+            {"chunkers": {"A": "markdown"}, "metrics": {HIT: {"within_chunker": True}}},
+            {"metrics": {HIT: {"within_chunker": True}}},
+            "cell A: 'hit_rate@5' cannot be judged: it counts an index's own chunks",
+        ),
+        (Gate(min={HIT: 0.1}, cell="B"), {}, {}, "new has no cell of the name 'B'"),
+        (Gate(min={HIT: 0.1}), {"floors": ("A",)}, {}, "new has no cell that is no floor"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused_with_the_reason(rules, new, old, said):
+    scores = {"A": {HIT: [1.0] * 8}}
+    before = None if old is None else side(scores, "old", **old)
+
+    with pytest.raises(Incomparable) as refused:
+        gate.judge(rules, side(scores, "new", **new), before)
+
+    assert str(refused.value).startswith(said)
+    assert refused.value.status == 3
+
+
+def test_cells_without_a_counterpart_are_noted():
+    both = {"A": {HIT: [1.0] * 8}}
+    old, new = side({**both, "B": both["A"]}, "old"), side({**both, "C": both["A"]}, "new")
+
+    found = gate.judge(Gate(fail_if=[Drop(HIT, 0.1)]), new, old)
+
+    assert found.notes == ("not judged, only in old: B", "not judged, only in new: C")
+
+
+def test_a_bound_that_is_met_to_the_last_digit_is_met():
+    found = Difference(10, 0, 1, "", difference=-0.1 - 1e-12, low=-0.3, high=0.1, p=0.01)
+
+    assert drops.decided(Drop(HIT, 0.1), found, 0.005) == ("cannot tell", "small")

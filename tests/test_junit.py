@@ -1,0 +1,70 @@
+"""JUnit's XML of a gate: counts, outcomes, and names that would break it."""
+
+from xml.etree import ElementTree as Xml
+
+from harness import junit
+from harness.verdicts import Judged, Verdict
+
+COUNTS = ("tests", "failures", "errors", "skipped")
+
+
+def parsed(text):
+    assert text.startswith('<?xml version="1.0" encoding="UTF-8"?>\n<testsuites ')
+    whole = Xml.fromstring(text.encode())
+    (suite,) = whole
+    assert [whole.get(key) for key in COUNTS] == [suite.get(key) for key in COUNTS]
+    return suite
+
+
+def verdict(outcome, failed=False, rule="hit_rate@5: at least 0.9", cell="A", said="0.8"):
+    return Verdict(rule, cell, outcome, failed, said)
+
+
+def test_each_verdict_is_a_test_case_with_the_outcome_in_words():
+    outcomes = [
+        verdict("pass"),
+        verdict("regression", failed=True, said="0.9 to 0.8"),
+        verdict("missed", failed=True),
+        verdict("cannot tell"),
+        verdict("cannot tell", failed=True),
+        verdict("not judged"),
+    ]
+    suite = parsed(junit.xml(Judged("r1", "baseline main", tuple(outcomes))))
+
+    assert [suite.get(key) for key in COUNTS] == ["6", "3", "1", "1"]
+    cases = suite.findall("testcase")
+    assert [[part.tag for part in case] for case in cases] == [
+        ["system-out"],
+        ["failure", "system-out"],
+        ["failure", "system-out"],
+        ["skipped", "system-out"],
+        ["failure", "system-out"],
+        ["error", "system-out"],
+    ]
+    assert cases[1].find("failure").attrib == {"type": "regression", "message": "0.9 to 0.8"}
+    assert cases[0].attrib == {
+        "classname": "A",
+        "name": "hit_rate@5: at least 0.9",
+        "time": "0",
+    }
+
+
+def test_names_of_somebody_elses_break_nothing():
+    hostile = "a\x00b\x1b]]><x y='1'>&amp;\ud800\ufffe\"\n\u2028é\U0001f600"
+    judged = Judged(hostile, None, (verdict("missed", True, hostile, hostile, hostile),), notes=(hostile,))
+    suite = parsed(junit.xml(judged))
+
+    (case,) = suite.findall("testcase")
+    kept = "a\ufffdb\ufffd]]><x y='1'>&amp;\ufffd\ufffd\"\n\u2028é\U0001f600"
+    assert (case.get("name"), case.get("classname")) == (kept, kept)
+    assert case.find("failure").text == kept
+    assert suite.find("system-out").text == kept
+
+
+def test_faults_and_refusals_are_errors_of_one_case():
+    faulty = parsed(junit.xml(Judged("r1", None, faults=("A: 3 of 40 questions failed",))))
+    refused = parsed(junit.refused("r1", "no baseline\n  promote a run"))
+
+    for suite, message in ((faulty, "A: 3 of 40 questions failed"), (refused, "no baseline")):
+        assert [suite.get(key) for key in COUNTS] == ["1", "0", "1", "0"]
+        assert suite.find("testcase/error").get("message") == message
