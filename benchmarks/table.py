@@ -24,8 +24,9 @@ ROWS = {
     "large": "large:large",
     "largest": "large:largest",
     "report-size": "report_size:report_size",
+    "report-browser": "report_browser:report_browser",
 }
-SLOW = ("largest", "report-size")
+SLOW = ("largest", "report-size", "report-browser")
 
 
 def main(names: Sequence[str]) -> int:

@@ -7,7 +7,8 @@ import textwrap
 from collections.abc import Iterable
 
 from harness import baselines, numbers
-from harness.baselines import Baseline, BaselineFile
+from harness.baseline_file import BaselineFile
+from harness.baselines import Baseline
 from harness.errors import HarnessError
 
 _WIDTH = 100
@@ -59,7 +60,7 @@ def listed() -> str:
             lines.append(
                 f"{name}: run {held.run.id}, promoted {held.on[:10]}{_by(held)}{_forced(held)}"
             )
-    none = f"no baselines in {baselines.FOLDER}: python -m harness baseline set RUN --name main"
+    none = f"no baselines in {baselines.FOLDER}/: python -m harness baseline set RUN --name main"
     return _plain(lines or [none])
 
 

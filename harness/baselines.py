@@ -3,99 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness import wholefile
-from harness.errors import DataError, HarnessError, Problem, suggest
+from harness.baseline_file import DIGITS, BaselineFile, CellHeld, checked
+from harness.errors import HarnessError, suggest
 from harness.records import State
 from harness.sides import Asked, Result, Side, SideCell
-from harness.stored import AggregateLine, FailureLine, Provenance, ScoreLine
+from harness.stored import ScoreLine
 
 FOLDER = Path("baselines")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
-_DAMAGED = "take the file from git again, or promote a run: python -m harness baseline set RUN"
-DIGITS = 6
-"""Decimal places of the values that are kept."""
-_SHOWN = 10
-"""Problems of one file that are named; a damaged one has as many as values."""
-
-
-class _Held(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class QuestionHeld(_Held):
-    """A question; `content` is a hash of its text and its gold."""
-
-    content: str
-    category: str | None = None
-    difficulty: str | None = None
-    cluster: str | None = None
-
-
-class ScoresHeld(AggregateLine):
-    """A metric over one cell, and its value of each question in the order of the questions.
-
-    A metric of the whole set has counts in a value's place; null stands for not scored.
-    """
-
-    values: list[float | list[float] | Literal["failed", "judge_failed"] | None]
-
-
-class CellHeld(_Held):
-    """One cell; `seconds` and `tokens` are of each question, in their order."""
-
-    name: str
-    parts: dict[str, str | None]
-    fingerprint: str
-    floor: bool
-    asked: int
-    failed: int
-    failures: dict[str, FailureLine] = {}
-    seconds: list[float | None]
-    tokens: list[int | None]
-    scores: dict[str, ScoresHeld]
-
-
-class RunHeld(_Held):
-    """The run that was promoted."""
-
-    id: str
-    status: Literal["finished", "interrupted", "failed"]
-    started: str
-    ended: str
-    decide_by: str
-    baseline: str | None
-
-
-class BaselineFile(_Held):
-    """What `baselines/NAME.json` holds. Version 1.
-
-    `by` is empty where it is not known who promoted the run; `forced` says that it had failures or
-    had not finished.
-    """
-
-    schema_: Literal[1] = Field(1, alias="schema")
-    kind: Literal["baseline"] = "baseline"
-    name: str
-    by: str
-    on: str
-    why: str
-    forced: bool
-    run: RunHeld
-    config: dict[str, object]
-    provenance: Provenance
-    questions: dict[str, QuestionHeld]
-    cells: list[CellHeld]
-
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, allow_inf_nan=False, populate_by_name=True
-    )
 
 
 @dataclass(frozen=True)
@@ -169,85 +89,7 @@ def read(named: str) -> Baseline:
         if there and path.parent == FOLDER:
             hint = suggest(named, there)
         raise Absent(f"baseline {named!r} is not there: no file {str(path)!r}\n  {hint}")
-    data = wholefile.json(path)
-    problem = _foreign(data)
-    if problem is not None:
-        raise DataError(str(path), [problem])
-    try:
-        held = BaselineFile.model_validate(data)
-    except ValidationError as error:
-        found = [
-            Problem(_place(each["loc"]), f"{each['msg']}", _DAMAGED)
-            for each in error.errors(include_url=False, include_input=False)
-        ]
-        raise DataError(str(path), found[:_SHOWN]) from None
-    problems = list(_disagreements(held))
-    if problems:
-        raise DataError(str(path), problems[:_SHOWN])
-    return Baseline(path, held)
-
-
-def _foreign(data: object) -> Problem | None:
-    """Return why `data` is no baseline that can be read here, if it is none."""
-    if not isinstance(data, dict) or data.get("kind") != "baseline":
-        hint = "name a file that `baseline set` wrote"
-        return Problem("the file", "is no baseline: it lacks `kind: baseline`", hint)
-    version = data.get("schema")
-    if isinstance(version, int) and version > 1:
-        what = f"schema {version} is newer than this harness reads, which is 1"
-        return Problem("schema", what, "pip install -U rag-eval-harness")
-    return None
-
-
-def _disagreements(held: BaselineFile) -> Iterator[Problem]:
-    """Yield what parts of one file say otherwise than each other."""
-    questions, metrics = len(held.questions), held.provenance.metrics
-    seen: set[str] = set()
-    for at, cell in enumerate(held.cells):
-        where = f"cells[{at}]"
-        if cell.name in seen:
-            yield Problem(where, f"two cells have the name {cell.name!r}", _DAMAGED)
-        seen.add(cell.name)
-        for unknown in sorted(cell.failures.keys() - held.questions.keys()):
-            what = f"{unknown!r} is not among the questions"
-            yield Problem(f"{where}.failures", what, _DAMAGED)
-        if cell.scores.keys() != metrics.keys():
-            what = "holds other metrics than provenance.metrics"
-            yield Problem(f"{where}.scores", what, _DAMAGED)
-            continue
-        lists: Mapping[str, list[object]] = {
-            "seconds": [*cell.seconds],
-            "tokens": [*cell.tokens],
-            **{f"scores.{name}": [*each.values] for name, each in cell.scores.items()},
-        }
-        for name, values in lists.items():
-            if len(values) != questions:
-                what = f"holds {len(values)} values of {questions} questions"
-                yield Problem(f"{where}.{name}", what, _DAMAGED)
-        for name, each in cell.scores.items():
-            yield from _unlike(each, metrics[name].kind, f"{where}.scores.{name}")
-
-
-def _unlike(scores: ScoresHeld, kind: str, where: str) -> Iterator[Problem]:
-    """Yield the first value that a metric of this kind cannot have."""
-    numbers = [each for each in scores.values if not isinstance(each, str) and each is not None]
-    if kind == "whole set":
-        counts = [each for each in numbers if isinstance(each, list) and each]
-        if len(counts) != len(numbers) or len({len(each) for each in counts}) > 1:
-            yield Problem(where, "must hold counts, as many of each question", _DAMAGED)
-        return
-    for each in numbers:
-        if isinstance(each, list) or (kind == "quality" and not 0 <= each <= 1):
-            what = f"{str(each)[:40]} is no score between 0 and 1"
-            yield Problem(where, what, _DAMAGED)
-            return
-
-
-def _place(steps: tuple[int | str, ...]) -> str:
-    named = ""
-    for step in steps:
-        named += f"[{step}]" if isinstance(step, int) else f".{step}" if named else step
-    return named[:200] or "the file"
+    return Baseline(path, checked(wholefile.json(path), str(path)))
 
 
 def _side_cell(held: CellHeld, questions: list[str]) -> SideCell:

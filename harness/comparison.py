@@ -147,6 +147,5 @@ class Comparison:
     def identical(self) -> bool:
         """Whether every score that is compared is the same on both sides."""
         return not (self.only_baseline or self.only_run or self.changed) and all(
-            pair.identical and pair.finished.identical and not pair.unpaired
-            for pair in self.pairs
+            pair.identical and pair.finished.identical and not pair.unpaired for pair in self.pairs
         )

@@ -20,8 +20,8 @@ _VALUE = 60
 def text(found: Comparison) -> str:
     """Return the verdict, a table a pair of cells, and what changed between the two."""
     lines = [words.headline(found), ""]
-    lines += _wrapped(f"baseline  {found.baseline.id}, {found.baseline.started or 'no date'}")
-    lines += _wrapped(f"run       {found.run.id}, {found.run.started or 'no date'}")
+    lines += _wrapped(f"before  {found.baseline.id}, {found.baseline.started or 'no date'}")
+    lines += _wrapped(f"after   {found.run.id}, {found.run.started or 'no date'}")
     for pair in found.pairs:
         lines += ["", *_pair(found, pair)]
     apart = list(words.unshared(found))

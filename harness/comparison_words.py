@@ -38,6 +38,12 @@ def title(pair: Compared) -> str:
     return names.run if names.run == names.baseline else f"{names.baseline} → {names.run}"
 
 
+def against(found: Comparison) -> str:
+    """Return what the run is held against; a baseline that was promoted is called one already."""
+    name = found.baseline.id
+    return name if name.startswith("baseline ") else f"baseline {name}"
+
+
 def headline(found: Comparison) -> str:
     """Return the verdict in one sentence."""
     if found.identical:
@@ -105,9 +111,10 @@ def _hidden(row: Row) -> str:
         if seen.test == "wilcoxon":
             return "Not shown is not equal."
         return "With this few questions no difference, however large, could be shown."
+    size = numbers.score(seen.visible, digits(row))
     said = (
-        f"With n = {seen.n:,}, a difference under {numbers.score(seen.visible, digits(row))} mostly stays "
-        f"hidden: not shown is not equal."
+        f"With n = {seen.n:,}, a difference under {size} mostly stays hidden: not shown is not "
+        f"equal."
     )
     if seen.questions is not None and seen.questions > seen.n:
         said += f" About {seen.questions:,} questions would show the one seen."

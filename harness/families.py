@@ -27,7 +27,8 @@ def holm(p_values: Sequence[float], family: int | None = None) -> list[float]:
 def benjamini_hochberg(p_values: Sequence[float], family: int | None = None) -> list[float]:
     """Return the p values corrected by the step-up rule of Benjamini and Hochberg, at most 1.
 
-    Then about 1 in 20 of what is shown is a false alarm, where Holm's rule makes any of them rare.
+    Then at most 1 in 20 of what is shown is a false alarm, on average, where Holm's rule makes any
+    of them rare.
     `family` is as of `holm`. Source: Benjamini & Hochberg, "Controlling the False Discovery Rate",
     1995.
     """

@@ -6,7 +6,6 @@ import json
 import textwrap
 from collections.abc import Iterator
 from dataclasses import asdict
-from itertools import groupby
 from typing import Any
 
 from harness import numbers
@@ -23,10 +22,12 @@ _ROWS = 200
 def text(judged: Judged) -> str:
     """Return it for the terminal, 100 columns wide."""
     lines = [judged.headline, *_against(judged)]
-    several = len({each.cell for each in judged.verdicts}) > 1
-    for cell, group in groupby(sorted(judged.verdicts, key=_cell), key=_cell):
-        lines += ["", *([cell] if several else [])]
-        for each in group:
+    cells = _cells(judged)
+    for cell in cells:
+        lines += ["", *([cell] if len(cells) > 1 else [])]
+        for each in judged.verdicts:
+            if each.cell != cell:
+                continue
             lines.append(f"  {_word(each):<{_WORDS}} {each.rule}")
             lines += _wrapped(each.said, " " * (_WORDS + 3))
     lines += [line for said in judged.faults for line in _wrapped(said, "  ")]
@@ -41,7 +42,7 @@ def markdown(judged: Judged) -> str:
     lines += [escaped(each, _SAID) for each in _against(judged)]
     if judged.verdicts:
         lines += ["", "| Outcome | Rule | Cell | What was seen |", "|---|---|---|---|"]
-    for each in judged.verdicts[:_ROWS]:
+    for each in sorted(judged.verdicts, key=lambda each: not each.failed)[:_ROWS]:
         mark = "❌ " if each.failed else ""
         named = f"{escaped(each.rule, _NAME)} | {escaped(each.cell, _NAME)}"
         lines.append(f"| {mark}{escaped(_word(each))} | {named} | {escaped(each.said, _SAID)} |")
@@ -75,8 +76,12 @@ def _against(judged: Judged) -> Iterator[str]:
         yield f"Against {judged.baseline}: {tests}, corrected together by Holm."
 
 
-def _cell(verdict: Verdict) -> str:
-    return verdict.cell
+def _cells(judged: Judged) -> list[str]:
+    """Return the cells, those first that fail by a rule."""
+    failing = {each.cell for each in judged.verdicts if each.failed}
+    return sorted(
+        dict.fromkeys(each.cell for each in judged.verdicts), key=lambda c: c not in failing
+    )
 
 
 def _word(verdict: Verdict) -> str:

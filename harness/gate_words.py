@@ -30,14 +30,14 @@ def of_drop(rule: Drop, seen: Seen, form: Form) -> str:
     limit = f"{numbers.MINUS}{rule.drop_more_than:g}" if rule.drop_more_than else "0"
     most = f"{rule.drop_more_than:g}"
     reasons: dict[Form, str] = {
-        "shown": f"a drop of more than {most} was seen, and that there is one is shown: {tested}",
+        "shown": f"it fell by more than {most}, and that it fell is shown: {tested}",
         "identical": "identical question by question",
         "interval": f"the interval lies above {limit}",
         "not seen": f"no drop seen of more than {most}; {_caught(seen, found.n)}",
         "strict": f"the interval does not lie above {limit}, as a strict rule asks",
-        "by chance": f"a drop of more than {most} was seen, and may be chance: {tested}; "
+        "by chance": f"it fell by more than {most}, which may be chance: {tested}; "
         f"{_caught(seen, found.n)}",
-        "small": f"a drop is shown ({tested}), but not whether it is more than {most}",
+        "small": f"that it fell is shown ({tested}), but not that it fell by more than {most}",
     }
     return f"{change}{ends}, {n}: {reasons[form]}"
 

@@ -10,7 +10,8 @@ from harness import cusum, pastruns
 from harness.changes import Change
 from harness.cusum import Shift, Tested
 from harness.errors import DataError, HarnessError, Problem, suggest
-from harness.pastruns import Cell, PastRun, Score
+from harness.pastruns import PastRun
+from harness.runheads import Cell, Score
 
 MOST_METRICS, MOST_CELLS = 6, 6
 """What is shown where nobody names any: the deciding metric and the best cells first."""

@@ -42,7 +42,8 @@ def _case(suite: Xml.Element, verdict: Verdict) -> None:
         Xml.SubElement(case, "error", type="not judged", message=said).text = said
     elif verdict.outcome == "cannot tell":
         Xml.SubElement(case, "skipped", message=f"cannot tell: {said}")
-    Xml.SubElement(case, "system-out").text = said
+    if not (verdict.failed or verdict.outcome == "not judged"):
+        Xml.SubElement(case, "system-out").text = said
 
 
 def _written(suite: Xml.Element) -> str:

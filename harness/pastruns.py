@@ -1,8 +1,4 @@
-"""What a folder of stored runs says of each, by its `run.json` alone: no record is read.
-
-What is not needed here is not looked at, so that runs of older and newer versions of the harness
-stay in the history as long as their format has the same number.
-"""
+"""What a folder of stored runs says of each, by its `run.json` alone: no record is read."""
 
 from __future__ import annotations
 
@@ -10,14 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from harness import changes
 from harness.changes import Change
 from harness.errors import Problem
 from harness.fingerprint import fingerprint
+from harness.runheads import About, Cell, Head, Metric, Score
 from harness.sides import Side
 from harness.store import RUN, UNFINISHED
 from harness.stored import MetricLine, Provenance
@@ -27,71 +24,6 @@ _LARGEST = 64_000_000
 _VARIES = "texts_per_second"
 _SHAPES = ("corpus", "testset", "collection", "labels", "models", "metrics", "packages")
 _CODE = ("harness", "git_commit", "git_dirty", "python", "platform")
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """One metric over one cell, as stored: the mean, its interval, and what they rest on."""
-
-    mean: float | None
-    low: float | None
-    high: float | None
-    n: int
-    failed: int = 0
-
-
-class Cell(BaseModel):
-    """One cell of the grid, as its run named it."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
-
-    name: str
-    chunker: str
-    embedder: str | None = None
-    retriever: str
-    reranker: str = "none"
-    generator: str = "none"
-    asked: int = 0
-    failed: int = 0
-    scores: dict[str, Score]
-
-
-class _Metric(BaseModel):
-    spec: str
-    version: int
-
-
-class _About(BaseModel):
-    harness: str = ""
-    python: str = ""
-    platform: str = ""
-    git_commit: str | None = None
-    git_dirty: bool | None = None
-    packages: dict[str, str] = {}
-    models: list[dict[str, Any]] = []
-    corpus: dict[str, Any]
-    testset: dict[str, Any]
-    collection: dict[str, Any] | None = None
-    metrics: dict[str, _Metric]
-    labels: str = ""
-
-
-class _Sample(BaseModel):
-    size: int
-    of: int
-
-
-class _Head(BaseModel):
-    model_config = ConfigDict(allow_inf_nan=False)
-
-    schema_: Literal[1] = Field(alias="schema")
-    status: Literal["finished", "interrupted", "failed"]
-    started: datetime
-    config: dict[str, Any] = {}
-    provenance: _About
-    cells: list[Cell]
-    decide_by: str
-    sample: _Sample | None = None
 
 
 @dataclass(frozen=True)
@@ -141,7 +73,7 @@ def read(folder: Path) -> tuple[list[PastRun], list[Problem]]:
     Raises:
         OSError: the folder cannot be listed.
     """
-    found: list[tuple[PastRun, _Head | None]] = []
+    found: list[tuple[PastRun, Head | None]] = []
     skipped: list[Problem] = []
     for path in sorted(folder.iterdir()):
         if path.name.startswith(".") or not path.is_dir():
@@ -155,13 +87,13 @@ def read(folder: Path) -> tuple[list[PastRun], list[Problem]]:
     return list(_with_changes(found)), skipped
 
 
-def _read(path: Path) -> tuple[PastRun, _Head | None] | Problem:
+def _read(path: Path) -> tuple[PastRun, Head | None] | Problem:
     try:
         if not (path / RUN).is_file():
             return _unfinished(path)
         if (path / RUN).stat().st_size > _LARGEST:
             return Problem(path.name, f"{RUN} is larger than any run's")
-        head = _Head.model_validate_json((path / RUN).read_bytes())
+        head = Head.model_validate_json((path / RUN).read_bytes())
     except OSError as error:
         return Problem(path.name, f"{RUN} cannot be read: {error.strerror or error}")
     except ValidationError as error:
@@ -172,22 +104,33 @@ def _read(path: Path) -> tuple[PastRun, _Head | None] | Problem:
     return (_finished(run, head), head) if run.finished else (run, None)
 
 
-def _finished(run: PastRun, head: _Head) -> PastRun:
+def _finished(run: PastRun, head: Head) -> PastRun:
     about = head.provenance
-    sample = "" if head.sample is None else f"{head.sample.size:,} of {head.sample.of:,}"
+    part = head.sample
     return replace(
         run,
-        sample=sample,
+        sample="" if part is None else f"{part.size:,} of {part.of:,}",
         decide_by=head.decide_by,
         data=fingerprint(
-            about.corpus.get("hash"), about.collection, about.testset.get("hash"), sample
+            about.corpus.get("hash"), about.collection, about.testset.get("hash"), _drawn(head)
         ),
         yardstick={name: _yardstick(about, each) for name, each in about.metrics.items()},
         cells={cell.name: cell for cell in head.cells},
     )
 
 
-def _yardstick(about: _About, metric: _Metric) -> str:
+def _drawn(head: Head) -> list[Any] | None:
+    """Return how the questions were drawn, None where all were asked.
+
+    A day's sample may have a few less than was asked for, and compares all the same.
+    """
+    if head.sample is None:
+        return None
+    wanted = (head.config.get("resolved") or {}).get("sample") or head.sample.size
+    return [wanted, head.sample.seed, head.sample.day is None]
+
+
+def _yardstick(about: About, metric: Metric) -> str:
     """Return what tells whether two values of a metric were counted alike, its models included."""
     name = metric.spec.partition("(")[0].partition("@")[0]
     models = [_fixed(each) for each in about.models if each.get("used_by") == name]
@@ -217,9 +160,9 @@ def _said(error: ValidationError) -> str:
     return f"{RUN} is damaged: {place}: {first['msg']}" if place else f"{RUN}: {first['msg']}"
 
 
-def _with_changes(found: list[tuple[PastRun, _Head | None]]) -> Iterator[PastRun]:
+def _with_changes(found: list[tuple[PastRun, Head | None]]) -> Iterator[PastRun]:
     """Yield the runs, each with what changed since the finished one before."""
-    before: _Head | None = None
+    before: Head | None = None
     for run, head in found:
         if head is None or before is None:
             yield run
@@ -228,16 +171,18 @@ def _with_changes(found: list[tuple[PastRun, _Head | None]]) -> Iterator[PastRun
         before = head or before
 
 
-def _changed(before: _Head, after: _Head) -> tuple[Change, ...]:
+def _changed(before: Head, after: Head) -> tuple[Change, ...]:
     """Return what changed; parts that are equal are left out first, which is most of the work."""
     one, other = _parts(before), _parts(after)
     same = {key for key in one if one[key] == other[key]}
     if len(same) == len(one):
         return ()
-    return changes.changes(_side(one, same), _side(other, same))
+    return tuple(
+        each for each in changes.changes(_side(one, same), _side(other, same)) if each.what
+    )
 
 
-def _parts(head: _Head) -> dict[str, Any]:
+def _parts(head: Head) -> dict[str, Any]:
     about = head.provenance
     parts = {key: getattr(about, key) for key in (*_SHAPES, *_CODE)}
     parts["models"] = [_fixed(model) for model in about.models]

@@ -15,7 +15,13 @@ from harness.rules import Drop, Gate, Limits, Segment
 from harness.settings import Context, Settings
 from harness.yamlfile import Place, YamlFile
 
-_EXAMPLES = {"model": "provider:name", "url": "http://127.0.0.1:8000", "collection": "NAME", "metric": "recall@5", "drop_more_than": "0.02"}
+_EXAMPLES = {
+    "model": "provider:name",
+    "url": "http://127.0.0.1:8000",
+    "collection": "NAME",
+    "metric": "recall@5",
+    "drop_more_than": "0.02",
+}
 _NESTED: Mapping[str, type[Any]] = {
     "index": IndexSettings,
     "server": Server,

@@ -12,16 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from harness import newfiles, sides
-from harness.baselines import (
-    DIGITS,
-    Baseline,
-    BaselineFile,
-    RunHeld,
-    checked_name,
-    path_of,
-    read,
-    rounded,
-)
+from harness.baseline_file import DIGITS, BaselineFile, RunHeld
+from harness.baselines import Baseline, checked_name, path_of, read, rounded
 from harness.errors import HarnessError, suggest
 from harness.sides import Incomparable, Result, SideCell
 from harness.store import StoredRun, load

@@ -20,7 +20,9 @@ def as_jsonl(stored: StoredRun) -> str:
     chunk; where a relevant chunk was not retrieved, every wrong hit does. A hit that nobody judged
     may be right, and is in none.
     """
-    found = dict.fromkeys(each for record in stored.records for each in _triplets(stored, record))
+    made = (each for record in stored.records for each in _triplets(stored, record))
+    # Two documents may hold the same text, one of them judged relevant.
+    found = dict.fromkeys(each for each in made if each[1] != each[2])
     return "".join(
         json.dumps(
             {"anchor": anchor, "positive": positive, "negative": negative}, ensure_ascii=False

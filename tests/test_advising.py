@@ -22,7 +22,9 @@ def lost(at, passages=(), **changes):
         ArrivalLine(group=str(number), stage=stage, facts=FactsLine(**facts))
         for number, (stage, facts) in enumerate(passages)
     ]
-    return {"lost_at": at, "passages": arrivals, "error": None, **changes}
+    return {
+        "lost_at": at, "passages": arrivals, "error": None, "traced_to": 1000, **changes
+    }  # fmt: skip
 
 
 def advised(stored, *outcomes, **cell):
@@ -72,7 +74,7 @@ def test_evidence_just_below_the_cut_and_far_down_are_two_things(stored):
     )
 
     assert [(each.mends, each.title[:17]) for each in found] == [
-        (2, "Try another embed"),
+        (2, "Search by meaning"),
         (1, "Add a reranker, o"),
     ]
     assert f"whole at rank {far} to {far}, for 1 of them at no rank" in found[0].text
@@ -92,7 +94,9 @@ def test_what_the_reranker_pushed_down_says_from_where_to_where(stored):
     facts = {"rank": 2, "reranked": 13}
     (found,) = advised(stored, lost("reranking", [("reranking", facts)]), reranker="bi_encoder")
     assert "(rank 2 before, rank 13 after; medians)" in found.text
-    assert found.setting == "context: {chunks: 15}"
+    given = stored.run.config["resolved"]["context"]
+    tokens = 15 * given["tokens"] // given["chunks"]
+    assert found.setting == f"context: {{chunks: 15, tokens: {tokens}}}"
 
 
 def test_a_budget_that_ended_too_soon_is_doubled(stored):
@@ -103,8 +107,24 @@ def test_a_budget_that_ended_too_soon_is_doubled(stored):
 
 def test_an_index_that_missed_it_is_told_to_search_harder(stored):
     (found,) = advised(stored, lost("index", [("index", {"exact_rank": 1})]))
+    searched = stored.run.config["resolved"]["index"]["ef_search"]
     assert found.title == "Make the index search harder"
-    assert "index: {exact: true}" in found.setting
+    assert found.setting == f"index: {{ef_search: {2 * searched}}}\n# or\nindex: {{exact: true}}"
+
+
+def test_a_cell_that_embeds_is_told_of_another_model_and_not_of_what_it_has(stored):
+    deep = lost("retrieval", [("retrieval", {"exact_rank": 400})])
+    (found,) = advised(stored, deep, embedder="minilm", retriever="hybrid")
+    assert found.title == "Try another embedding model, or reword the questions"
+    assert "hybrid" not in found.setting
+
+
+def test_of_what_was_not_searched_nothing_is_said_of_how_deep_it_lies(stored):
+    unknown = lost("retrieval", [("retrieval", {})], traced_to=None)
+    (found,) = advised(stored, unknown)
+    assert found.title == "Improve what is retrieved"
+    assert "how deep it lies is not known" in found.text
+    assert "exact search" not in found.text
 
 
 def test_evidence_in_the_prompt_but_not_in_the_answer_is_the_generators(stored):

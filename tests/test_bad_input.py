@@ -6,7 +6,7 @@ HEADING = "config.yaml is not a valid configuration:"
 KEYS = (
     "answer_test, baseline, cache, chat, chunkers, clusters, context, corpus, cost, decide_by, "
     "decline_patterns, embedders, "
-    "generators, index, judge, "
+    "gate, generators, index, judge, "
     "labels, margin, max_failures, metrics, min_overlap, output, relevance_level, rerankers, "
     "retrieve, retrievers, seed, system, targets, testset"
 )

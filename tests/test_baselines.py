@@ -132,7 +132,9 @@ def test_a_run_with_failures_is_promoted_only_by_force(tmp_path):
     made = run(SCORES, "r3")
     cells = [each.model_copy(update={"failed": 2, "asked": 3}) for each in made.run.cells[:1]]
     file = made.run.model_copy(update={"cells": [*cells, made.run.cells[1]]})
-    folder = written(type(made)(made.folder, file, made.records, made.questions, {}), tmp_path / "r")
+    folder = written(
+        type(made)(made.folder, file, made.records, made.questions, {}), tmp_path / "r"
+    )
 
     with pytest.raises(Incomparable, match="2 of 3 questions failed in A"):
         promotion.promote(folder, "main")

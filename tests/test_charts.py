@@ -366,7 +366,7 @@ class TestLosses:
 
         assert figure.drawings[0].title == f"Retrieval loses 2 of 4 questions of {name}"
         assert said.text == (
-            "Most are lost at retrieval: 8 of the 12 lost in all cells. "
+            "Most are lost at retrieval: 8 of 12 in all cells. "
             f"With {name} the largest loss is retrieval, 2 of 4 questions."
         )
 
@@ -441,9 +441,10 @@ class TestDifferences:
         assert 'fill="#ffffff" stroke="#c2570c"' in unsure
 
     def test_figures_are_signed(self):
-        table = self.drawn((-0.25, False)).table
+        row = Difference("c", Mark(0, 1), -0.25, -0.35, -0.15, False, 0.0123, 15, 0.3)
+        table = differences.figure("best", "m", [row]).drawings[0].table
 
-        assert table.rows == [["c0", "−0.25", "−0.35 to −0.15", "no"]]
+        assert table.rows == [["c", "−0.25", "−0.35 to −0.15", "0.01", "15", "0.30"]]
 
     def test_there_is_none_without_others(self):
         assert differences.figure("best", "ndcg@10", []) is None

@@ -291,7 +291,12 @@ def test_what_cannot_be_exported_is_refused(run, cli, tmp_path):
     out = tmp_path / "out"
     (tmp_path / "file").write_text("")
     cases = {
-        ("xlsx", run.folder, "-o", out): "unknown format 'xlsx'\n  choose from: trec, csv, parquet, triplets",
+        (
+            "xlsx",
+            run.folder,
+            "-o",
+            out,
+        ): "unknown format 'xlsx'\n  choose from: trec, csv, parquet, triplets",
         ("csv", tmp_path, "-o", out): "run.json: is not there",
         ("csv", run.folder, "-o", out, "--chunks"): "--chunks belongs to trec",
         ("csv", run.folder, "-o", tmp_path / "file" / "a.csv"): "cannot be written",

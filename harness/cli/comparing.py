@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeVar, get_args
 
@@ -52,7 +54,7 @@ def compare(
 
     Writes compare-<baseline>.html and .md. With RUN left out, cells of one run are compared.
     """
-    from harness import comparison_json, comparison_text
+    from harness import comparison_json, comparison_text, steps
     from harness.comparing import comparison
     from harness.comparison import Options
     from harness.families import Correction
@@ -77,6 +79,9 @@ def compare(
             f"{str(folder)!r} cannot be written: {error.strerror or error}\n"
             f"  name another folder: --out FOLDER"
         ) from None
+    for path in written:
+        if path.suffix == ".md":
+            steps.summarise(path.read_text(encoding="utf-8"), partial(print, file=sys.stderr))
     if json:
         print(comparison_json.as_json(found))
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -57,19 +58,15 @@ def judged(judge: Callable[[], Judged], folder: Path, junit: Path | None) -> Jud
     from harness import junit as form
     from harness.errors import HarnessError
 
-    run = folder.absolute().name
+    run, note = folder.absolute().name, partial(print, file=sys.stderr)
     try:
         found = judge()
     except HarnessError as error:
         if junit is not None:
             newfiles.put(junit, form.refused(run, str(error)))
-        steps.summarise(gate_report.not_judged(run, str(error)), _note)
+        steps.summarise(gate_report.not_judged(run, str(error)), note)
         raise
     if junit is not None:
         newfiles.put(junit, form.xml(found))
-    steps.summarise(gate_report.markdown(found), _note)
+    steps.summarise(gate_report.markdown(found), note)
     return found
-
-
-def _note(text: str) -> None:
-    print(text, file=sys.stderr)

@@ -2,55 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
 from harness import numbers
 from harness.report.blocks import Advice
+from harness.report.lost import Lost
 from harness.report.view import View
-from harness.stored import ArrivalLine, CellLine, RecordLine
-
-_NEAR = 4
-"""Evidence within so many times what is looked at is just below the cut."""
-
-
-@dataclass(frozen=True)
-class _Lost:
-    """Questions of one cell that were not answered, and the settings they were asked under."""
-
-    cell: CellLine
-    settings: Mapping[str, Any]
-    records: Sequence[RecordLine]
-    of: int
-
-    @property
-    def sent(self) -> int:
-        """How many chunks the context has."""
-        return int(self.settings["context"]["chunks"])
-
-    @property
-    def reranks(self) -> bool:
-        return self.cell.reranker != "none"
-
-    @property
-    def depth(self) -> int:
-        """How many of what is retrieved could reach the prompt."""
-        return int(self.settings["retrieve"]) if self.reranks else self.sent
-
-    def at(self, stage: str) -> _Lost:
-        return self.those(lambda record: record.lost_at == stage)
-
-    def those(self, wanted: Callable[[RecordLine], bool]) -> _Lost:
-        return replace(self, records=[record for record in self.records if wanted(record)])
-
-    def arrivals(self, stage: str) -> list[ArrivalLine]:
-        return [each for record in self.records for each in record.passages if each.stage == stage]
-
-    def advice(self, title: str, text: str, stage: str, setting: str = "") -> Advice:
-        ids = [record.question for record in self.records]
-        return Advice(len(ids), self.of, title, text, stage, setting, ids)
+from harness.stored import CellLine, RecordLine
 
 
 def advice(view: View, cell: CellLine) -> list[Advice]:
@@ -61,13 +21,13 @@ def advice(view: View, cell: CellLine) -> list[Advice]:
         each for each in records if not view.question(each).answerable and each.error is None
     ]
     settings = view.run.config["resolved"]
-    lost = _Lost(cell, settings, followed, len(followed))
+    lost = Lost(cell, settings, followed, len(followed))
     found = [each for what in _WHATS for each in what(lost)]
-    found += _answered_anyway(_Lost(cell, settings, unanswerable, len(unanswerable)))
+    found += _answered_anyway(Lost(cell, settings, unanswerable, len(unanswerable)))
     return sorted(found, key=lambda each: -each.mends)
 
 
-def _failed(lost: _Lost) -> Iterator[Advice]:
+def _failed(lost: Lost) -> Iterator[Advice]:
     lost = lost.those(lambda record: record.error is not None)
     errors = [record.error for record in lost.records if record.error is not None]
     if errors:
@@ -79,7 +39,7 @@ def _failed(lost: _Lost) -> Iterator[Advice]:
         )
 
 
-def _chunking(lost: _Lost) -> Iterator[Advice]:
+def _chunking(lost: Lost) -> Iterator[Advice]:
     lost = lost.at("chunking")
     facts = [each.facts for each in lost.arrivals("chunking")]
     if not facts:
@@ -103,29 +63,30 @@ def _larger(chunker: str, configured: Sequence[Mapping[str, Mapping[str, Any]]])
     return f"chunkers:\n  - {name}: {{size: {2 * max(sizes)}}}" if sizes else ""
 
 
-def _index(lost: _Lost) -> Iterator[Advice]:
+def _index(lost: Lost) -> Iterator[Advice]:
     lost = lost.at("index")
     if not lost.records:
         return
     found = lost.cell.index_recall
     share = "" if found is None else f" It finds {numbers.percentage(found.mean)} of the exact "
+    searched = int(lost.settings.get("index", {}).get("ef_search", 100))
     yield lost.advice(
         "Make the index search harder",
         f"Exact search finds the evidence within the first {lost.depth}, the approximate index "
         f"does not.{share}{'' if found is None else f'{found.k} nearest.'}",
         "index",
-        "index: {ef_search: 400, ef_construction: 400}\n# or\nindex: {exact: true}",
+        f"index: {{ef_search: {2 * searched}}}\n# or\nindex: {{exact: true}}",
     )
 
 
-def _just_below(lost: _Lost) -> Iterator[Advice]:
-    lost = lost.at("retrieval").those(lambda record: _is_near(record, lost.depth))
+def _just_below(lost: Lost) -> Iterator[Advice]:
+    lost = lost.at("retrieval").those(lambda record: _is_near(record, lost.near))
     ranks = [rank for record in lost.records if (rank := _rank(record)) is not None]
     if not ranks:
         return
     deepest = _rounded(max(ranks))
-    retrieve = f"retrieve: {max(deepest, int(lost.settings['retrieve']))}"
-    more = f"{retrieve}\nrerankers: [none, …]\n# or\ncontext: {{chunks: {deepest}}}"
+    retrieve = f"retrieve: {max(deepest, lost.retrieve)}"
+    more = f"{retrieve}\nrerankers: [none, …]\n# or\n{lost.context(deepest)}"
     yield lost.advice(
         "Give the reranker more candidates" if lost.reranks else "Add a reranker, or send more",
         f"The evidence is just below the cut: whole at rank {min(ranks)} to {max(ranks)} under "
@@ -135,28 +96,39 @@ def _just_below(lost: _Lost) -> Iterator[Advice]:
     )
 
 
-def _far_down(lost: _Lost) -> Iterator[Advice]:
-    lost = lost.at("retrieval").those(lambda record: not _is_near(record, lost.depth))
+def _far_down(lost: Lost) -> Iterator[Advice]:
+    lost = lost.at("retrieval").those(lambda record: not _is_near(record, lost.near))
     if not lost.records:
+        return
+    if all(record.traced_to is None for record in lost.records):
+        yield lost.advice(
+            "Improve what is retrieved",
+            f"The evidence is not among what was retrieved, for {len(lost.records):,} of "
+            f"{lost.of:,} questions; how deep it lies is not known here.",
+            "retrieval",
+        )
         return
     ranks = [rank for record in lost.records if (rank := _rank(record)) is not None]
     beyond = len(lost.records) - len(ranks)
     where = [f"at rank {min(ranks):,} to {max(ranks):,}"] if ranks else []
     where += [f"for {beyond:,} of them at no rank that was looked at"] if beyond else []
+    meaning = lost.cell.embedder is not None
     yield lost.advice(
-        "Try another embedding model, or reword the questions",
-        f"The evidence is far down under exact search: whole {', '.join(where)}. Neither a "
-        "reranker nor a longer context can reach it. `export triplets` writes these questions, "
-        "their evidence and the wrong hits above it, to fine-tune with.",
+        "Try another embedding model, or reword the questions"
+        if meaning
+        else "Search by meaning too",
+        f"The evidence is far down under exact search: whole {', '.join(where)}, where "
+        f"{lost.retrieve} are retrieved. `export triplets` writes these questions, their evidence "
+        "and the wrong hits above it, to fine-tune an embedding model with.",
         "retrieval",
-        "embedders:\n  - sentence_transformer: {model: …}\nretrievers:\n  - hybrid\n"
-        "  - multi_query: {}",
+        "embedders:\n  - sentence_transformer: {model: …}\nretrievers:\n"
+        + ("  - multi_query: {}\n  - hyde: {}" if meaning else "  - dense\n  - hybrid"),
     )
 
 
-def _is_near(record: RecordLine, depth: int) -> bool:
+def _is_near(record: RecordLine, near: int) -> bool:
     rank = _rank(record)
-    return rank is not None and rank <= _NEAR * depth
+    return rank is not None and rank <= near
 
 
 def _rank(record: RecordLine) -> int | None:
@@ -166,7 +138,7 @@ def _rank(record: RecordLine) -> int | None:
     return max(known) if known and len(known) == len(ranks) else None
 
 
-def _reranking(lost: _Lost) -> Iterator[Advice]:
+def _reranking(lost: Lost) -> Iterator[Advice]:
     lost = lost.at("reranking")
     if not lost.records:
         return
@@ -181,13 +153,19 @@ def _reranking(lost: _Lost) -> Iterator[Advice]:
         f"The evidence was retrieved, and is not among the first {lost.sent} after reranking "
         f"({', '.join(where) or 'ranks not known'}; medians).",
         "reranking",
-        f"context: {{chunks: {more}}}",
+        lost.context(more),
     )
 
 
-def _context(lost: _Lost) -> Iterator[Advice]:
+def _context(lost: Lost) -> Iterator[Advice]:
     lost = lost.at("context")
-    if lost.records:
+    if lost.records and lost.settings.get("system") is not None:
+        yield lost.advice(
+            "Let the context hold what was retrieved",
+            "The evidence was retrieved, and is not whole in the context that was sent.",
+            "context",
+        )
+    elif lost.records:
         tokens = int(lost.settings["context"]["tokens"])
         yield lost.advice(
             "Give the context more tokens",
@@ -198,7 +176,7 @@ def _context(lost: _Lost) -> Iterator[Advice]:
         )
 
 
-def _generation(lost: _Lost) -> Iterator[Advice]:
+def _generation(lost: Lost) -> Iterator[Advice]:
     lost = lost.at("generation")
     if not lost.records:
         return
@@ -213,7 +191,7 @@ def _generation(lost: _Lost) -> Iterator[Advice]:
     )
 
 
-def _answered_anyway(lost: _Lost) -> Iterator[Advice]:
+def _answered_anyway(lost: Lost) -> Iterator[Advice]:
     given = lost.those(lambda record: record.answer is not None and not record.declined)
     if given.records:
         yield given.advice(

@@ -79,6 +79,7 @@ def _template() -> Any:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.globals |= {
+        "against": words.against,
         "headline": words.headline,
         "sentences": words.sentences,
         "evidence": words.evidence,

@@ -34,9 +34,9 @@ def render(found: Comparison, page: str) -> str:
 
 def _parts(found: Comparison, questions: Questions) -> Iterator[str]:
     yield f"# {escaped(words.headline(found), _LONG)}"
-    run, baseline = escaped(found.run.id, _NAME), escaped(found.baseline.id, _NAME)
+    run, baseline = escaped(found.run.id, _NAME), escaped(words.against(found), _NAME)
     asked = numbers.count(len(found.shared), "question")
-    yield f"{run} against the baseline {baseline}, on {asked} that both asked."
+    yield f"{run} against the {baseline}, on {asked} that both asked."
     for each in words.unshared(found):
         yield f"- {escaped(each, _LONG)}"
     for pair in found.pairs:

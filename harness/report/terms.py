@@ -124,7 +124,8 @@ def _judged() -> Entry:
     return Entry(
         "Judged share",
         "How much of what a metric of documents reads anybody judged; the rest counts as not "
-        "relevant. Where it is low, precision, hit rate and MRR are lower bounds.",
+        "relevant. Where it is low, precision, hit rate and MRR are lower bounds; recall, F1, AP "
+        "and nDCG may be too high or too low.",
         "judged among those read / read",
         "3 of the 5 documents read are judged: 3 / 5 = 0.6.",
     )
@@ -152,7 +153,10 @@ def _targets(targets: Mapping[str, float]) -> Entry:
 
 def _k(resolved: Mapping[str, Any]) -> Entry:
     rows = [
-        ("A higher k buys", "more of what is relevant: recall, hit rate, MRR and AP never fall"),
+        (
+            "A higher k buys",
+            "more of what is relevant: in their usual form recall, hit rate, MRR and AP never fall",
+        ),
         ("It costs", "precision, which usually falls, and time and tokens to read it all"),
     ]
     if not resolved.get("system") and "retrieve" in resolved:

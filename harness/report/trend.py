@@ -11,18 +11,21 @@ from typing import Any
 from harness import numbers
 from harness.errors import HarnessError
 from harness.history import History, Segment, Series
-from harness.report import html, trendline, trendwords
+from harness.report import html, trendline, trendtables, trendwords
 from harness.report.blocks import Drawing, Table
 from harness.report.charts import svg
 from harness.report.escaping import escaped
 from harness.report.marks import marks
-from harness.report.trendline import Lane, Line, Picture, Point, Step
-from harness.report.trendwords import LANES, Page, day, moment, summed, value
+from harness.report.trendpicture import Lane, Line, Picture, Point, Step
+from harness.report.trendtables import Page
+from harness.report.trendwords import LANES, day, moment, summed, value
 from harness.store import atomically
 from harness.stored import CellLine
 
 HTML, MARKDOWN = "history.html", "history.md"
 _OURS = '<meta name="generator" content="rag-eval-harness">'
+_CAPTION = "Mean and 95 % interval; where runs are too close to draw, the mean of several."
+_WEEK = 7
 _BEHIND = 100
 """Runs in the table behind a chart."""
 
@@ -33,7 +36,7 @@ def write(history: History) -> list[Path]:
     Raises:
         HarnessError: a page of somebody else's is there, or nothing can be written.
     """
-    page = trendwords.page(history, [_drawing(history, metric) for metric in history.metrics])
+    page = trendtables.page(history, [_drawing(history, metric) for metric in history.metrics])
     paths = [history.folder / HTML, history.folder / MARKDOWN]
     try:
         if not _is_ours(paths[0]):
@@ -94,7 +97,7 @@ def _drawing(history: History, metric: str) -> Drawing:
     looks = marks([_line(cell.name, history) for cell in history.cells])
     picture = Picture(
         runs=len(history.runs),
-        days=tuple(day(history, at) for at in range(len(history.runs))),
+        days=tuple(_days(history)),
         lines=tuple(
             Line(
                 name=history.name(series.cell),
@@ -118,7 +121,15 @@ def _drawing(history: History, metric: str) -> Drawing:
         title,
         wide=svg.BROAD if first else svg.WIDE,
     )
-    return Drawing(metric, title, _caption(picture), wide, narrow, _behind(history, shown))
+    return Drawing(metric, title, _CAPTION, wide, narrow, _behind(history, shown))
+
+
+def _days(history: History) -> Iterator[str]:
+    """Yield what stands beneath each run: its day, and its time too where all are of one week."""
+    first, last = history.runs[0].began, history.runs[-1].began
+    for at, run in enumerate(history.runs):
+        short = (last - first).days < _WEEK
+        yield f"{run.began:%d %b %H:%M}".lstrip("0") if short else day(history, at)
 
 
 def _line(cell: str, history: History) -> CellLine:
@@ -135,12 +146,6 @@ def _title(history: History, metric: str) -> str:
     return trendwords.told(history, called[0]) + more
 
 
-def _caption(picture: Picture) -> str:
-    if picture.together == 1:
-        return "Mean and 95 % interval of each run."
-    return f"Mean and 95 % interval; each point is the mean of {picture.together} runs."
-
-
 def _stretches(history: History, series: Series) -> Iterator[tuple[Point, ...]]:
     for segment in series.segments:
         points: list[Point] = []
@@ -151,9 +156,7 @@ def _stretches(history: History, series: Series) -> Iterator[tuple[Point, ...]]:
             if points and points[-1][0] != at - 1:
                 yield tuple(points)
                 points = []
-            low = score.mean if score.low is None else score.low
-            high = score.mean if score.high is None else score.high
-            points.append((at, score.mean, low, high))
+            points.append((at, score.mean, score.low, score.high))
         yield tuple(points)
 
 

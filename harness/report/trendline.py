@@ -4,98 +4,55 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from statistics import fmean
 from typing import Any
 
 from harness import numbers
-from harness.report.blocks import Mark
 from harness.report.charts import colours
 from harness.report.charts.frame import (
+    SIZE,
     Margins,
     Row,
     coloured,
     framed,
-    lines,
     pixels,
     plotted,
     symbol,
     symbols,
-    words,
 )
 from harness.report.charts.lettering import fitted, measured
+from harness.report.trendpicture import Line, Picture, Point, Step, digits, scales
 
 _LEFT, _RIGHT = 66, 6
 _TITLE, _LABELS, _GAP = 20, 16, 14
 _DAYS, _LANE = 26, 20
 _HEIGHTS = (170, 110, 76)
 """Of a strip's plot in pixels, where there are one, two or more."""
-_MOST = 240
-"""Points of a line; of more runs each point is the mean of several."""
+_APART = 4
+"""Pixels between two points of a line, at least: of more runs each is the mean of several."""
 _DOTS = 32
 """Runs up to which each is a dot."""
-_LEAST = 56
-"""Pixels that the name of a change needs."""
+_LEAST = 150
+"""Pixels that suffice for what changed: where there are fewer, it is told if it fits whole."""
 
-Point = tuple[float, float, float, float]
-"""The number of the run, the mean, and the ends of its interval."""
+_CLOSE = 2
+"""Pixels between two marks of a lane; those closer together are drawn as one."""
 
-
-@dataclass(frozen=True)
-class Step:
-    """A shift that was called: between which runs, the means on its sides, and what is said."""
-
-    first: int
-    at: int
-    last: int
-    before: float
-    after: float
-    said: str
-
-
-@dataclass(frozen=True)
-class Line:
-    """One cell: its values in stretches without a gap, its shifts, and its last value."""
-
-    name: str
-    mark: Mark
-    stretches: tuple[tuple[Point, ...], ...]
-    steps: tuple[Step, ...]
-    last: str
-
-
-@dataclass(frozen=True)
-class Lane:
-    """One kind of change: the numbers of the runs that were the first after one, and which."""
-
-    label: str
-    ticks: tuple[tuple[int, str], ...]
-
-
-@dataclass(frozen=True)
-class Picture:
-    """All that is drawn; `breaks` are the runs before which nothing may be compared."""
-
-    runs: int
-    days: tuple[str, ...]
-    lines: tuple[Line, ...]
-    lanes: tuple[Lane, ...]
-    breaks: tuple[int, ...]
-
-    @property
-    def together(self) -> int:
-        """How many runs one point of a line stands for."""
-        return math.ceil(self.runs / _MOST)
+Spot = tuple[float, float]
 
 
 def chart(width: int, picture: Picture) -> Any:
     """Return the chart of a width in pixels."""
     drawn = _Drawn(width, picture)
-    layers = [*drawn.grid(), *drawn.values(), *drawn.shifts(), *drawn.axis()]
-    return framed(layers, width, round(drawn.bottom) + 4, Margins(_LEFT, _RIGHT, 0, 4))
+    drawn.strips()
+    drawn.days()
+    drawn.lanes()
+    return framed([*drawn.layers()], width, drawn.bottom + 4, Margins(_LEFT, _RIGHT, 0, 4))
 
 
 class _Drawn:
+    """Gathers what is drawn alike, as each layer of a chart costs time."""
+
     def __init__(self, width: int, picture: Picture) -> None:
         self.picture = picture
         self.inner = width - _LEFT - _RIGHT
@@ -104,9 +61,16 @@ class _Drawn:
         self.tops = [
             self.above + at * (self.above + self.high + _GAP) for at in range(len(picture.lines))
         ]
-        self.floor = self.tops[-1] + self.high if self.tops else 0
+        self.floor = self.tops[-1] + self.high
         self.bottom = self.floor + _DAYS + _LANE * len(picture.lanes)
-        self.scales = dict(zip(self.tops, _scales(picture.lines), strict=True))
+        self.scales = dict(zip(self.tops, scales(picture.lines), strict=True))
+        self.together = math.ceil(picture.runs * _APART / self.inner)
+        self.number = 0
+        self.bands: list[Row] = []
+        self.points: list[Row] = []
+        self.keys: list[Row] = []
+        self.rules: dict[str, list[Row]] = {"below": [], "dotted": [], "dashed": [], "above": []}
+        self.texts: dict[str, list[Row]] = {"left": [], "center": [], "right": [], "bold": []}
 
     def x(self, run: float) -> float:
         return round((run + 0.5) / self.picture.runs * self.inner, 1)
@@ -115,151 +79,132 @@ class _Drawn:
         low, *_, high = self.scales[top]
         return round(top + self.high * (high - value) / (high - low), 1)
 
-    def grid(self) -> Iterator[Any]:
-        rules: list[Row] = []
-        labels: list[Row] = []
-        for top, ticks in self.scales.items():
-            digits = _digits(ticks)
+    def rule(self, kind: str, one: Spot, other: Spot, colour: str = colours.INK) -> None:
+        ends = {"x": one[0], "y": one[1], "x2": other[0], "y2": other[1]}
+        self.rules[kind].append({**ends, "stroke": colour})
+
+    def text(self, kind: str, spot: Spot, text: str, colour: str = colours.INK) -> None:
+        self.texts[kind].append({"x": spot[0], "y": spot[1], "text": text, "fill": colour})
+
+    def strips(self) -> None:
+        for top, line in zip(self.tops, self.picture.lines, strict=True):
+            ticks = self.scales[top]
             for tick in ticks:
                 y = self.y(top, tick)
-                rules.append({"x": 0, "y": y, "x2": self.inner, "y2": y})
-                labels.append({"x": -8, "y": y, "text": numbers.score(tick, digits)})
-        yield lines(rules, color=colours.LINE)
-        yield words(labels, "right", colour=colours.THIRD)
-        breaks = [self.x(run - 0.5) for run in self.picture.breaks]
-        spans = [(top, top + self.high) for top in self.tops]
-        cuts = [{"x": x, "y": one, "x2": x, "y2": two} for x in breaks for one, two in spans]
-        yield lines(cuts, color=colours.THIRD, strokeDash=[2, 3])
-
-    def values(self) -> Iterator[Any]:
-        import altair as alt
-
-        rows: list[Row] = []
-        names: list[Row] = []
-        last: list[Row] = []
-        keys: list[Row] = []
-        for top, line in zip(self.tops, self.picture.lines, strict=True):
+                self.rule("below", (0, y), (self.inner, y), colours.LINE)
+                self.text("right", (-8, y), numbers.score(tick, digits(ticks)), colours.THIRD)
+            for run in self.picture.breaks:
+                x = self.x(run - 0.5)
+                self.rule("dotted", (x, top), (x, top + self.high), colours.THIRD)
             title = top - self.above + 8
-            keys.append({"x": 5, "y": title, **symbol(line.mark)})
+            self.keys.append({"x": 5, "y": title, **symbol(line.mark)})
             room = self.inner - 24 - measured(line.last, bold=True)
-            names.append({"x": 16, "y": title, "text": fitted(line.name, room)})
-            last.append({"x": self.inner, "y": title, "text": line.last})
-            rows += self._rows(top, line)
-        drawn, group = plotted(rows), alt.Detail("group:N")
-        low, high = alt.Y("low:Q", scale=None, axis=None), alt.Y2("high")
-        band = drawn.mark_area(opacity=0.18).encode(**{**pixels(), "y": low}, y2=high)
-        yield band.encode(detail=group, **coloured("fill"))
-        line_ = drawn.mark_line(strokeWidth=1.5, strokeJoin="round")
-        yield line_.encode(**pixels(), detail=group, **coloured("stroke"))
-        few = self.picture.runs <= _DOTS
-        dots = plotted([row for row in rows if few or row["alone"]])
-        yield dots.mark_point(size=16, opacity=1).encode(**pixels(), **coloured("fill", "stroke"))
-        yield symbols(keys)
-        yield words(names)
-        yield words(last, "right", bold=True)
+            self.text("left", (16, title), fitted(line.name, room))
+            self.text("bold", (self.inner, title), line.last)
+            self.strip(top, line)
+            for step in line.steps:
+                self.step(top, step)
 
-    def _rows(self, top: int, line: Line) -> Iterator[Row]:
+    def strip(self, top: int, line: Line) -> None:
         hue = colours.hue(line.mark)
         for number, stretch in enumerate(line.stretches):
-            for run, *values in _thinned(stretch, self.picture.together):
-                mean, low, high = (self.y(top, value) for value in values)
-                place = {"x": self.x(run), "y": mean, "low": low, "high": high}
-                group = {"group": f"{top} {number}", "alone": len(stretch) == 1}
-                yield {**place, **group, "fill": hue, "stroke": hue}
+            band: list[Row] = []
+            for run, mean, low, high in _thinned(stretch, self.together):
+                x, group = self.x(run), {"group": f"{top} {number}", "fill": hue, "stroke": hue}
+                alone = len(stretch) == 1
+                self.points.append({"x": x, "y": self.y(top, mean), "alone": alone, **group})
+                if low is not None and high is not None:
+                    ends = {"low": self.y(top, low), "high": self.y(top, high)}
+                    band.append({"x": x, **ends, "fill": hue})
+                else:
+                    self.band(band)
+                    band = []
+            self.band(band)
 
-    def shifts(self) -> Iterator[Any]:
-        means: list[Row] = []
-        rules: list[Row] = []
-        said: dict[str, list[Row]] = {"left": [], "right": []}
-        for top, line in zip(self.tops, self.picture.lines, strict=True):
-            for step in line.steps:
-                x = self.x(step.at - 0.5)
-                rules.append({"x": x, "y": top - _LABELS + 2, "x2": x, "y2": top + self.high})
-                for one, two, value in (
-                    (self.x(step.first - 0.5), x, step.before),
-                    (x, self.x(step.last + 0.5), step.after),
-                ):
-                    y = self.y(top, value)
-                    means.append({"x": one, "y": y, "x2": two, "y2": y})
-                side, away = ("left", 5) if x < self.inner / 2 else ("right", -5)
-                said[side].append({"x": x + away, "y": top - _LABELS + 8, "text": step.said})
-        yield lines(means, color=colours.INK, strokeDash=[4, 3])
-        yield lines(rules, color=colours.INK)
-        for side, rows in said.items():
-            yield words(rows, side)
+    def band(self, rows: Sequence[Row]) -> None:
+        if len(rows) == 1:
+            x, hue = rows[0]["x"], rows[0]["fill"]
+            self.rule("below", (x, rows[0]["low"]), (x, rows[0]["high"]), hue)
+        elif rows:
+            self.bands += [{**row, "group": self.number} for row in rows]
+            self.number += 1
 
-    def axis(self) -> Iterator[Any]:
-        base = [{"x": 0, "y": self.floor, "x2": self.inner, "y2": self.floor}]
-        yield lines(base)
+    def step(self, top: int, step: Step) -> None:
+        x, first, last = (self.x(run) for run in (step.at - 0.5, step.first - 0.5, step.last + 0.5))
+        self.rule("above", (x, top - _LABELS + 2), (x, top + self.high))
+        for one, other, value in ((first, x, step.before), (x, last, step.after)):
+            self.rule("dashed", (one, self.y(top, value)), (other, self.y(top, value)))
+        side, away = ("left", 5) if x < self.inner / 2 else ("right", -5)
+        self.text(side, (x + away, top - _LABELS + 8), step.said)
+
+    def days(self) -> None:
+        self.rule("below", (0, self.floor), (self.inner, self.floor), colours.STRONG)
         many = max(2, self.inner // 130)
-        runs = sorted({round(at * (self.picture.runs - 1) / (many - 1)) for at in range(many)})
-        days: list[Row] = []
-        for run in runs:
-            text = self.picture.days[run]
-            half = measured(text) / 2
+        taken = -math.inf
+        for run in sorted({round(at * (self.picture.runs - 1) / (many - 1)) for at in range(many)}):
+            half = measured(self.picture.days[run]) / 2
             x = max(half, min(self.x(run), self.inner - half))
-            if not days or x - half > days[-1]["x"] + days[-1]["half"] + 8:
-                days.append({"x": x, "y": self.floor + 14, "text": text, "half": half})
-        yield words(days, "center", colour=colours.THIRD)
-        labels: list[Row] = []
-        marks: list[Row] = []
-        said: dict[str, list[Row]] = {"left": [], "right": []}
+            if x - half > taken + 8:
+                spot = (x, self.floor + 14.0)
+                self.text("center", spot, self.picture.days[run], colours.THIRD)
+                taken = x + half
+
+    def lanes(self) -> None:
         for number, lane in enumerate(self.picture.lanes):
             y = self.floor + _DAYS + _LANE * number + 8
-            labels.append({"x": -8, "y": y, "text": lane.label})
-            taken = 0.0
+            self.text("right", (-8, y), lane.label, colours.THIRD)
+            taken = last = -math.inf
             ends = [*(self.x(run) for run, _ in lane.ticks[1:]), float(self.inner)]
             for (run, text), end in zip(lane.ticks, ends, strict=True):
                 x = self.x(run)
-                marks.append({"x": x, "y": y - 5, "x2": x, "y2": y + 5})
-                right, left = end - x - 10, x - taken - 10
-                room = right if right >= min(measured(text), left) else left
+                if x - last >= _CLOSE:
+                    self.rule("below", (x, y - 5), (x, y + 5), colours.SECOND)
+                    last = x
+                right, left = end - x - 10, x - max(0, taken) - 10
+                after = right >= min(measured(text), left)
                 taken = x + 5
-                if text and room >= _LEAST:
-                    short = fitted(text, room)
-                    after = room == right
-                    said["left" if after else "right"].append(
-                        {"x": x + 5 if after else x - 5, "y": y, "text": short}
-                    )
+                if text and max(right, left) >= min(measured(text), _LEAST):
+                    short = fitted(text, right if after else left)
+                    side, away = ("left", 5) if after else ("right", -5)
+                    self.text(side, (x + away, y), short, colours.SECOND)
                     taken = x + 10 + measured(short) if after else taken
-        yield words(labels, "right", colour=colours.THIRD)
-        yield lines(marks, color=colours.SECOND, strokeWidth=2)
-        for side, some in said.items():
-            yield words(some, side, colour=colours.SECOND)
+
+    def layers(self) -> Iterator[Any]:
+        import altair as alt
+
+        yield self._ruled("below")
+        yield self._ruled("dotted", [2, 3])
+        drawn, group = plotted(self.points), alt.Detail("group:N")
+        low, high = alt.Y("low:Q", scale=None, axis=None), alt.Y2("high")
+        area = plotted(self.bands).mark_area(opacity=0.18)
+        band = area.encode(**{**pixels(), "y": low}, y2=high)
+        yield band.encode(detail=group, **coloured("fill"))
+        stroke = drawn.mark_line(strokeWidth=1.5, strokeJoin="round")
+        yield stroke.encode(**pixels(), detail=group, **coloured("stroke"))
+        few = self.picture.runs <= _DOTS
+        dots = plotted([row for row in self.points if few or row["alone"]])
+        yield dots.mark_point(size=16, opacity=1).encode(**pixels(), **coloured("fill", "stroke"))
+        yield symbols(self.keys)
+        yield self._ruled("dashed", [4, 3])
+        yield self._ruled("above")
+        for kind, rows in self.texts.items():
+            align, weight = ("right", 600) if kind == "bold" else (kind, 400)
+            mark = plotted(rows).mark_text(
+                align=align, baseline="middle", fontSize=SIZE, fontWeight=weight
+            )
+            yield mark.encode(**pixels(), text="text:N", **coloured("fill"))
+
+    def _ruled(self, kind: str, dash: Sequence[int] = (1, 0)) -> Any:
+        mark = plotted(self.rules[kind]).mark_rule(strokeWidth=1, strokeDash=list(dash))
+        return mark.encode(**pixels(), x2="x2", y2="y2", **coloured("stroke"))
 
 
 def _thinned(stretch: Sequence[Point], together: int) -> Iterator[Point]:
     for start in range(0, len(stretch), together):
-        some = stretch[start : start + together]
-        run, mean, low, high = (sum(column) / len(some) for column in zip(*some, strict=True))
-        yield run, mean, low, high
+        runs, means, lows, highs = zip(*stretch[start : start + together], strict=True)
+        yield fmean(runs), fmean(means), _mean(lows), _mean(highs)
 
 
-def _scales(found: Sequence[Line]) -> list[list[float]]:
-    """Return the ticks of each strip: as far apart in all, about the strip's own values."""
-    ends = [_ends(line) for line in found]
-    widest = max((high - low for low, high in ends), default=0.0)
-    size = 10 ** math.floor(math.log10(widest / 2))
-    for step in (factor * size for factor in (1, 2, 5, 10)):
-        firsts = [math.floor(low / step + 1e-9) for low, _ in ends]
-        lasts = [math.ceil(high / step - 1e-9) for _, high in ends]
-        many = max(last - first for first, last in zip(firsts, lasts, strict=True))
-        if many <= 4:
-            break
-    scales = []
-    for first, last in zip(firsts, lasts, strict=True):
-        start = first - (many - last + first) // 2
-        start = max(0, start) if first >= 0 else start
-        scales.append([round((start + at) * step, 10) for at in range(many + 1)])
-    return scales
-
-
-def _ends(line: Line) -> tuple[float, float]:
-    values = [end for some in line.stretches for each in some for end in each[1:]]
-    low, high = (min(values), max(values)) if values else (0.0, 1.0)
-    return (low, high) if high - low >= 1e-6 else (low - 0.005, high + 0.005)
-
-
-def _digits(ticks: Sequence[float]) -> int:
-    gap = min(abs(two - one) for one, two in pairwise(ticks))
-    return max(0, min(6, -math.floor(math.log10(gap) + 1e-9)))
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None

@@ -29,6 +29,7 @@ from harness.stored import AggregateLine, CellLine, QuestionLine, RecordLine
 
 Floats = NDArray[np.float64]
 Chosen = NDArray[np.bool_]
+NOT_COUNTED = "Embedding the question is not in these seconds."
 _AXES = ("chunker", "embedder", "retriever", "reranker", "generator")
 COPIES = "context_overlap"
 """1 for every answer of a generator that copies from its context."""
@@ -99,6 +100,11 @@ class View:
     def failed(self) -> int:
         """How many questions failed, over all cells."""
         return sum(cell.failed for cell in self.run.cells)
+
+    @property
+    def embeds(self) -> bool:
+        """Whether any cell embeds its questions: all together, before they are timed."""
+        return any(cell.embedder for cell in self.run.cells)
 
     def seconds(self, cell: CellLine) -> float | None:
         """Return the median seconds of a question, over those that finished."""

@@ -17,7 +17,8 @@ from harness.report.charts.svg import Drawn
 class Difference:
     """The best cell's mean less another's, over the same questions.
 
-    `significant`: after correction for how many cells it was tested against.
+    `significant`: by `p`, which is corrected over a family of so many tests. `visible` is the least
+    difference that would have been found four times in five; None where none would.
     """
 
     name: str
@@ -26,6 +27,9 @@ class Difference:
     low: float | None
     high: float | None
     significant: bool
+    p: float | None = None
+    family: int = 1
+    visible: float | None = None
 
 
 def figure(
@@ -54,7 +58,14 @@ def figure(
     )
     if len(seen) < len(rows):
         caption += f" {len(rows) - len(seen)} more are in the table."
-    head = ["Against", f"Difference in {metric}", "95 % interval", "Significant"]
+    head = [
+        "Against",
+        f"Difference in {metric}",
+        "95 % interval",
+        "p, corrected",
+        "over tests",
+        "Would have shown",
+    ]
     table = Table(
         head,
         [
@@ -62,7 +73,9 @@ def figure(
                 each.name,
                 numbers.difference(each.difference, digits),
                 numbers.between(each.low, each.high, digits),
-                "yes" if each.significant else "no",
+                numbers.probability(each.p),
+                f"{each.family:,}",
+                numbers.score(each.visible, digits),
             ]
             for each in rows
         ],

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from statistics import fmean, median
 
 from harness import numbers
 from harness.report.blocks import Drawing, Figure, Table
 from harness.report.charts import cells, scatter, svg
 from harness.report.charts.scatter import Point
-from harness.report.view import View
-from harness.stored import RecordLine
+from harness.report.view import NOT_COUNTED, View
+from harness.stored import CellLine
 
 
 @dataclass(frozen=True)
@@ -22,31 +21,17 @@ class _Cost:
     worth: str
     least: str
     written: Callable[[float], str]
-    of: Callable[[Sequence[RecordLine]], float | None]
-
-
-def _seconds(records: Sequence[RecordLine]) -> float | None:
-    taken = [sum(each.seconds.values()) for each in records if each.seconds]
-    return median(taken) if taken else None
-
-
-def _tokens(records: Sequence[RecordLine]) -> float | None:
-    used = [
-        each.usage.tokens_in + (each.usage.tokens_out or 0)
-        for each in records
-        if each.usage is not None and each.usage.tokens_in is not None
-    ]
-    return fmean(used) if used else None
+    of: Callable[[View, CellLine], float | None]
 
 
 _COSTS = (
     _Cost(
         "latency", "median seconds a question", "latency", "is the fastest", numbers.seconds,
-        _seconds,
+        View.seconds,
     ),
     _Cost(
         "tokens", "tokens a question, in and out", "tokens", "takes the fewest tokens",
-        lambda count: f"{count:,.0f} tokens", _tokens,
+        lambda count: f"{count:,.0f} tokens", View.tokens,
     ),
 )  # fmt: skip
 
@@ -61,7 +46,7 @@ def _drawing(view: View, cost: _Cost) -> Drawing | None:
     told = cells.told_apart(view)
     points = []
     for cell in view.cells:
-        mean, taken = view.score(cell).mean, cost.of(view.records(cell))
+        mean, taken = view.score(cell).mean, cost.of(view, cell)
         if mean is not None and taken is not None and taken > 0:
             points.append(Point(cells.drawn(view, cell, cell.name in told), taken, mean))
     if len({each.cost for each in points}) < 2:
@@ -123,6 +108,8 @@ def _caption(view: View, cost: _Cost, points: Sequence[Point], digits: int) -> s
         f"{view.by} against {cost.label}. The line is the Pareto front, and bold names are on it: "
         "nothing scores higher for less."
     )
+    if cost.label == "latency" and view.embeds:
+        said += f" {NOT_COUNTED}"
     on = sorted((each for each in points if each.front), key=lambda each: each.cost)
     steps = [(one, other) for one, other in pairwise(on) if other.mean > one.mean]
     if steps:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 from harness import bands
@@ -49,12 +49,15 @@ def _entry(variants: Mapping[str, tuple[Metric, MetricLine]]) -> Entry:
     cls, facts = type(metric), metric.facts
     about = description(cls).removeprefix(summary(cls)).replace("`", "").strip()
     scale = bands.scale(metric.name)
+    changed = sorted({key for each, _ in variants.values() for key in _options(each)})
+    said = f"of its usual form; {', '.join(changed)} of this run changes it" if changed else ""
     return Entry(
         metric.name,
         summary(cls).replace("`", ""),
         facts.formula,
         facts.example.said,
         [
+            *([("Formula", said)] if said else []),
             *facts.rows(),
             *([("In words", worded(scale))] if scale else []),
             ("Also", about),
@@ -67,3 +70,13 @@ def _entry(variants: Mapping[str, tuple[Metric, MetricLine]]) -> Entry:
 def _in_full(metric: Metric, line: MetricLine) -> str:
     said = in_full(metric)
     return f"{said}, judged by {line.labels}" if line.labels else said
+
+
+def _options(metric: Metric) -> list[str]:
+    """Return the options that change what a metric computes, where they are not the usual ones."""
+    usual = {field.name: field.default for field in fields(metric)}  # type: ignore[arg-type]
+    return [
+        name
+        for name in ("denominator", "gain", "ideal", "match", "abutting", "tokens")
+        if name in usual and getattr(metric, name) != usual[name]
+    ]

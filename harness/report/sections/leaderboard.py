@@ -10,11 +10,12 @@ from harness import numbers
 from harness.report.blocks import Block, Cell, Items, Measure, Table, Text
 from harness.report.phrases import counts, listed, measure
 from harness.report.sections import sections
-from harness.report.view import View
+from harness.report.view import NOT_COUNTED, View
 from harness.stored import AggregateLine, CellLine
 
 _FIRST = 3
 """Metrics in the first table, beside what they cost."""
+_ROUNDING = 1e-9
 _WIDTH = 7
 """Metrics to a further table; more would not fit a page."""
 
@@ -176,6 +177,8 @@ def _in_words(view: View, cell: CellLine, name: str, shown: Measure) -> Measure:
 
 def _notes(view: View) -> list[Items]:
     said = ["n: scored and failed questions. The mean counts a failed question as 0."]
+    if view.embeds:
+        said.append(NOT_COUNTED)
     if any((view.judged_share(c, name) or 1) < 1 for c in view.cells for name in view.metrics):
         said.append(
             "Judged: the share of the documents read that anybody judged; the others count "
@@ -218,7 +221,7 @@ def _notes(view: View) -> list[Items]:
 
 
 def _outcome(score: AggregateLine, target: float, ceiling: float | None) -> str:
-    if ceiling is not None and target > ceiling:
+    if ceiling is not None and target > ceiling + _ROUNDING:
         return "out of reach"
     if score.low is None or score.high is None:
         return "undecided"

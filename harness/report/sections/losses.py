@@ -9,6 +9,7 @@ from typing import ClassVar
 from harness import numbers
 from harness.report.blocks import Block, Text
 from harness.report.charts import cells, losses
+from harness.report.phrases import listed
 from harness.report.sections import sections
 from harness.report.view import View
 
@@ -46,12 +47,11 @@ def _largest(view: View) -> str:
     all_ = sum(lost.values())
     if not all_:
         return "No question that could be followed was lost at any stage."
-    stage = max(lost, key=lambda stage: lost[stage])
-    said = f"Most are lost at {stage}: {lost[stage]:,} of the {all_:,} lost in all cells."
-    if len(counts) == 1:
-        said = f"Most are lost at {stage}: {lost[stage]:,} of {all_:,}."
-    elif 2 * lost[stage] < all_:
-        said = said.replace("Most are lost", "More are lost than elsewhere")
+    most = max(lost.values())
+    stages = [stage for stage in losses.STAGES if lost[stage] == most]
+    what = "Most" if 2 * most > all_ else "More than elsewhere"
+    where = f"{what} are lost at {listed(stages)}: {most:,}{' each' if len(stages) > 1 else ''}"
+    said = f"{where} of {all_:,}." if len(counts) == 1 else f"{where} of {all_:,} in all cells."
     best = view.best
     if best is None or len(counts) == 1:
         return said

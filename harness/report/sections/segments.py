@@ -97,6 +97,8 @@ def _said(view: View, cell: CellLine, way: Way, parts: Parts) -> list[Text]:
     low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
     weak, strong = (numbers.score(means[each], view.digits(view.by)) for each in (low, high))
     name = view.name(cell)
+    if weak == strong:
+        return []
     return [
         Text(f"{name} is weakest on {low} ({view.by} {weak}) and strongest on {high} ({strong}).")
     ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from harness import numbers
+from harness.report.advising import advice
 from harness.report.blocks import (
     Block,
     Columns,
@@ -49,7 +50,9 @@ class Verdict:
         said += [Text(text, "warning") for text in _floors(view)]
         if view.shipped is not None:
             links = [("Read the ten questions that tell most", "questions")]
-            said.append(Links([*links, ("See what to try next", "advice")]))
+            if any(advice(view, cell) for cell in view.cells):
+                links.append(("See what to try next", "advice"))
+            said.append(Links(links))
         lead: list[Text | Items | Links | Counts | Table | Figure | Passage | Entry] = [*said]
         chart = _chart(view)
         return [
@@ -70,6 +73,9 @@ def _chart(view: View) -> list[Figure]:
             low=found.low,
             high=found.high,
             significant=found.better or found.worse,
+            p=found.corrected,
+            family=found.family,
+            visible=found.visible,
         )
         for cell in view.cells
         if (found := others.get(cell.name)) is not None and found.difference is not None

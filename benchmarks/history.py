@@ -1,0 +1,146 @@
+"""A history of 1,000 stored runs: seconds from start to page, and how often it is wrong.
+
+python -m benchmarks.history              # seconds and megabytes
+python -m benchmarks.history alarms       # false alarms, and the power to see a step
+
+Each run has 6 cells and 21 metrics, 64 KB of `run.json`. Two of the embedders are changed for worse
+ones on the way, so that most of what is shown did shift: such series take the most orders to test.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import tempfile
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from benchmarks import commands
+from benchmarks.figures import Figure
+
+RUNS = 1_000
+_CELLS, _METRICS, _QUESTIONS = 6, 21, 180
+_BOUND = 5.0
+_FIRST = datetime(2024, 1, 1, 2, 30, tzinfo=UTC)
+_PADDING = "what a metric is, when to use it and what it cannot see, in a few sentences. " * 4
+
+
+def history() -> list[Figure]:
+    """Return the seconds and the page's size for 1,000 runs; the fastest of three."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "reports"
+        size = make(folder, RUNS)
+        done = [commands.python("-m", "benchmarks.history", "write", folder) for _ in range(3)]
+        page = (folder / "history.html").stat().st_size
+    fastest = min(done, key=lambda each: each.seconds)
+    what = f"history of {RUNS:,} runs, {size / RUNS / 1e3:.0f} KB each"
+    return [
+        Figure(f"{what}: seconds", fastest.seconds, _BOUND, f"peak {fastest.megabytes:,.0f} MB", 3),
+        Figure(f"{what}: history.html, MB", page / 1e6, 3.0),
+    ]
+
+
+def make(folder: Path, runs: int) -> int:
+    """Write so many runs into `folder`; return the bytes."""
+    draw = random.Random(7)
+    metrics = [f"recall@{k}" for k in range(1, _METRICS + 1)]
+    size = 0
+    for number in range(runs):
+        began = (_FIRST + timedelta(days=number)).isoformat()
+        level = 0.7 - 0.05 * (number > runs // 2) - 0.05 * (number > 3 * runs // 4)
+        cells = [_cell(at, metrics, level if at < 4 else 0.5, draw) for at in range(_CELLS)]
+        about = {"kind": "quality", "labels": None, "own_chunks": False, "within_chunker": False}
+        run = {
+            "schema": 1, "id": f"{number:05}", "status": "failed" if number % 97 == 96 else "finished",
+            "started": began, "ended": began, "decide_by": metrics[0], "baseline": None,
+            "targets": {}, "seconds": {}, "cache": {}, "warnings": [],
+            "config": {"given": {}, "resolved": {"retrieve": 20 + number // 100}},
+            "cells": cells,
+            "provenance": {
+                "harness": "0.1.0", "python": "3.11", "platform": "Linux", "packages": {},
+                "git_commit": f"{number:040x}", "git_dirty": False, "models": [{"model": level}],
+                "corpus": {"hash": f"{number // 400}"}, "testset": {"hash": "t"}, "seed": 7,
+                "labels": "evidence", "collection": None,
+                "metrics": {m: {"spec": m, "version": 1, "about": _PADDING, **about} for m in metrics},
+            },
+        }  # fmt: skip
+        path = folder / f"{number:05}" / "run.json"
+        path.parent.mkdir(parents=True)
+        size += path.write_text(json.dumps(run, indent=1), encoding="utf-8")
+    return size
+
+
+def _cell(number: int, metrics: list[str], level: float, draw: random.Random) -> dict[str, Any]:
+    scores = {}
+    for metric in metrics:
+        mean = draw.gauss(level, 0.01)
+        scores[metric] = {
+            "mean": mean, "mean_finished": mean, "low": mean - 0.05, "high": mean + 0.05,
+            "n": _QUESTIONS, "failed": 0, "not_scored": 0, "judge_failed": 0, "judge_low": None,
+            "judge_high": None, "method": "bca", "note": "",
+        }  # fmt: skip
+    return {
+        "name": f"fixed × model{number} × dense", "chunker": "fixed", "embedder": f"model{number}",
+        "retriever": "dense", "reranker": "none", "generator": "extractive", "fingerprint": "f",
+        "chunks": 900, "floor": False, "copies": True, "asked": _QUESTIONS, "answered": _QUESTIONS,
+        "declined": 0, "failed": 0, "seconds": {}, "scores": scores,
+    }  # fmt: skip
+
+
+def alarms(draws: int = 2_000) -> list[Figure]:
+    """Return the false alarms of pages on which nothing shifted, and what is not seen of steps."""
+    import numpy as np
+
+    from harness.cusum import shifts
+
+    def called(seed: int, tests: int, size: int, at: int, by: float) -> list[list[int]]:
+        values = np.random.default_rng(seed).normal(size=(tests, size))
+        values[:, at:] += by
+        return [[each.at for each in one.shifts] for one in shifts(values.tolist(), seed).tested]
+
+    error = 2 * (0.05 * 0.95 / draws) ** 0.5
+    found = []
+    for tests, size in ((1, 30), (6, 30), (36, 60)):
+        many = draws if tests < 36 else draws // 4
+        share = np.mean([any(called(seed, tests, size, size, 0.0)) for seed in range(many)])
+        what = f"{tests} series of {size} that never shifted: any called"
+        found.append(Figure(what, float(share), 0.05 + error * (draws / many) ** 0.5, "", many))
+    nights = [
+        any(any(called_until) for called_until in _looks(np, shifts, seed)) for seed in range(200)
+    ]
+    found.append(
+        Figure(
+            "one series, looked at on each of 60 nights: ever", float(np.mean(nights)), 1, "", 200
+        )
+    )
+    for size, at, by in ((30, 15, 1.5), (30, 15, 2.0), (60, 30, 1.0), (60, 52, 2.0), (60, 57, 3.0)):
+        places = [called(seed, 1, size, at, by)[0] for seed in range(400)]
+        missed = np.mean([not each for each in places])
+        near = np.mean([any(abs(one - at) <= 1 for one in each) for each in places])
+        what = f"a step of {by:g} deviations at {at} of {size}: not called"
+        found.append(Figure(what, float(missed), 1, f"called within 1: {near:.0%}", 400))
+    return found
+
+
+def _looks(np: Any, shifts: Any, seed: int) -> Any:
+    values = np.random.default_rng(seed).normal(size=60).tolist()
+    for size in range(8, 61):
+        yield [each.shifts for each in shifts([values[:size]], seed).tested if each.shifts]
+
+
+def _write(folder: Path) -> None:
+    from harness.history import history as over_time
+    from harness.report import trend
+
+    trend.write(over_time(folder))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["write"]:
+        _write(Path(sys.argv[2]))
+    else:
+        from benchmarks import table
+
+        sys.exit(table.show(alarms() if sys.argv[1:2] == ["alarms"] else history()))

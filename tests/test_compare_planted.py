@@ -1,0 +1,47 @@
+"""A regression planted in the shipped corpus is caught, and its category named."""
+
+from pathlib import Path
+
+import yaml
+
+from harness import comparison_words, runner, sides
+from harness.comparing import comparison
+from harness.config import load
+
+ROOT = Path(__file__).parent.parent
+
+
+def ran(folder, category):
+    """Return the side of a run whose embedder shuffles one category's questions."""
+    planted = {"cls": "tests.planted:Planted", "arguments": {"category": category}}
+    config = folder / "config.yaml"
+    settings = {
+        "corpus": str(ROOT / "corpora" / "insurellm"),
+        "testset": str(ROOT / "testsets" / "insurellm.jsonl"),
+        "chunkers": ["markdown"],
+        "embedders": [{"langchain": planted}],
+        "retrievers": ["dense"],
+        "generators": ["none"],
+        "metrics": ["passage_recall@5", "hit_rate@5"],
+        "output": str(folder / f"reports-{category}"),
+        "cache": str(folder / "cache"),
+    }
+    config.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    finished = runner.run(runner.prepare(load(config)), lambda *_: None)
+    return sides.read(finished.folder)
+
+
+def test_an_embedder_that_shuffles_one_category_is_caught_and_the_category_named(tmp_path):
+    before, after = ran(tmp_path, ""), ran(tmp_path, "direct_fact")
+
+    found = comparison(before, after)
+
+    assert found.worse
+    (pair,) = found.pairs
+    worse = {row.segment for row in pair.segments if row.way == "Category" and row.difference.worse}
+    assert worse == {"direct_fact"}
+    assert comparison_words.headline(found).startswith("Worse: passage_recall@5 fell by")
+    category = before.questions
+    assert {category[gap.question].category for gap in pair.lost} == {"direct_fact"}
+    assert {change.about for change in found.changes} == {"config", "model"}
+    assert all("direct_fact" in change.after for change in found.changes)
