@@ -51,9 +51,18 @@ def make(folder: Path, runs: int) -> int:
         began = (_FIRST + timedelta(days=number)).isoformat()
         level = 0.7 - 0.05 * (number > runs // 2) - 0.05 * (number > 3 * runs // 4)
         cells = [_cell(at, metrics, level if at < 4 else 0.5, draw) for at in range(_CELLS)]
-        about = {"kind": "quality", "labels": None, "own_chunks": False, "within_chunker": False}
+        status = "failed" if number % 97 == 96 else "finished"
+        about = {
+            "spec": "recall",
+            "version": 1,
+            "about": _PADDING,
+            "kind": "quality",
+            "labels": None,
+            "own_chunks": False,
+            "within_chunker": False,
+        }
         run = {
-            "schema": 1, "id": f"{number:05}", "status": "failed" if number % 97 == 96 else "finished",
+            "schema": 1, "id": f"{number:05}", "status": status,
             "started": began, "ended": began, "decide_by": metrics[0], "baseline": None,
             "targets": {}, "seconds": {}, "cache": {}, "warnings": [],
             "config": {"given": {}, "resolved": {"retrieve": 20 + number // 100}},
@@ -63,7 +72,7 @@ def make(folder: Path, runs: int) -> int:
                 "git_commit": f"{number:040x}", "git_dirty": False, "models": [{"model": level}],
                 "corpus": {"hash": f"{number // 400}"}, "testset": {"hash": "t"}, "seed": 7,
                 "labels": "evidence", "collection": None,
-                "metrics": {m: {"spec": m, "version": 1, "about": _PADDING, **about} for m in metrics},
+                "metrics": dict.fromkeys(metrics, about),
             },
         }  # fmt: skip
         path = folder / f"{number:05}" / "run.json"

@@ -61,6 +61,28 @@ class Contrasts:
         found = compare(pairs, self.run.provenance.seed, family)
         return dict(zip(fit, found, strict=True))
 
+    def finished(
+        self, cell: str, others: Sequence[str], family: int | None = None
+    ) -> dict[str, Difference]:
+        """Return by how much a cell's share of questions that did not fail is above the others'.
+
+        One family, `family` as of `between`. Only questions that both were asked count.
+        """
+        rows = self._finished
+        pairs = [self._paired(rows[self._rows[cell]], rows[self._rows[each]]) for each in others]
+        found = compare(pairs, self.run.provenance.seed, family)
+        return dict(zip(others, found, strict=True))
+
+    def failed(self, cell: str) -> tuple[int, int]:
+        """Return how many questions failed in a cell, and how many it was asked."""
+        finished = self._finished[self._rows[cell]]
+        return int((finished == 0).sum()), int(_known(finished).sum())
+
+    def units(self, metric: str, cell: str, other: str) -> int:
+        """Return how many clusters, or else questions, a difference between two cells rests on."""
+        pair = self.pair(metric, cell, other)
+        return len(pair.left) if pair.clusters is None else len(np.unique(pair.clusters))
+
     def comparable(self, metric: str, cell: str, other: str) -> bool:
         """Return whether a metric may be compared between two cells."""
         about = self.run.provenance.metrics[metric]
@@ -75,7 +97,9 @@ class Contrasts:
         """Return one metric of two cells on the questions that both finished."""
         total = self._totals.get(metric)
         values = self._counts[metric] if total is not None else self._values[metric]
-        left, right = values[self._rows[cell]], values[self._rows[other]]
+        return self._paired(values[self._rows[cell]], values[self._rows[other]], total)
+
+    def _paired(self, left: Floats, right: Floats, total: Total | None = None) -> Pair:
         there, here = _known(left), _known(right)
         both = there & here
         groups = None if self._clusters is None else self._clusters[both]
@@ -99,6 +123,15 @@ class Contrasts:
             row, column = self._rows[record.cell], self._columns[record.question]
             table[:, row, column] = np.array(scores, dtype=np.float64)  # None becomes nan
         return dict(zip(names, table, strict=True))
+
+    @cached_property
+    def _finished(self) -> Floats:
+        """1 where a question finished, 0 where it failed; shape and nan as of `_values`."""
+        table = np.full((len(self._rows), len(self._columns)), np.nan)
+        for record in self.stored.records:
+            finished = record.error is None
+            table[self._rows[record.cell], self._columns[record.question]] = finished
+        return table
 
     @cached_property
     def _counts(self) -> dict[str, Floats]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, comb
@@ -73,22 +73,70 @@ def shifts(series: Sequence[Sequence[float]], seed: int = 0) -> Family:
     arrays = [np.asarray(each, dtype=np.float64) for each in series]
     reasons = [_reason(each) for each in arrays]
     moved = [at for at, each in enumerate(arrays) if not reasons[at] and np.ptp(each) > 0]
-    draws = draws_for(len(moved))
-    p = dict.fromkeys(range(len(arrays)), 1.0)
-    for size in sorted({len(arrays[at]) for at in moved}):
-        alike = [at for at in moved if len(arrays[at]) == size]
-        table = np.stack([arrays[at] for at in alike], axis=1)
-        p |= dict(zip(alike, p_values(table, draws, seed).tolist(), strict=True))
-    corrected = dict(zip(moved, holm([p[at] for at in moved]), strict=True))
-    found = []
-    for at, values in enumerate(arrays):
-        if reasons[at]:
-            found.append(Tested(None, None, reasons[at]))
-            continue
-        own = corrected.get(at, 1.0)
-        called = _called(values, 0, own, len(values) * len(moved), seed) if own <= ALARMS else []
-        found.append(Tested(p[at], own, "", _measured(values, called)))
-    return Family(tuple(found), len(moved))
+    whole = [_Part(at, 0, arrays[at], 1.0) for at in moved]
+    found = _p_values(whole, len(moved), seed)
+    corrected = dict(zip(moved, holm(found), strict=True))
+    p = dict(zip(moved, found, strict=True))
+    called: dict[int, dict[int, float]] = {at: {} for at in range(len(arrays))}
+    shifted = [(part, corrected[part.series]) for part in whole if corrected[part.series] <= ALARMS]
+    while shifted:
+        parts: list[tuple[_Part, float]] = []
+        for part, sure in shifted:
+            at = place(part.values)
+            called[part.series][part.start + at] = sure
+            size = len(arrays[part.series])
+            parts += [(each, sure) for each in part.divided(at, size) if each.may(len(moved))]
+        again = _p_values([part for part, _ in parts], len(moved), seed)
+        shifted = [
+            (part, max(sure, min(1.0, part.times * len(moved) * p_)))
+            for (part, sure), p_ in zip(parts, again, strict=True)
+            if part.times * len(moved) * p_ <= ALARMS
+        ]
+    return Family(
+        tuple(
+            Tested(None, None, reasons[at])
+            if reasons[at]
+            else Tested(
+                p.get(at, 1.0), corrected.get(at, 1.0), "", _measured(values, called[at])
+            )
+            for at, values in enumerate(arrays)
+        ),
+        len(moved),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some values of a series, from the one numbered `start` on, and how many such it holds."""
+
+    series: int
+    start: int
+    values: Floats
+    times: float
+
+    def divided(self, at: int, size: int) -> Iterator[_Part]:
+        for values, start in ((self.values[:at], 0), (self.values[at:], at)):
+            yield _Part(self.series, self.start + start, values, size / len(values))
+
+    def may(self, family: int) -> bool:
+        """Whether any order of the values could be rare enough."""
+        if len(self.values) < FEWEST or np.ptp(self.values) == 0:
+            return False
+        return self.times * family * _least(len(self.values)) <= ALARMS
+
+
+def _p_values(parts: Sequence[_Part], family: int, seed: int) -> list[float]:
+    """Return the p value of each part; those of one length share their orders."""
+    found = [1.0] * len(parts)
+    alike: dict[tuple[int, float], list[int]] = {}
+    for number, part in enumerate(parts):
+        alike.setdefault((len(part.values), part.times), []).append(number)
+    for (_, times), some in alike.items():
+        table = np.stack([parts[number].values for number in some], axis=1)
+        values = p_values(table, draws_for(ceil(times * family)), seed)
+        for number, value in zip(some, values.tolist(), strict=True):
+            found[number] = value
+    return found
 
 
 def p_values(table: Floats, draws: int, seed: int) -> Floats:
@@ -122,31 +170,9 @@ def place(values: Floats) -> int:
     return int(np.abs(_sums(values - values.mean())).argmax()) + 1
 
 
-def _called(
-    values: Floats, start: int, corrected: float, weight: int, seed: int
-) -> list[tuple[int, float]]:
-    """Return where a series that shifted did so, and how sure that is: first its own place.
-
-    `start` is where `values` begin in the whole series. A part's p value counts `weight` / its
-    length times, `weight` being the length of the whole series times the size of the family.
-    """
-    at = place(values)
-    found = [(start + at, corrected)]
-    for part, begins in ((values[:at], start), (values[at:], start + at)):
-        times = weight / max(len(part), 1)
-        if _reason(part) or np.ptp(part) == 0 or times * _least(len(part)) > ALARMS:
-            continue
-        draws = draws_for(ceil(times))
-        p = float(p_values(part[:, None], draws, seed)[0])
-        again = max(corrected, min(1.0, times * p))
-        if again <= ALARMS:
-            found += _called(part, begins, again, weight, seed)
-    return found
-
-
-def _measured(values: Floats, called: Sequence[tuple[int, float]]) -> tuple[Shift, ...]:
+def _measured(values: Floats, called: Mapping[int, float]) -> tuple[Shift, ...]:
     """Return the shifts in the order of time, each with the means on its two sides."""
-    ordered = sorted(called)
+    ordered = sorted(called.items())
     ends = [0, *(at for at, _ in ordered), len(values)]
     means = [float(values[one:other].mean()) for one, other in pairwise(ends)]
     return tuple(

@@ -1,44 +1,52 @@
 """From a run's differences to a decision: the best cell, how sure, and whether a cheaper one does.
 
-Two families of tests. The best cell's difference from the baseline is the leaderboard's, of which
+Three families of tests. The best cell's difference from the baseline is the leaderboard's, of which
 each cell and metric is one. Its differences from the other cells count as many tests as the run has
 pairs of cells: which cell is the best is seen only in the data, so each pair could have been asked.
+They rest on the questions that both finished; which cell finishes more of them is tested by itself,
+by as many tests again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, log, log1p
+from math import ceil, inf, log, log1p
 from typing import Any, Literal
 
-from harness import costs
+from harness import costs, numbers, power
 from harness.contrasts import Contrasts
 from harness.costs import Cost
-from harness.difference import Difference
+from harness.difference import ALARMS, Difference
+from harness.statistics import FEWEST
 from harness.stored import CellLine
 
 Form = Literal[
-    "nothing to compare", "baseline is best", "beats baseline", "beats others", "none shown"
-]
+    "nothing to compare", "baseline is best", "beats baseline", "contested", "beats others",
+    "none shown",
+]  # fmt: skip
 
 _MARGIN = 0.02
 _TAIL = 0.025
 _COST: Sequence[Cost] = ("money", "tokens", "seconds")
+_SAME = 1e-12
 
 
 @dataclass(frozen=True)
 class Cheaper:
     """A member of the set not shown to be worse than the best cell that costs less than it.
 
-    `difference` is its own from the best. It is `warranted` when that lies above -`margin` with its
-    whole interval; else about `questions` questions would tell, None where no number can be given.
+    `difference` is its own from the best, `failing` by how much the share of questions that it
+    failed is above the best's. It is `warranted` when the difference lies above -`margin` with its
+    whole interval, and `failing` is at most `margin`; else about `questions` questions would tell,
+    None where no number can be given.
     """
 
     cell: str
     cost: float
     best_cost: float
     difference: Difference
+    failing: float
     warranted: bool
     questions: int | None
 
@@ -47,23 +55,35 @@ class Cheaper:
 class Decision:
     """What a run says about which cell to ship, by `metric`.
 
-    `best` is the cell with the highest mean that is no floor. `from_baseline` is its difference
-    from the baseline, None where it is the baseline or there is none. `others` holds its difference
-    from every other cell, best mean first: positive where the best is better. `beaten` are those
-    that it is shown to be better than, `not_worse` the others: not shown to be worse than it.
-    `against` is the cell that the verdict is about, the baseline or else the next best, and `seen`
-    the difference from it. `cost` is the kind that `costs` gives of each cell, floors left out,
-    that is the best or not shown to be worse; `cheaper` is one of them, None where none is.
+    `means` holds every cell that has a mean, best first; a failed question counts 0 there. `best`
+    is the first that is none of the `floors`. `from_baseline` is its difference from the baseline,
+    None where it is the baseline or there is none. `others` holds its difference from every other
+    cell, best mean first: positive where the best is better; `units` how many clusters, or else
+    questions, each rests on. `finished` holds by how much its share of finished questions is above
+    theirs, `failed` how many questions of how many failed in each cell.
+
+    `beaten` are those that the best is shown to be better than, in scores or in finishing, and in
+    neither worse. `not_worse` are shown to be worse than it in neither. `ahead` are those shown to
+    have something over it: higher scores, or fewer failures if they are no floor. `against` is the
+    cell that the verdict is about, the baseline or else the next best, and `seen` the difference
+    from it. `cost` is the kind that `costs` gives of each cell, floors left out, that is the best
+    or not shown to be worse; `cheaper` is one of them, None where none is.
     """
 
     form: Form
     metric: str
+    means: Mapping[str, float]
+    floors: frozenset[str]
     best: str | None
     baseline: str | None
     from_baseline: Difference | None
     others: Mapping[str, Difference]
+    units: Mapping[str, int]
+    finished: Mapping[str, Difference]
+    failed: Mapping[str, tuple[int, int]]
     beaten: tuple[str, ...]
     not_worse: tuple[str, ...]
+    ahead: tuple[str, ...]
     against: str | None
     seen: Difference | None
     family: int
@@ -77,6 +97,18 @@ class Decision:
         """The smallest difference from `against` that would have been found; None if none would."""
         return None if self.seen is None else self.seen.visible
 
+    def above(self, cell: str) -> float:
+        """Return how far the best cell's mean is above another's; exactly 0 where they are equal.
+
+        Negative for a floor that is higher.
+        """
+        gap = self.means[self.best or cell] - self.means[cell]
+        return gap if abs(gap) > _SAME else 0.0
+
+    def too_few(self, cell: str) -> bool:
+        """Return whether no difference from `cell`, however great, could have been shown."""
+        return power.too_few(self.units[cell], ALARMS / max(1, self.others[cell].family))
+
 
 def decide(contrasts: Contrasts) -> Decision:
     """Return what a run says about which of its cells to ship."""
@@ -84,45 +116,77 @@ def decide(contrasts: Contrasts) -> Decision:
     metric, baseline = run.decide_by, run.baseline
     settings: Mapping[str, Any] = run.config.get("resolved", {})
     margin, kinds = settings.get("margin", _MARGIN), settings.get("cost", _COST)
-    ranked = _ranked(run.cells, metric)
-    best = next((cell.name for cell in ranked if not cell.floor), None)
-    rest = [cell.name for cell in ranked if cell.name != best]
-    family = len(ranked) * (len(ranked) - 1) // 2
+    means = _means(run.cells, metric)
+    floors = frozenset(cell.name for cell in run.cells if cell.floor)
+    best = next((name for name in means if name not in floors), None)
+    rest = [name for name in means if name != best]
+    family = len(means) * (len(means) - 1) // 2
     others = {} if best is None else contrasts.between(metric, best, rest, family)
     from_baseline = contrasts.against_baseline.get((best or "", metric))
     if from_baseline is not None and baseline in others:
         others[baseline] = from_baseline  # one answer to one question, wherever it is shown
-    beaten = tuple(name for name, each in others.items() if each.better)
-    not_worse = tuple(name for name in others if name not in beaten)
+    units = {name: contrasts.units(metric, best, name) for name in others} if best else {}
+    finished = contrasts.finished(best, list(others), family) if best else {}
+    shown = {name: _shown(others[name], finished[name], name in floors) for name in others}
+    beaten = tuple(name for name, (over, under) in shown.items() if over and not under)
+    not_worse = tuple(name for name, (over, _) in shown.items() if not over)
+    ahead = tuple(name for name, (_, under) in shown.items() if under)
     against = baseline if baseline in others else next(iter(others), None)
-    fit = [each for each in not_worse if not contrasts.cell(each).floor]
+    fit = [each for each in not_worse if each not in floors]
     kind, spent = (
         costs.known(kinds, [best, *fit], contrasts.stored.records) if best and fit else (None, {})
     )
+    weighed = [
+        _weighed(name, (cost, spent[best]), others[name], units[name], finished[name], margin)
+        for name, cost in sorted(spent.items(), key=lambda each: each[1])
+        if best and cost < spent[best] and amount(kind, cost) != amount(kind, spent[best])
+    ]
     return Decision(
-        form=_form(best, baseline, others, beaten),
+        form=_form(best, baseline, others, beaten, ahead),
         metric=metric,
+        means=means,
+        floors=floors,
         best=best,
         baseline=baseline,
         from_baseline=from_baseline,
         others=others,
+        units=units,
+        finished=finished,
+        failed={name: contrasts.failed(name) for name in means},
         beaten=beaten,
         not_worse=not_worse,
+        ahead=ahead,
         against=against,
         seen=None if against is None else others[against],
         family=family,
         margin=margin,
         cost=kind,
         costs=spent,
-        cheaper=_cheaper(best, others, spent, margin),
+        cheaper=next((each for each in weighed if each.warranted), next(iter(weighed), None)),
     )
 
 
-def _ranked(cells: Sequence[CellLine], metric: str) -> list[CellLine]:
-    """Return the cells that have a mean, best first."""
+def amount(kind: Cost | None, cost: float) -> str:
+    """Return what a question costs, as people read it."""
+    if kind == "seconds":
+        return numbers.seconds(cost)
+    return numbers.count(round(cost), "token" if kind == "tokens" else "unit")
+
+
+def _means(cells: Sequence[CellLine], metric: str) -> dict[str, float]:
+    """Return the mean of each cell that has one, best first."""
     means = {cell.name: cell.scores[metric].mean for cell in cells if metric in cell.scores}
     known = {name: mean for name, mean in means.items() if mean is not None}
-    return sorted((cell for cell in cells if cell.name in known), key=lambda c: -known[c.name])
+    return dict(sorted(known.items(), key=lambda each: -each[1]))
+
+
+def _shown(score: Difference, finished: Difference, floor: bool) -> tuple[bool, bool]:
+    """Return whether the best is shown to be better than another in anything, and to be worse.
+
+    That a floor fails less is nothing against the best: it is there to be beaten in scores.
+    """
+    over = score.better or finished.better
+    return over, score.worse or (finished.worse and not floor)
 
 
 def _form(
@@ -130,6 +194,7 @@ def _form(
     baseline: str | None,
     others: Mapping[str, Difference],
     beaten: Sequence[str],
+    ahead: Sequence[str],
 ) -> Form:
     if best is None or not others:
         return "nothing to compare"
@@ -137,40 +202,40 @@ def _form(
         return "baseline is best"
     if baseline in beaten:
         return "beats baseline"
+    if ahead:
+        return "contested"
     return "beats others" if beaten else "none shown"
 
 
-def _cheaper(
-    best: str | None, others: Mapping[str, Difference], spent: Mapping[str, float], margin: float
-) -> Cheaper | None:
-    """Return the cheapest cell that is warranted, or where none is the cheapest of all."""
-    if best is None or best not in spent:
-        return None
-    found = [
-        _weighed(name, cost, spent[best], others[name].turned, margin)
-        for name, cost in sorted(spent.items(), key=lambda each: each[1])
-        if cost < spent[best]
-    ]
-    return next((each for each in found if each.warranted), next(iter(found), None))
-
-
 def _weighed(
-    name: str, cost: float, best_cost: float, difference: Difference, margin: float
+    name: str,
+    spent: tuple[float, float],
+    from_best: Difference,
+    units: int,
+    finished: Difference,
+    margin: float,
 ) -> Cheaper:
-    questions = None
+    difference, failing, questions = from_best.turned, finished.difference or 0.0, None
     if difference.identical:
         # No question differs: the exact bound of how many would, as that of a mean of zeros.
-        warranted = margin >= 1 or difference.n >= _all_alike(margin)
-        questions = None if warranted or margin == 0 else _all_alike(margin)
+        within = units >= _all_alike(margin)
+        if not within and _all_alike(margin) < inf:
+            questions = ceil(_all_alike(margin) * difference.n / units)
     else:
-        warranted = difference.low is not None and difference.low > -margin
-        if not warranted and (difference.difference or 0.0) > -margin:
+        within = difference.low is not None and difference.low > -margin
+        if not within and (difference.difference or 0.0) > -margin:
             questions = difference.questions_to_exceed(-margin)
-        elif not warranted:
+        elif not within:
             questions = difference.questions
-    return Cheaper(name, cost, best_cost, difference, warranted, questions)
+    if questions is not None and questions <= max(difference.n, FEWEST - 1):
+        questions = None
+    warranted = within and failing <= margin + _SAME
+    return Cheaper(name, *spent, difference, failing, warranted, questions)
 
 
-def _all_alike(margin: float) -> int:
+def _all_alike(margin: float) -> float:
     """Return how many questions without a difference show that it is within `margin` of 0."""
-    return ceil(log(_TAIL) / log1p(-margin))
+    if margin >= 1:
+        return 0
+    bound = log(_TAIL) / log1p(-margin) if margin else inf
+    return ceil(bound) if bound < inf else inf

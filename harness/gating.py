@@ -99,7 +99,8 @@ def gate_of(config: Mapping[str, Any], folder: Path) -> Gate | None:
     Raises:
         DataError: it is damaged.
     """
-    data = config.get("resolved", {}).get("gate")
+    resolved = config.get("resolved")
+    data = resolved.get("gate") if isinstance(resolved, Mapping) else None
     try:
         return None if data is None else TypeAdapter(Gate).validate_python(data)
     except ValidationError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, median
 
 from harness import aggregate, gate_words
@@ -43,12 +43,17 @@ def faults(gate: Gate, run: Side, cell: SideCell) -> str:
     the gate has no limit, the run's own `max_failures` is one.
     """
     count, asked = _failed(cell, gate.metrics), len(cell.results)
-    own = run.config.get("resolved", {}).get("max_failures", _MAX_FAILURES)
-    bound = own if gate.max.failures is None else gate.max.failures
+    bound = _own_limit(run) if gate.max.failures is None else gate.max.failures
     if count <= (bound if bound >= 1 else bound * asked):
         return ""
     key = "max_failures" if gate.max.failures is None else "gate.max.failures"
     return gate_words.of_faults(cell.name, count, asked, f"{key}: {bound:g}")
+
+
+def _own_limit(run: Side) -> float:
+    resolved = run.config.get("resolved")
+    own = resolved.get("max_failures") if isinstance(resolved, Mapping) else None
+    return own if isinstance(own, int | float) else _MAX_FAILURES
 
 
 def _verdict(rule: str, cell: SideCell, value: float | None, met: bool, said: str) -> Verdict:

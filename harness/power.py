@@ -23,14 +23,15 @@ _SPREAD = 1e-12
 def smallest(table: Floats, level: float, seed: int) -> list[float | None]:
     """Return for each column the smallest mean that is found with 80 % power; None if none is.
 
+    None also where the differences seen are all equal: then nothing is known of their spread.
     `table` [n, tests] holds the differences seen, and `level` is that of the two-sided test. By
     simulation on those differences, shifted: of each resample of the centred differences the shift
     is computed at which the test just rejects, and four in five of the shifts are at most the one
     returned. The shift goes the way of the mean seen.
     """
     n, tests = table.shape
-    if 2 * 0.5**n > level:
-        return [None] * tests  # not even n differences of one sign would be enough
+    if too_few(n, level):
+        return [None] * tests
     means = table.mean(axis=0)
     centred = (table - means) * np.where(means < 0, -1.0, 1.0)
     scale = np.sqrt((centred**2).mean(axis=0))
@@ -42,6 +43,11 @@ def smallest(table: Floats, level: float, seed: int) -> list[float | None]:
     found = np.quantile(shifts, POWER, axis=0, method="higher") * scale[spread]
     answers = iter(found.tolist())
     return [next(answers) if each else None for each in spread]
+
+
+def too_few(n: int, level: float) -> bool:
+    """Return whether not even n differences of one sign would be found at a two-sided `level`."""
+    return 2 * 0.5**n > level
 
 
 def _shifts(n: int, sums: Sequence[Floats], z: float) -> Floats:

@@ -8,7 +8,7 @@ KEYS = (
     "decline_patterns, embedders, "
     "gate, generators, index, judge, "
     "labels, margin, max_failures, metrics, min_overlap, output, relevance_level, rerankers, "
-    "retrieve, retrievers, seed, system, targets, testset"
+    "retrieve, retrievers, sample, sample_seed, seed, system, targets, testset"
 )
 
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness import drops, gate
+from harness import drops, gate, gating
 from harness.difference import Difference
 from harness.differences import Pair, compare
+from harness.errors import DataError
 from harness.rules import Drop, Gate, Limits, Segment
 from harness.sides import Incomparable
 from tests.compared import side
@@ -357,3 +358,38 @@ def test_a_bound_that_is_met_to_the_last_digit_is_met():
     found = Difference(10, 0, 1, "", difference=-0.1 - 1e-12, low=-0.3, high=0.1, p=0.01)
 
     assert drops.decided(Drop(HIT, 0.1), found, 0.005) == ("cannot tell", "small")
+
+
+def test_another_seed_of_the_draws_never_changes_an_outcome_that_is_not_at_its_threshold():
+    generator = np.random.default_rng(5)
+    for drop in (0.0, 0.03, 0.06, 0.12):
+        before = generator.random(60)
+        after = np.clip(before - drop + generator.normal(0, 0.2, 60), 0, 1)
+        found = [
+            judged(Drop("ndcg@10", 0.02), [*before], [*after], about={"seed": seed}).verdicts[0]
+            for seed in range(10)
+        ]
+        if abs(found[0].seen.corrected - 0.05) > 0.01:
+            assert len({each.outcome for each in found}) == 1
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({}, None),
+        ({"resolved": 5}, None),
+        ({"resolved": {}}, None),
+        ({"resolved": {"gate": None}}, None),
+    ],
+)
+def test_a_stored_configuration_without_a_gate_has_none(tmp_path, config, expected):
+    assert gating.gate_of(config, tmp_path) is expected
+
+
+def test_a_stored_gate_is_read_back_and_a_damaged_one_refused(tmp_path):
+    stored = {"fail_if": [{"metric": HIT, "drop_more_than": 0.02, "segment": {"category": "x"}}]}
+    rule = Drop(HIT, 0.02, segment=Segment(category="x"))
+
+    assert gating.gate_of({"resolved": {"gate": stored}}, tmp_path) == Gate(fail_if=[rule])
+    with pytest.raises(DataError, match=r"run.json: config.resolved.gate: "):
+        gating.gate_of({"resolved": {"gate": {"fail_if": 5}}}, tmp_path)

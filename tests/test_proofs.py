@@ -29,8 +29,8 @@ def test_a_gate_fails_at_most_one_in_twenty_runs_that_are_like_their_baseline(n,
 
     assert gate <= at_most(0.05, SETS)
     assert with_margin <= gate
-    # The simulation can tell: without a correction there would be too many.
-    assert uncorrected > at_most(0.05, SETS)
+    # The simulation can tell: without a correction there would be many more.
+    assert uncorrected > 2 * gate
 
 
 def test_a_gate_sees_a_drop_in_what_the_simulation_makes():

@@ -28,14 +28,14 @@ _TITLE, _LABELS, _GAP = 20, 16, 14
 _DAYS, _LANE = 26, 20
 _HEIGHTS = (170, 110, 76)
 """Of a strip's plot in pixels, where there are one, two or more."""
-_APART = 4
+_APART = 6
 """Pixels between two points of a line, at least: of more runs each is the mean of several."""
 _DOTS = 32
 """Runs up to which each is a dot."""
 _LEAST = 150
 """Pixels that suffice for what changed: where there are fewer, it is told if it fits whole."""
 
-_CLOSE = 2
+_CLOSE = 3
 """Pixels between two marks of a lane; those closer together are drawn as one."""
 
 Spot = tuple[float, float]

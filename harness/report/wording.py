@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from harness import numbers
-from harness.decision import Cheaper, Decision
+from harness.decision import Cheaper, Decision, amount
 from harness.differences import Difference
 
-_UNITS = {"tokens": "tokens", "seconds": "seconds", "money": "money"}
 _NAMED = 4
 """Cells that are named in one sentence; of more, how many there are is said."""
 
@@ -58,92 +57,186 @@ class Words:
             )
         cheaper = self.decision.cheaper
         ship = best
-        if self.decision.form == "beats baseline":
-            headline = f"Ship {self.name(best)}."
-        elif self.decision.form == "baseline is best":
-            headline = f"Keep the baseline, {self.name(best)}."
-        elif self.decision.form == "beats others":
-            headline = f"{self.name(best)} scores highest, but is not shown to beat the baseline."
-            if self.decision.baseline is None:
-                headline = f"Ship {self.name(best)}."
-        elif cheaper is not None and cheaper.warranted:
+        if self.decision.form == "none shown" and cheaper is not None and cheaper.warranted:
             ship = cheaper.cell
-            headline = f"No difference could be shown. Take the cheapest, {self.name(ship)}."
-        else:
-            headline = "No difference could be shown."
-        said = [("", self._lead(best)), ("How sure.", self._sure())]
+        said = [("", self._lead(best)), ("How sure.", self._sure(best))]
+        if failures := self._failures(best):
+            said.append(("Failures.", failures))
         if cheaper is not None:
-            said.append(("If cost decides.", self._cost(cheaper)))
-        return Verdict(headline, said, ship)
+            said.append(("If cost decides.", self._cost(best, cheaper)))
+        return Verdict(self._headline(best, ship), said, ship)
+
+    def _headline(self, best: str, ship: str) -> str:
+        decision, name = self.decision, self.name(best)
+        if decision.form == "beats baseline":
+            return f"Ship {name}."
+        if decision.form == "baseline is best":
+            return f"Keep the baseline, {name}."
+        if decision.form == "contested":
+            return f"{name} {self._rank(best)}, but {self._contested(decision.ahead[0])}."
+        if decision.form == "beats others":
+            if decision.baseline is None:
+                return f"Ship {name}."
+            return f"{name} {self._rank(best)}, but is not shown to beat the baseline."
+        taken = "" if ship == best else f" Take the cheaper, {self.name(ship)}."
+        return f"No difference could be shown.{taken}"
+
+    def _contested(self, other: str) -> str:
+        """Say what another cell has over the best."""
+        name = self.name(other)
+        if not self.decision.others[other].worse:
+            return f"fails more questions than {name}"
+        floor = ", only a floor," if other in self.decision.floors else ""
+        return f"{name}{floor} scores higher on the questions scored in both"
+
+    def _rank(self, best: str) -> str:
+        """Say that the best has the highest mean, with whom it shares it, what is not counted."""
+        decision = self.decision
+        others = [name for name in decision.means if name != best]
+        tied = [name for name in others if decision.above(name) == 0]
+        aside = any(decision.above(name) < 0 for name in others)
+        mean = f"the highest mean{' of those that are no floor' if aside else ''}"
+        return f"shares {mean} with {self._listed(tied)}" if tied else f"has {mean}"
 
     def _reached(self, cell: str) -> str:
         return f"{self.decision.metric} {self.score(cell)}"
 
     def _lead(self, best: str) -> str:
-        seen = self.decision.seen
-        against = self.decision.against
-        who = "It" if self.decision.form != "none shown" else self.name(best)
-        said = f"{who} reaches {self._reached(best)}"
-        if seen is None or seen.difference is None or against is None:
+        decision, seen, against = self.decision, self.decision.seen, self.decision.against
+        named = decision.form in ("none shown", "contested")
+        said = f"{self.name(best) if named else 'It'} reaches {self._reached(best)}"
+        if seen is None or against is None:
             return f"{said}."
-        side = "above" if seen.difference > 0 else "below"
-        place = f"the {'baseline' if against == self.decision.baseline else 'next best'}"
-        if seen.difference == 0:
-            return f"{said}, the same as {place} {self.name(against)} ({self._evidence(seen)})."
-        size = numbers.score(abs(seen.difference), self.digits)
-        return f"{said}, {size} {side} {place} {self.name(against)} ({self._evidence(seen)})."
+        above = decision.above(against)
+        other = f"{self._place(against)} {self.name(against)}"
+        if seen.difference is None:
+            return f"{said}. How far it is from {other} cannot be said: {seen.reason}."
+        where = "the same as" if seen.difference == 0 else self._side(seen.difference)
+        known = f"{where} {other} ({self._evidence(seen)})"
+        both = f"on the {numbers.count(seen.n, 'question')} scored in both it is {known}."
+        if seen.difference * above < 0:
+            return f"{said}, the {'higher' if above > 0 else 'lower'} mean, but {both}"
+        if seen.unpaired or decision.failed[best][0] or decision.failed[against][0]:
+            return f"{said}; {both}"
+        return f"{said}, {known}."
+
+    def _place(self, other: str) -> str:
+        if other == self.decision.baseline:
+            return "the baseline"
+        return "the floor" if self.decision.above(other) < 0 else "the next best"
+
+    def _side(self, difference: float) -> str:
+        size = numbers.score(abs(difference), self.digits)
+        if float(size) == 0:
+            size = f"less than {10**-self.digits:g}"
+        return f"{size} {'above' if difference > 0 else 'below'}"
 
     def _evidence(self, seen: Difference) -> str:
         ends = numbers.between(seen.low, seen.high, self.digits)
         known = f"95 % interval {ends}" if seen.low is not None else f"no interval: {seen.reason}"
-        p = numbers.probability(seen.corrected)
-        is_p = p if p.startswith("<") else f"= {p}"
-        return f"{known}, {_unbroken(f'p {is_p}')}, {_unbroken(f'n = {seen.n:,}')}"
+        return f"{known}, {_p(seen)}, {_unbroken(f'n = {seen.n:,}')}"
 
-    def _sure(self) -> str:
+    def _sure(self, best: str) -> str:
         decision = self.decision
         count = len(decision.others)
-        said = f"It is shown to be better than {len(decision.beaten)} of the {count} others."
+        said = f"It is shown to be better than {len(decision.beaten)} of the {count} others"
         if count == 1:
-            said = f"It is {'' if decision.beaten else 'not '}shown to be better than the other."
-        if decision.form == "none shown" and decision.best is not None:
-            said = f"{self.name(decision.best)} has the highest mean. {said}"
-        unclear = decision.not_worse
+            said = f"It is {'' if decision.beaten else 'not '}shown to be better than the other"
+        fewer = [name for name in decision.beaten if not decision.others[name].better]
+        if fewer:
+            who = "" if count == 1 else f"than {self._listed(fewer)} "
+            said += f" ({who}by failing fewer questions alone)"
+        said += "."
+        rank = self._rank(best)
+        in_headline = decision.form == "contested" or (
+            decision.form == "beats others" and decision.baseline is not None
+        )
+        if decision.form == "none shown" or (rank != "has the highest mean" and not in_headline):
+            said = f"{self.name(best)} {rank}. {said}"
+        ahead = [name for name in decision.ahead if decision.others[name].worse]
+        if ahead:
+            higher = "is shown to score higher on the questions scored in both"
+            said += (
+                f" {self._listed(ahead)}: each {higher}."
+                if len(ahead) > 1
+                else (f" {self.name(ahead[0])} {higher}.")
+            )
+        unclear = [name for name in decision.not_worse if name not in ahead]
         if unclear and count > 1:
             said += f" Not shown to be worse than it: {self._listed(unclear)}."
-        if unclear:
-            said += self._hidden(unclear)
-        return said
+        return said + self._hidden(unclear)
 
     def _hidden(self, unclear: Sequence[str]) -> str:
         """Say what could have been seen at this n: "not shown" is not "equal"."""
-        shown = [self.decision.others[name] for name in unclear]
-        known = [each.visible for each in shown if each.visible is not None]
-        if not known:
-            return " With this few questions no difference, however large, could be shown."
-        size = numbers.score(max(known), self.digits)
-        n = min(each.n for each in shown)
-        hidden = f"a difference under {size} mostly stays hidden"
-        return f" With {_unbroken(f'n = {n:,}')}, {hidden}: not shown is not equal."
-
-    def _cost(self, cheaper: Cheaper) -> str:
-        seen, kind = cheaper.difference, self.decision.cost or ""
-        now, then = _amount(kind, cheaper.best_cost), _amount(kind, cheaper.cost)
-        price = f"{then} a question in place of {now}"
-        ends = numbers.between(seen.low, seen.high, self.digits)
-        margin = f"{self.decision.margin:g}"
-        if cheaper.warranted:
-            return (
-                f"{self.name(cheaper.cell)} takes {price}, and is less than {margin} worse "
-                f"(95 % interval of the difference {ends})."
+        decision, said = self.decision, ""
+        shown = {name: decision.others[name] for name in unclear}
+        alike = [
+            name for name, each in shown.items() if each.identical and name != decision.against
+        ]
+        if alike:
+            said += f" The scores of {self._listed(alike)} are identical with its."
+        known = {name: each.visible for name, each in shown.items() if each.visible is not None}
+        if known:
+            greatest = max(known.values())
+            size = numbers.score(greatest, self.digits)
+            size = size if float(size) else f"{greatest:.1g}"
+            n = min(shown[name].n for name in known)
+            said += (
+                f" With {_unbroken(f'n = {n:,}')}, a difference of {size} would be found four "
+                "times in five, a smaller one less often: not shown is not equal."
             )
+        few = [name for name, each in shown.items() if each.n and decision.too_few(name)]
+        if few:
+            whom = "" if len(few) == len(unclear) else f" from {self._listed(few)}"
+            said += f" With this few questions no difference{whom}, however large, could be shown."
+        return said
+
+    def _failures(self, best: str) -> str:
+        """Say how many questions failed in each cell that is named, where any did."""
+        decision, cheaper = self.decision, self.decision.cheaper
+        named = [decision.against, *decision.ahead[:_NAMED], *([cheaper.cell] if cheaper else [])]
+        fewer = [name for name in decision.beaten if not decision.others[name].better]
+        named += [*fewer[:_NAMED], *decision.not_worse[:_NAMED]]
+        others = [name for name in dict.fromkeys(named) if name is not None]
+        mine = decision.failed[best][0]
+        others = [name for name in others if mine or decision.failed[name][0]]
+        if not others:
+            return ""
+        said = [f"{self.name(best)} failed {_share(*decision.failed[best])}"]
+        said += [f"{self._failed(name)}" for name in others]
+        return f"{'; '.join(said)}."
+
+    def _failed(self, other: str) -> str:
+        share = f"{self.name(other)} {_share(*self.decision.failed[other])}"
+        found = self.decision.finished[other]
+        if not found.difference:
+            return share
+        shown = "shown" if found.better or found.worse else "not shown"
+        return f"{share}, {shown} to be {'more' if found.difference > 0 else 'fewer'}, {_p(found)}"
+
+    def _cost(self, best: str, cheaper: Cheaper) -> str:
+        seen, kind = cheaper.difference, self.decision.cost
+        now, then = amount(kind, cheaper.best_cost), amount(kind, cheaper.cost)
+        price = f"{then} a question in place of {now}"
+        name, margin = self.name(cheaper.cell), self.decision.margin
+        worse = f"less than {margin:g} worse" if margin else "no worse"
+        if cheaper.warranted:
+            known = f"95 % interval of the difference {self._ends(seen)}"
+            if seen.low is None:
+                known = f"the scores are identical, {_unbroken(f'n = {seen.n:,}')}"
+            return f"{name} takes {price}, and is {worse} ({known})."
+        if cheaper.failing > margin:
+            return f"{name} takes {price}, but failed more questions than {self.name(best)}."
         more = "more questions would"
         if cheaper.questions is not None:
-            more = f"about {cheaper.questions:,} questions would"
-        return (
-            f"Whether {self.name(cheaper.cell)} ({price}) is less than {margin} worse cannot be "
-            f"told at {_unbroken(f'n = {seen.n:,}')}; {more}."
-        )
+            more = f"about {numbers.count(cheaper.questions, 'question')} would"
+        elif seen.identical:
+            more = "the scores are identical"
+        at = _unbroken(f"n = {seen.n:,}")
+        return f"Whether {name} ({price}) is {worse} cannot be told at {at}; {more}."
+
+    def _ends(self, seen: Difference) -> str:
+        return numbers.between(seen.low, seen.high, self.digits)
 
     def _listed(self, cells: Sequence[str]) -> str:
         names = [self.name(cell) for cell in cells]
@@ -152,8 +245,17 @@ class Words:
         return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def _amount(kind: str, cost: float) -> str:
-    return numbers.seconds(cost) if kind == "seconds" else f"{cost:,.0f} {_UNITS[kind]}"
+def _p(seen: Difference) -> str:
+    p = numbers.probability(seen.corrected)
+    return _unbroken(f"p {p}" if p.startswith("<") else f"p = {p}")
+
+
+def _share(failed: int, asked: int) -> str:
+    """Return how many of the questions failed, also as a percentage."""
+    if not failed:
+        return f"none of {asked:,}"
+    share = numbers.percentage(failed / asked) if failed / asked >= 0.01 else "under 1\u00a0%"
+    return f"{failed:,} of {asked:,} ({share})"
 
 
 def _unbroken(text: str) -> str:

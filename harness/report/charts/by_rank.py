@@ -39,10 +39,11 @@ def cuts(view: View) -> list[int]:
 
 
 def sent(view: View) -> int | None:
-    """Return how many results reach the prompt; None where a system decides that."""
+    """Return how many results reach the prompt; None where there is none, or a system decides."""
     settings = view.run.config["resolved"]
     chunks = (settings.get("context") or {}).get("chunks")
-    return None if chunks is None or settings.get("system") else int(chunks)
+    prompts = any(cell.generator != "none" for cell in view.run.cells)
+    return int(chunks) if chunks and prompts and not settings.get("system") else None
 
 
 def measures(view: View) -> tuple[str, ...]:

@@ -76,8 +76,8 @@ def figure(view: View) -> Figure | None:
     )
     caption = (
         "Questions with evidence, by the first stage that lost a passage they need. Purple: "
-        "building the index. Orange: finding. Teal: answering. Press a segment to read its "
-        "questions."
+        "building the index. Orange: finding. Teal: answering. In "
+        "report.html a segment opens its questions."
     )
     if len(seen) < len(rows):
         caption += f" The best {len(seen)} of {len(rows)} cells; the table has all."
