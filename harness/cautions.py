@@ -119,6 +119,6 @@ class Shallow:
         """Yield the warning, if there is cause for one."""
         if self._few:
             yield (
-                f"{self._few} of {self._rankings} rankings hold fewer than {self._deepest} "
+                f"{self._few:,} of {self._rankings:,} rankings hold fewer than {self._deepest} "
                 "distinct documents, as several chunks of one count as one: raise `retrieve`"
             )

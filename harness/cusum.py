@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.families import holm
-from harness.signflip import draws_for
 
 Floats = NDArray[np.float64]
 
@@ -19,6 +18,8 @@ ALARMS = 0.05
 """How often at most a family of series that never shifted has any shift called."""
 FEWEST = 8
 """Values of a series: even a clean step is no rare order of seven, at 5 %."""
+_DRAWS, _PER_TEST = 5_000, 40
+"""Orders drawn: so many, and so many a test of the family, so that Holm's first step is passed."""
 _PLAIN = 0.2
 """From this p on no more orders are drawn: it is no shift whatever they would say."""
 _BLOCK = 500
@@ -96,9 +97,7 @@ def shifts(series: Sequence[Sequence[float]], seed: int = 0) -> Family:
         tuple(
             Tested(None, None, reasons[at])
             if reasons[at]
-            else Tested(
-                p.get(at, 1.0), corrected.get(at, 1.0), "", _measured(values, called[at])
-            )
+            else Tested(p.get(at, 1.0), corrected.get(at, 1.0), "", _measured(values, called[at]))
             for at, values in enumerate(arrays)
         ),
         len(moved),
@@ -133,7 +132,7 @@ def _p_values(parts: Sequence[_Part], family: int, seed: int) -> list[float]:
         alike.setdefault((len(part.values), part.times), []).append(number)
     for (_, times), some in alike.items():
         table = np.stack([parts[number].values for number in some], axis=1)
-        values = p_values(table, draws_for(ceil(times * family)), seed)
+        values = p_values(table, max(_DRAWS, ceil(_PER_TEST * times * family)), seed)
         for number, value in zip(some, values.tolist(), strict=True):
             found[number] = value
     return found

@@ -101,6 +101,8 @@ class Table:
     numeric: bool = True
     """Whether the columns after the first hold figures, and are set flush right."""
     sortable: bool = False
+    sorted: int | None = None
+    """The column by which the rows are in order, highest first."""
     cards: bool = False
     """Whether each row becomes a card where there is no room for a table."""
     marks: Sequence[Mark | None] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -12,6 +13,7 @@ from harness.report import blocks, data, page
 from harness.report.blocks import Measure, Part
 from harness.report.view import View
 
+_CODE = re.compile(r"`([^`\n]+)`")
 _KINDS: dict[type[Any], str] = {
     kind: kind.__name__.lower()
     for kind in (
@@ -76,5 +78,13 @@ def _template() -> Any:
     environment.filters["ours"] = Markup
     environment.filters["percent"] = lambda value: f"{100 * value:.2f}%"
     environment.filters["visible"] = visible
+    environment.filters["coded"] = _coded
     environment.tests["measure"] = lambda cell: isinstance(cell, Measure)
     return environment.from_string(page.template())
+
+
+def _coded(text: str) -> Any:
+    """Return `text` escaped, with what stands between backticks set as code."""
+    from markupsafe import Markup, escape
+
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(visible(text)))))

@@ -35,7 +35,8 @@ _DOTS = 32
 _LEAST = 150
 """Pixels that suffice for what changed: where there are fewer, it is told if it fits whole."""
 
-_CLOSE = 3
+_SHORT = 24
+_CLOSE = 5
 """Pixels between two marks of a lane; those closer together are drawn as one."""
 
 Spot = tuple[float, float]
@@ -153,21 +154,31 @@ class _Drawn:
         for number, lane in enumerate(self.picture.lanes):
             y = self.floor + _DAYS + _LANE * number + 8
             self.text("right", (-8, y), lane.label, colours.THIRD)
-            taken = last = -math.inf
-            ends = [*(self.x(run) for run, _ in lane.ticks[1:]), float(self.inner)]
-            for (run, text), end in zip(lane.ticks, ends, strict=True):
-                x = self.x(run)
-                if x - last >= _CLOSE:
-                    self.rule("below", (x, y - 5), (x, y + 5), colours.SECOND)
-                    last = x
-                right, left = end - x - 10, x - max(0, taken) - 10
-                after = right >= min(measured(text), left)
+            ticks = list(self.apart(lane.ticks))
+            ends = [*(x for x, _ in ticks[1:]), float(self.inner)]
+            taken = 0.0
+            for (x, text), end in zip(ticks, ends, strict=True):
+                self.rule("below", (x, y - 5), (x, y + 5), colours.SECOND)
+                right, left = end - x - 10, x - taken - 10
                 taken = x + 5
-                if text and max(right, left) >= min(measured(text), _LEAST):
+                if max(right, left) < _SHORT:
+                    continue
+                wide = measured(text)
+                after = right >= min(wide, left)
+                if max(right, left) >= min(wide, _LEAST):
                     short = fitted(text, right if after else left)
                     side, away = ("left", 5) if after else ("right", -5)
                     self.text(side, (x + away, y), short, colours.SECOND)
                     taken = x + 10 + measured(short) if after else taken
+
+    def apart(self, ticks: Sequence[tuple[int, str]]) -> Iterator[tuple[float, str]]:
+        """Yield the ticks that can be told from the one before, and where they stand."""
+        last = -math.inf
+        for run, text in ticks:
+            x = self.x(run)
+            if x - last >= _CLOSE:
+                yield x, text
+                last = x
 
     def layers(self) -> Iterator[Any]:
         import altair as alt
@@ -192,11 +203,13 @@ class _Drawn:
             mark = plotted(rows).mark_text(
                 align=align, baseline="middle", fontSize=SIZE, fontWeight=weight
             )
-            yield mark.encode(**pixels(), text="text:N", **coloured("fill"))
+            yield mark.encode(**pixels(), text=alt.Text("text:N"), **coloured("fill"))
 
     def _ruled(self, kind: str, dash: Sequence[int] = (1, 0)) -> Any:
+        import altair as alt
+
         mark = plotted(self.rules[kind]).mark_rule(strokeWidth=1, strokeDash=list(dash))
-        return mark.encode(**pixels(), x2="x2", y2="y2", **coloured("stroke"))
+        return mark.encode(**pixels(), x2=alt.X2("x2"), y2=alt.Y2("y2"), **coloured("stroke"))
 
 
 def _thinned(stretch: Sequence[Point], together: int) -> Iterator[Point]:

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from harness import numbers
 from harness.decision import Cheaper, Decision, amount
 from harness.differences import Difference
+from harness.report.failing import chance, failures
 
 _NAMED = 4
 """Cells that are named in one sentence; of more, how many there are is said."""
+_IN_BOTH = "on the questions scored in both"
 
 
 @dataclass(frozen=True)
@@ -49,19 +51,19 @@ class Words:
                 [("", "No cell has a score, but for floors: floors are never recommended.")],
                 None,
             )
+        failing = failures(self.decision, self.name, _NAMED)
+        failed = [("Failures.", failing)] if failing else []
         if not others:
             return Verdict(
                 f"There is nothing to compare {self.name(best)} with.",
-                [("", f"It reaches {self._reached(best)}.")],
+                [("", f"It reaches {self._reached(best)}."), *failed],
                 best,
             )
         cheaper = self.decision.cheaper
         ship = best
         if self.decision.form == "none shown" and cheaper is not None and cheaper.warranted:
             ship = cheaper.cell
-        said = [("", self._lead(best)), ("How sure.", self._sure(best))]
-        if failures := self._failures(best):
-            said.append(("Failures.", failures))
+        said = [("", self._lead(best)), ("How sure.", self._sure(best)), *failed]
         if cheaper is not None:
             said.append(("If cost decides.", self._cost(best, cheaper)))
         return Verdict(self._headline(best, ship), said, ship)
@@ -86,8 +88,9 @@ class Words:
         name = self.name(other)
         if not self.decision.others[other].worse:
             return f"fails more questions than {name}"
-        floor = ", only a floor," if other in self.decision.floors else ""
-        return f"{name}{floor} scores higher on the questions scored in both"
+        if self.decision.above(other) < 0:
+            return f"{name}, which is only a floor, is shown to score higher"
+        return f"{name} is shown to score higher {_IN_BOTH}"
 
     def _rank(self, best: str) -> str:
         """Say that the best has the highest mean, with whom it shares it, what is not counted."""
@@ -134,7 +137,7 @@ class Words:
     def _evidence(self, seen: Difference) -> str:
         ends = numbers.between(seen.low, seen.high, self.digits)
         known = f"95 % interval {ends}" if seen.low is not None else f"no interval: {seen.reason}"
-        return f"{known}, {_p(seen)}, {_unbroken(f'n = {seen.n:,}')}"
+        return f"{known}, {chance(seen)}, {_unbroken(f'n = {seen.n:,}')}"
 
     def _sure(self, best: str) -> str:
         decision = self.decision
@@ -148,19 +151,15 @@ class Words:
             said += f" ({who}by failing fewer questions alone)"
         said += "."
         rank = self._rank(best)
-        in_headline = decision.form == "contested" or (
-            decision.form == "beats others" and decision.baseline is not None
-        )
+        contested = decision.form == "contested"
+        in_headline = contested or (decision.form == "beats others" and decision.baseline)
         if decision.form == "none shown" or (rank != "has the highest mean" and not in_headline):
             said = f"{self.name(best)} {rank}. {said}"
         ahead = [name for name in decision.ahead if decision.others[name].worse]
-        if ahead:
-            higher = "is shown to score higher on the questions scored in both"
-            said += (
-                f" {self._listed(ahead)}: each {higher}."
-                if len(ahead) > 1
-                else (f" {self.name(ahead[0])} {higher}.")
-            )
+        unsaid = [name for name in ahead if not (contested and name == decision.ahead[0])]
+        if unsaid:
+            are = "is" if len(unsaid) == 1 else "are"
+            said += f" {self._listed(unsaid)} {are} shown to score higher {_IN_BOTH}."
         unclear = [name for name in decision.not_worse if name not in ahead]
         if unclear and count > 1:
             said += f" Not shown to be worse than it: {self._listed(unclear)}."
@@ -174,7 +173,7 @@ class Words:
             name for name, each in shown.items() if each.identical and name != decision.against
         ]
         if alike:
-            said += f" The scores of {self._listed(alike)} are identical with its."
+            said += f" Identical to it in every score: {self._listed(alike)}."
         known = {name: each.visible for name, each in shown.items() if each.visible is not None}
         if known:
             greatest = max(known.values())
@@ -188,31 +187,9 @@ class Words:
         few = [name for name, each in shown.items() if each.n and decision.too_few(name)]
         if few:
             whom = "" if len(few) == len(unclear) else f" from {self._listed(few)}"
-            said += f" With this few questions no difference{whom}, however large, could be shown."
+            unit = "questions" if all(decision.units[x] == shown[x].n for x in few) else "clusters"
+            said += f" With this few {unit} no difference{whom}, however large, could be shown."
         return said
-
-    def _failures(self, best: str) -> str:
-        """Say how many questions failed in each cell that is named, where any did."""
-        decision, cheaper = self.decision, self.decision.cheaper
-        named = [decision.against, *decision.ahead[:_NAMED], *([cheaper.cell] if cheaper else [])]
-        fewer = [name for name in decision.beaten if not decision.others[name].better]
-        named += [*fewer[:_NAMED], *decision.not_worse[:_NAMED]]
-        others = [name for name in dict.fromkeys(named) if name is not None]
-        mine = decision.failed[best][0]
-        others = [name for name in others if mine or decision.failed[name][0]]
-        if not others:
-            return ""
-        said = [f"{self.name(best)} failed {_share(*decision.failed[best])}"]
-        said += [f"{self._failed(name)}" for name in others]
-        return f"{'; '.join(said)}."
-
-    def _failed(self, other: str) -> str:
-        share = f"{self.name(other)} {_share(*self.decision.failed[other])}"
-        found = self.decision.finished[other]
-        if not found.difference:
-            return share
-        shown = "shown" if found.better or found.worse else "not shown"
-        return f"{share}, {shown} to be {'more' if found.difference > 0 else 'fewer'}, {_p(found)}"
 
     def _cost(self, best: str, cheaper: Cheaper) -> str:
         seen, kind = cheaper.difference, self.decision.cost
@@ -243,19 +220,6 @@ class Words:
         if len(names) > _NAMED:
             return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
         return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def _p(seen: Difference) -> str:
-    p = numbers.probability(seen.corrected)
-    return _unbroken(f"p {p}" if p.startswith("<") else f"p = {p}")
-
-
-def _share(failed: int, asked: int) -> str:
-    """Return how many of the questions failed, also as a percentage."""
-    if not failed:
-        return f"none of {asked:,}"
-    share = numbers.percentage(failed / asked) if failed / asked >= 0.01 else "under 1\u00a0%"
-    return f"{failed:,} of {asked:,} ({share})"
 
 
 def _unbroken(text: str) -> str:

@@ -12,6 +12,9 @@ from harness.report.charts import cells, colours, intervals, lettering, svg
 from harness.report.charts.intervals import Row, Scale
 from harness.report.charts.svg import Drawn
 
+_MOST = 8
+"""Cells that are drawn; the table has all."""
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -46,7 +49,7 @@ def figure(
     """
     if not rows:
         return None
-    seen = [_row(each, digits) for each in rows[: intervals.MOST]]
+    seen = [_row(each, digits) for each in rows[:_MOST]]
     scale = _scale(seen)
     title, name = _title(best, rows), cells.short(best)
     wide, narrow = svg.draw(

@@ -40,5 +40,13 @@ class Contexts:
             "looked up in the corpus: to the letter, then with letter case and white space "
             "ignored, then nearly. In a text that is nowhere no evidence is seen."
         )
-        head = ["Cell", "Found", "To the letter", "But for spacing", "Nearly", "Nowhere", "Texts"]
+        head = [
+            "Configuration",
+            "Found",
+            "To the letter",
+            "But for spacing",
+            "Nearly",
+            "Nowhere",
+            "Texts",
+        ]
         return [Text(said, "note"), Table(head, rows, "Share of texts found")]

@@ -113,6 +113,7 @@ def _table(
         caption,
         notes,
         sortable=len(cells) > 1,
+        sorted=1 if first and len(cells) > 1 else None,
         cards=True,
         marks=[view.mark(cell) for cell in cells],
         remarks=[_remark(view, cell) for cell in cells],
@@ -202,8 +203,9 @@ def _notes(view: View) -> list[Items]:
         )
     if any(view.word(cell, name) for cell in view.cells for name in view.metrics):
         said.append(
-            "Bands, and words such as good or poor, are for reading only: nothing is gated. Where "
-            "each begins is in the glossary."
+            "Bands, and words such as good or poor, are for reading only: nothing is gated. Bands "
+            f"begin at {listed([f'{start:g}' for start in view.bands(view.by)] or ['0'])} for "
+            f"{view.by}; all are in the glossary."
         )
     if view.run.targets:
         wanted = [f"{name} {target:g}" for name, target in view.run.targets.items()]

@@ -45,7 +45,7 @@ class Timings:
             chunks = f"{cell.chunks:,}" if cell.chunks else numbers.MISSING  # a system's own
             rows.append([view.name(cell), chunks, recall, *spent, *means])
         head = [
-            "Cell",
+            "Configuration",
             "Chunks",
             "Index recall",
             "Retrieval",
