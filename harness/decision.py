@@ -97,6 +97,11 @@ class Decision:
         """The smallest difference from `against` that would have been found; None if none would."""
         return None if self.seen is None else self.seen.visible
 
+    @property
+    def outlasted(self) -> tuple[str, ...]:
+        """Those of the beaten that are not shown to score lower: they only fail more questions."""
+        return tuple(name for name in self.beaten if not self.others[name].better)
+
     def above(self, cell: str) -> float:
         """Return how far the best cell's mean is above another's; exactly 0 where they are equal.
 

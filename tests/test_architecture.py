@@ -7,13 +7,13 @@ import pytest
 
 LAYERS = """
 arguments bands batches checksums dcg declines described errors families fingerprint headings
-locate locks markup mcnemar needs numbers prompts records sentences shortening squad statistics
-steps stopwords tokens
-aggregate calls clusters context cuts documents dotted endpoint exact facts filters fusion jsonl
-labels models parquet paths power project quantities ranked references registry removal rows rules
-sampling signflip spans stored trec wholefile yamlfile
-cache classical costs coverage cusum embedding_class lengths lines named_corpus relevance runtime
-told usercode
+locate locks markup mcnemar needs numbers prompts records runheads sentences shortening squad
+statistics steps stopwords tokens
+aggregate calls clusters context cusum cuts documents dotted endpoint exact facts filters fusion
+jsonl labels models parquet paths power project quantities ranked references registry removal rows
+rules sampling signflip spans stored trec wholefile yamlfile
+baseline_file cache classical costs coverage embedding_class lengths lines named_corpus relevance
+runtime told usercode
 answer_labels attribution chat converting embedders foreign housekeeping jsonreply orders
 paired_tests store system_replies token_match unindexed
 attribution_systems chunkers corpus difference generators judging newfiles rephrasing rerankers
@@ -27,10 +27,10 @@ limits replayed searched settings summarise sweep
 agreement catalogue comparing comparison_json comparison_text decision drops imported_answers
 imported_runs library overrides places plan pooling
 cautions config gate report stages
-asking checks drafting gate_report gating provenance rescore summary tracing
+asking checks drafting gate_report gating provenance rescore summary terminal_history tracing
 pipeline
 running
-runner terminal
+outlook runner terminal
 cli
 __main__
 """

@@ -160,6 +160,40 @@ class TestCheaper:
         assert found.warranted == warranted
         assert found.questions == (None if warranted else 183)
 
+    @pytest.mark.parametrize("margin", [0, 5e-324])
+    def test_no_number_of_questions_shows_that_cells_that_answer_alike_are_not_worse(self, margin):
+        scores = {"best": near(0), "cheap": near(0)}
+        costs = {"best": 9, "cheap": 5}
+        found = decided(scores, tokens=costs, resolved={"margin": margin}).cheaper
+        assert (found.warranted, found.questions) == (False, None)
+
+    def test_cells_that_answer_alike_are_judged_by_their_clusters(self):
+        alike = np.linspace(0, 1, 200).tolist()
+        clusters = [f"c{at // 2}" for at in range(200)]
+        scores = {"best": alike, "cheap": alike}
+        found = decided(scores, tokens={"best": 9, "cheap": 5}, clusters=clusters)
+        assert found.units == {"cheap": 100}
+        # 183 clusters of two questions each.
+        assert (found.cheaper.warranted, found.cheaper.questions) == (False, 366)
+
+    @pytest.mark.parametrize(
+        ("best", "cheap"),
+        [([0.5, 0.6, 0.7, 0.8, 0.9], [0.5, 0.6001, 0.7, 0.8, 0.8999]),
+         ([0.5, 0.6, 0.7], [0.49, 0.59, 0.69])],
+    )  # fmt: skip
+    def test_no_number_of_questions_is_given_that_there_already_are(self, best, cheap):
+        found = decided({"best": best, "cheap": cheap}, tokens={"best": 9, "cheap": 5}).cheaper
+        assert (found.warranted, found.questions) == (False, None)
+
+    @pytest.mark.parametrize(
+        "spent",
+        [{"tokens": {"best": [900] * 39 + [901], "cheap": 900}},
+         {"seconds": {"best": 0.0012341, "cheap": 0.001234}}],
+    )  # fmt: skip
+    def test_a_cost_that_reads_the_same_is_no_cheaper(self, spent):
+        found = self.cheaper(0.004, 0.5, **{"tokens": None, **spent})
+        assert (found.cost, found.cheaper) == (next(iter(spent)), None)
+
 
 class TestCosts:
     def run(self, **rest):

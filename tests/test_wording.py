@@ -1,11 +1,14 @@
 """The verdict in words, for each form that a decision can have."""
 
+import numpy as np
 import pytest
 
 from harness import numbers
 from harness.decision import Cheaper, Decision
 from harness.differences import Difference
+from harness.report.view import View
 from harness.report.wording import Words
+from tests.runs_made import stored
 
 BEST, BASE, THIRD = "markdown × dense", "fixed × bm25", "fixed × dense"
 SHOWN = Difference(
@@ -17,13 +20,21 @@ HIDDEN = Difference(
     p=0.3, corrected=0.6, visible=0.147, questions=2000,
 )  # fmt: skip
 
+FINISHED = Difference(
+    n=156, unpaired=0, family=3, reason="the scores are identical", difference=0.0, p=1.0,
+    corrected=1.0, error=0.0,
+)  # fmt: skip
+
 
 def decision(form, **changes):
     settings = {
-        "form": form, "metric": "recall@5", "best": BEST, "baseline": BASE, "from_baseline": SHOWN,
-        "others": {THIRD: HIDDEN, BASE: SHOWN}, "beaten": (BASE,), "not_worse": (THIRD,),
-        "against": BASE, "seen": SHOWN, "family": 3, "margin": 0.02, "cost": None, "costs": {},
-        "cheaper": None,
+        "form": form, "metric": "recall@5", "means": {BEST: 0.52, THIRD: 0.49, BASE: 0.28},
+        "floors": frozenset(), "best": BEST, "baseline": BASE, "from_baseline": SHOWN,
+        "others": {THIRD: HIDDEN, BASE: SHOWN}, "units": {THIRD: 156, BASE: 156},
+        "finished": {THIRD: FINISHED, BASE: FINISHED},
+        "failed": dict.fromkeys((BEST, THIRD, BASE), (0, 156)), "beaten": (BASE,),
+        "not_worse": (THIRD,), "ahead": (), "against": BASE, "seen": SHOWN, "family": 3,
+        "margin": 0.02, "cost": None, "costs": {}, "cheaper": None,
     }  # fmt: skip
     return Decision(**{**settings, **changes})
 
@@ -34,7 +45,13 @@ def verdict(form, **changes):
 
 
 def cheaper(warranted, **changes):
-    found = {"cell": THIRD, "cost": 0.2, "best_cost": 0.9, "difference": HIDDEN.turned}
+    found = {
+        "cell": THIRD,
+        "cost": 0.2,
+        "best_cost": 0.9,
+        "difference": HIDDEN.turned,
+        "failing": 0.0,
+    }
     return Cheaper(**{**found, "warranted": warranted, "questions": 2000, **changes})
 
 
@@ -46,8 +63,8 @@ def test_the_best_that_beats_the_baseline_is_shipped_with_size_interval_p_and_n(
         "It reaches recall@5 0.52, 0.24 above the baseline fixed × bm25 "
         "(95 % interval +0.17 to +0.32, p = 0.008, n = 156).",
         "How sure. It is shown to be better than 1 of the 2 others. Not shown to be worse than it: "
-        "fixed × dense. With n = 156, a difference under 0.15 mostly stays hidden: "
-        "not shown is not equal.",
+        "fixed × dense. With n = 156, a difference of 0.15 would be found four times in five, "
+        "a smaller one less often: not shown is not equal.",
     ]
 
 
@@ -67,13 +84,15 @@ def test_a_baseline_that_is_the_best_is_kept():
 
 def test_the_highest_mean_that_does_not_beat_the_baseline_is_not_shipped_in_the_headline():
     headline, _ = verdict("beats others", seen=HIDDEN)
-    assert headline == "markdown × dense scores highest, but is not shown to beat the baseline."
+    assert (
+        headline == "markdown × dense has the highest mean, but is not shown to beat the baseline."
+    )
     assert verdict("beats others", baseline=None)[0] == "Ship markdown × dense."
 
 
-def test_without_any_difference_the_cheapest_is_taken_only_where_that_is_warranted():
+def test_without_any_difference_a_cheaper_one_is_taken_only_where_that_is_warranted():
     taken, said = verdict("none shown", cheaper=cheaper(True), cost="seconds", beaten=())
-    assert taken == "No difference could be shown. Take the cheapest, fixed × dense."
+    assert taken == "No difference could be shown. Take the cheaper, fixed × dense."
     assert said[-1] == (
         "If cost decides. fixed × dense takes 200 ms a question in place of 900 ms, and is less "
         "than 0.02 worse (95 % interval of the difference −0.08 to +0.02)."
@@ -87,8 +106,87 @@ def test_without_any_difference_the_cheapest_is_taken_only_where_that_is_warrant
     )
 
 
+class TestOfARun:
+    """The sentences that a run's scores lead to."""
+
+    SCORES = np.random.default_rng(0).uniform(0.4, 0.8, 200).round(3)
+
+    def said(self, scores, **rest):
+        cells = {name: {"ndcg": [float(x) for x in each]} for name, each in scores.items()}
+        return View(stored(cells, **rest)).verdict.text.replace("\u00a0", " ")
+
+    def test_identical_scores_are_not_called_too_few_questions(self):
+        said = self.said({"a": self.SCORES, "b": self.SCORES, "c": self.SCORES})
+        assert "no interval: the scores are identical, p = 1.00, n = 200" in said
+        assert "Identical to it in every score: c." in said
+        assert "this few" not in said
+
+    def test_a_difference_that_was_shown_is_not_called_hidden(self):
+        """Every question differs by as much: there is no spread, and p is tiny."""
+        said = self.said({"floor": self.SCORES + 0.1, "x": self.SCORES}, floors=["floor"])
+        assert "p < 0.001" in said
+        assert "this few" not in said
+
+    def test_too_few_questions_and_too_few_clusters_are(self):
+        scores = {"a": self.SCORES[:5], "b": self.SCORES[5:10]}
+        hidden = "no difference, however large, could be shown."
+        assert f"With this few questions {hidden}" in self.said(scores)
+        scores = {"a": self.SCORES[:40], "b": self.SCORES[40:80]}
+        clusters = [f"c{at // 10}" for at in range(40)]
+        assert f"With this few clusters {hidden}" in self.said(scores, clusters=clusters)
+
+    def test_a_size_that_rounds_to_nothing_is_not_given_as_nothing(self):
+        noise = np.random.default_rng(1).normal(0, 0.0005, 200)
+        said = self.said({"a": self.SCORES, "b": self.SCORES + noise - noise.mean() - 1e-6})
+        assert "less than 0.01 above the next best b" in said
+        assert "a difference of 0.01 would be found more than four times in five" in said
+
+    def test_a_cheaper_cell_is_not_the_cheapest_where_another_costs_less(self):
+        noise = np.random.default_rng(1).normal(0, 0.3, 200)
+        scores = {
+            "a": self.SCORES,
+            "b": self.SCORES - 0.002 * np.resize([1, -1], 200) - 0.0001,
+            "c": self.SCORES - 0.01 + noise - noise.mean(),
+        }
+        said = self.said(scores, tokens={"a": 900, "b": 700, "c": 100})
+        assert said.startswith("No difference could be shown. Take the cheaper, b.")
+
+    def test_under_a_higher_floor_the_mean_is_the_highest_of_the_others(self):
+        noise = np.random.default_rng(1).normal(0, 0.01, 200)
+        scores = {"floor": self.SCORES + 0.1, "x": self.SCORES, "y": self.SCORES + noise - 0.005}
+        said = self.said(scores, floors=["floor"])
+        assert said.startswith(
+            "x has the highest mean of those that are no floor, but floor, which is only a floor, "
+            "is shown to score higher. x reaches ndcg 0.60, 0.10 below the floor floor ("
+        )
+
+    def test_a_shared_mean_is_said_to_be_shared(self):
+        said = self.said({"a": self.SCORES, "b": self.SCORES[::-1]})
+        assert "a shares the highest mean with b." in said
+
+    def test_identical_scores_stand_in_place_of_an_interval(self):
+        said = self.said({"a": self.SCORES, "b": self.SCORES}, tokens={"a": 2, "b": 1})
+        assert said.endswith(
+            "b takes 1 token a question in place of 2 tokens, and is less than 0.02 worse "
+            "(the scores are identical, n = 200)."
+        )
+
+    def test_without_a_margin_identical_scores_do_not_show_that_none_is_worse(self):
+        said = self.said(
+            {"a": self.SCORES, "b": self.SCORES}, tokens={"a": 9, "b": 7}, resolved={"margin": 0}
+        )
+        assert said.endswith("is no worse cannot be told at n = 200; the scores are identical.")
+
+
+def test_one_question_that_would_tell_is_one_question():
+    _, said = verdict("none shown", cheaper=cheaper(False, questions=1), cost="seconds", beaten=())
+    assert said[-1].endswith("about 1 question would.")
+
+
 def test_a_single_cell_has_nothing_to_be_compared_with():
-    headline, said = verdict("nothing to compare", others={}, seen=None, against=None)
+    headline, said = verdict(
+        "nothing to compare", others={}, seen=None, against=None, beaten=(), not_worse=()
+    )
     assert headline == "There is nothing to compare markdown × dense with."
     assert said == ["It reaches recall@5 0.52."]
 

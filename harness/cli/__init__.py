@@ -11,7 +11,18 @@ from typing import Annotated
 import typer
 
 from harness import __version__
-from harness.cli import about, cache, data, draft, judge, runs
+from harness.cli import (
+    about,
+    baseline,
+    cache,
+    comparing,
+    data,
+    draft,
+    gate,
+    history,
+    judge,
+    runs,
+)
 from harness.errors import HarnessError
 
 app = typer.Typer(
@@ -21,9 +32,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verbs in (runs, data, about):
+for verbs in (runs, comparing, gate, history, data, about):
     app.add_typer(verbs.commands)
-for name, group in {"judge": judge, "draft": draft, "cache": cache}.items():
+groups = {"baseline": baseline, "judge": judge, "draft": draft, "cache": cache}
+for name, group in groups.items():
     app.add_typer(group.commands, name=name)
 
 

@@ -18,9 +18,8 @@ def failures(decision: Decision, name: Callable[[str], str], most: int) -> str:
     best, cheaper = decision.best, decision.cheaper
     if best is None:
         return ""
-    fewer = [each for each in decision.beaten if not decision.others[each].better]
     named = [decision.against, cheaper.cell if cheaper else None]
-    named += [*decision.ahead[:most], *fewer[:most], *decision.not_worse[:most]]
+    named += [*decision.ahead[:most], *decision.outlasted[:most], *decision.not_worse[:most]]
     mine, asked = decision.failed[best]
     others = [each for each in dict.fromkeys(named) if each and (mine or decision.failed[each][0])]
     if not (mine or others):

@@ -32,14 +32,13 @@ _APART = 6
 """Pixels between two points of a line, at least: of more runs each is the mean of several."""
 _DOTS = 32
 """Runs up to which each is a dot."""
-_LEAST = 150
-"""Pixels that suffice for what changed: where there are fewer, it is told if it fits whole."""
-
-_SHORT = 24
+_SHORT, _LEAST = 24, 150
+"""Pixels that are too few for any change, and that suffice for each: between, it must fit whole."""
 _CLOSE = 5
 """Pixels between two marks of a lane; those closer together are drawn as one."""
 
 Spot = tuple[float, float]
+"""Across and down, in pixels."""
 
 
 def chart(width: int, picture: Picture) -> Any:

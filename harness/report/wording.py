@@ -145,9 +145,14 @@ class Words:
         said = f"It is shown to be better than {len(decision.beaten)} of the {count} others"
         if count == 1:
             said = f"It is {'' if decision.beaten else 'not '}shown to be better than the other"
-        fewer = [name for name in decision.beaten if not decision.others[name].better]
-        if fewer:
-            who = "" if count == 1 else f"than {self._listed(fewer)} "
+        torn = [name for name in decision.ahead if decision.others[name].better]
+        if torn:
+            but = (
+                f"shown to score higher than {self._listed(torn)}, but also to fail more questions"
+            )
+            said = f"It is {but}" if count == 1 else f"{said}. It is {but}"
+        if decision.outlasted:
+            who = "" if count == 1 else f"than {self._listed(decision.outlasted)} "
             said += f" ({who}by failing fewer questions alone)"
         said += "."
         rank = self._rank(best)
@@ -178,11 +183,13 @@ class Words:
         if known:
             greatest = max(known.values())
             size = numbers.score(greatest, self.digits)
-            size = size if float(size) else f"{greatest:.1g}"
+            often = "four times in five"
+            if float(size) == 0:
+                size, often = f"{10**-self.digits:g}", f"more than {often}"
             n = min(shown[name].n for name in known)
             said += (
-                f" With {_unbroken(f'n = {n:,}')}, a difference of {size} would be found four "
-                "times in five, a smaller one less often: not shown is not equal."
+                f" With {_unbroken(f'n = {n:,}')}, a difference of {size} would be found {often}, "
+                "a smaller one less often: not shown is not equal."
             )
         few = [name for name, each in shown.items() if each.n and decision.too_few(name)]
         if few:
