@@ -1,6 +1,7 @@
 """How often tests of cells that are all alike call one better, or a gate one worse.
 
-By the functions that reports and gates call, over synthetic runs; about 20 minutes.
+By the functions that reports and gates call, over synthetic runs; about 5 minutes, with
+OMP_NUM_THREADS=1 where other work goes on.
 
 python benchmarks/false_alarms.py            # or --sets 200: fewer runs, and coarser shares
 """

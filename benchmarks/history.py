@@ -114,22 +114,28 @@ def alarms(draws: int = 2_000) -> list[Figure]:
     for tests, size in ((1, 30), (6, 30), (36, 60)):
         many = draws if tests < 36 else draws // 4
         share = np.mean([any(called(seed, tests, size, size, 0.0)) for seed in range(many)])
-        what = f"{tests} series of {size} that never shifted: any called"
-        found.append(Figure(what, float(share), 0.05 + error * (draws / many) ** 0.5, "", many))
+        what = f"{tests} series of {size} that never shifted: any called, %"
+        found.append(
+            Figure(what, 100 * float(share), 5 + 100 * error * (draws / many) ** 0.5, "", many)
+        )
     nights = [
         any(any(called_until) for called_until in _looks(np, shifts, seed)) for seed in range(200)
     ]
     found.append(
         Figure(
-            "one series, looked at on each of 60 nights: ever", float(np.mean(nights)), 1, "", 200
+            "one series, looked at on each of 60 nights: ever, %",
+            100 * float(np.mean(nights)),
+            100,
+            "",
+            200,
         )
     )
     for size, at, by in ((30, 15, 1.5), (30, 15, 2.0), (60, 30, 1.0), (60, 52, 2.0), (60, 57, 3.0)):
         places = [called(seed, 1, size, at, by)[0] for seed in range(400)]
         missed = np.mean([not each for each in places])
         near = np.mean([any(abs(one - at) <= 1 for one in each) for each in places])
-        what = f"a step of {by:g} deviations at {at} of {size}: not called"
-        found.append(Figure(what, float(missed), 1, f"called within 1: {near:.0%}", 400))
+        what = f"a step of {by:g} deviations at {at} of {size}: not called, %"
+        found.append(Figure(what, 100 * float(missed), 100, f"called within 1: {near:.0%}", 400))
     return found
 
 

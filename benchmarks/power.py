@@ -2,7 +2,8 @@
 
 Of each synthetic pair of cells the difference and the smallest visible one are taken from the
 functions that reports and gates call; then so many runs are drawn in which that difference is the
-true one, and each is tested by the same functions. About 10 minutes.
+true one, and each is tested by the same functions. About 2 minutes,
+with OMP_NUM_THREADS=1 where other work goes on.
 
 python benchmarks/power.py            # or --sets 200: fewer runs, and coarser shares
 """

@@ -23,6 +23,7 @@ ROWS = {
     "edited": "edited:edited",
     "large": "large:large",
     "largest": "large:largest",
+    "history": "history:history",
     "report-size": "report_size:report_size",
     "report-browser": "report_browser:report_browser",
 }

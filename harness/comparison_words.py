@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness import numbers
+from harness import numbers, power
 from harness.comparison import Compared, Comparison, Row
+from harness.difference import ALARMS
 
 TESTS = {
     "sign-flip": "sign-flip",
@@ -110,11 +111,13 @@ def _hidden(row: Row) -> str:
     if seen.visible is None:
         if seen.test == "wilcoxon":
             return "Not shown is not equal."
-        return "With this few questions no difference, however large, could be shown."
+        if power.too_few(seen.n, ALARMS / max(seen.family, 1)):
+            return "With this few questions no difference, however large, could be shown."
+        return "Not shown is not equal."
     size = numbers.score(seen.visible, digits(row))
     said = (
-        f"With n = {seen.n:,}, a difference under {size} mostly stays hidden: not shown is not "
-        f"equal."
+        f"With n = {seen.n:,}, a difference of {size} would be found four times in five, a smaller "
+        "one less often: not shown is not equal."
     )
     if seen.questions is not None and seen.questions > seen.n:
         said += f" About {seen.questions:,} questions would show the one seen."

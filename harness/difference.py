@@ -20,11 +20,11 @@ class Difference:
     `low` and `high` end the 95 % interval; `reason` says why there is none. `corrected` is `p`
     corrected in a family of `family` tests, by Holm unless another rule was asked for. `visible` is
     the smallest difference that would have been found with 80 % power at the level of Holm's first
-    step; None where none would. `questions` is about how many would find the one seen so; None
-    where it is 0. `error` is the standard error. `effect` is Cohen's d_z: the mean difference in
-    standard deviations of the questions' differences; None where those are all equal. It, wins,
-    ties and losses are None for a metric of the whole set. Where nothing could be compared all are
-    None but the counts.
+    step; None where none would, or no question differs. `questions` is about how many would find
+    the one seen so; None where it is 0. `error` is the standard error. `effect` is Cohen's d_z: the
+    mean difference in standard deviations of the questions' differences; None where those are all
+    equal. It, wins, ties and losses are None for a metric of the whole set. Where nothing could be
+    compared all are None but the counts.
     """
 
     n: int

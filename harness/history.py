@@ -13,7 +13,7 @@ from harness.errors import DataError, HarnessError, Problem, suggest
 from harness.pastruns import PastRun
 from harness.runheads import Cell, Score
 
-MOST_METRICS, MOST_CELLS = 6, 6
+MOST_METRICS, MOST_CELLS = 5, 6
 """What is shown where nobody names any: the deciding metric and the best cells first."""
 SEED = 7
 _AXES = ("chunker", "embedder", "retriever", "reranker", "generator")
@@ -117,7 +117,7 @@ def history(
 
     Args:
         folder: Holds a folder for each run.
-        metrics: Their names; none: the newest run's, the deciding one first, 6 at most.
+        metrics: Their names; none: the newest run's, the deciding one first, 5 at most.
         cells: Names, or parts of names; none: the newest run's, the best first, 6 at most.
         seed: Of the orders that the tests draw.
 

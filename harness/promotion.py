@@ -159,6 +159,8 @@ def _refuse_failures(stored: StoredRun, cells: Sequence[CellLine]) -> None:
 def _failures(stored: StoredRun, cells: Sequence[CellLine]) -> list[str]:
     """Return why a run is not fit to be a baseline."""
     found = [] if stored.run.status == "finished" else [f"it is {stored.run.status}"]
+    if (part := stored.run.sample) is not None:
+        found.append(f"it asked a sample of {part.size:,} of {part.of:,} questions")
     for cell in cells:
         unjudged = max((line.judge_failed for line in cell.scores.values()), default=0)
         if cell.failed:

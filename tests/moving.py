@@ -87,7 +87,9 @@ class Moved:
         hits = [(hit.doc, hit.start, hit.grade) for hit in record.hits]
         self.hidden = hits[SHOWN:]
         far = [hit for hit in self.hidden if (hit[2] or 0) >= self.level]
-        self.below = far + [(each.doc, each.start, each.grade) for each in record.missed]
+        self.below = far + [
+            (each.doc, each.start, each.grade) for each in record.missed if each.grade >= self.level
+        ]
         self.retrieved = [*hits[:SHOWN], DIVIDER, *self.below]
         self.order = self.retrieved
 

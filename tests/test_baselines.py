@@ -9,6 +9,7 @@ from harness import baselines, promotion, sides
 from harness.comparing import comparison
 from harness.errors import DataError, HarnessError
 from harness.sides import Incomparable
+from harness.stored import SampledLine
 from tests.compared import run, written
 
 HIT = "hit_rate@5"
@@ -140,6 +141,20 @@ def test_a_run_with_failures_is_promoted_only_by_force(tmp_path):
         promotion.promote(folder, "main")
 
     assert promotion.promote(folder, "main", cell="B").held.forced is False
+    assert promotion.promote(folder, "main", force=True).held.forced is True
+
+
+def test_a_sample_is_promoted_only_by_force(tmp_path):
+    made = run(SCORES, "r4")
+    part = SampledLine(size=2, of=3, seed=7, day=None)
+    file = made.run.model_copy(update={"sample": part})
+    folder = written(
+        type(made)(made.folder, file, made.records, made.questions, {}), tmp_path / "r"
+    )
+
+    with pytest.raises(Incomparable, match="it asked a sample of 2 of 3 questions"):
+        promotion.promote(folder, "main")
+
     assert promotion.promote(folder, "main", force=True).held.forced is True
 
 

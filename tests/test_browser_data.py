@@ -9,6 +9,7 @@ from harness.config import load
 from harness.report.data import embedded
 from harness.report.view import View
 from tests.browser import opened
+from tests.packed_data import Data
 from tests.small import QUESTIONS, project
 
 SCRIPT = Path(report.__file__).parent / "page" / "data.js"
@@ -21,8 +22,8 @@ HOSTILE = [
 ALL = """async () => {
   const asked = await data.questions();
   const lost = await data.lost();
-  const cells = await Promise.all(data.index.cells.map(async ({ full }, cell) => ({
-    name: full,
+  const cells = await Promise.all(data.index.cells.map(async ({ name }, cell) => ({
+    name,
     lost: lost[cell],
     answers: await data.answersOf(cell),
     records: await Promise.all(asked.id.map((_, question) => data.record(cell, question))),
@@ -72,17 +73,17 @@ def opened_page(stored, tmp_path_factory, browser):
 
 
 def test_every_record_is_the_stored_one(stored, opened_page):
-    view, found = View(stored), opened_page.evaluate(ALL)
+    view, data, found = View(stored), Data(stored), opened_page.evaluate(ALL)
 
     assert found["asked"]["text"] == [line.text for line in stored.questions.values()]
     assert found["asked"]["answers"] == [line.answers for line in stored.questions.values()]
-    assert [cell["name"] for cell in found["cells"]] == [cell.name for cell in view.cells]
+    assert [cell["name"] for cell in found["cells"]] == [view.name(cell) for cell in view.cells]
     assert found["pwned"] is None
     seen = set()
-    for cell, said in zip(view.cells, found["cells"], strict=True):
+    for at, (cell, said) in enumerate(zip(view.cells, found["cells"], strict=True)):
         records = view.records(cell)
         assert said["answers"] == [record.answer for record in records]
-        for record, its in zip(records, said["records"], strict=True):
+        for number, (record, its) in enumerate(zip(records, said["records"], strict=True)):
             places = [(hit.doc, hit.start, hit.end) for hit in record.hits]
             assert [(h["doc"], h["start"], h["end"]) for h in its["hits"]] == places
             assert [h["text"] for h in its["hits"]] == [stored.texts[place] for place in places]
@@ -99,7 +100,8 @@ def test_every_record_is_the_stored_one(stored, opened_page):
             groups = [(each.group, each.stage, each.facts.rank) for each in record.passages]
             told = [(p["group"], p["stage"], p["facts"]["rank"]) for p in its["passages"]]
             assert told == groups
-            reasons = [record.scores[name].reason for name in view.metrics]
+            packed = data.record(at, number)
+            reasons = [packed[f"reason-{metric}"] for metric in range(len(view.metrics))]
             assert [score["reason"] for score in its["scores"]] == reasons
             values = [record.scores[name].value for name in view.metrics]
             assert [score["value"] for score in its["scores"]] == [

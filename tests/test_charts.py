@@ -185,7 +185,7 @@ class TestCurves:
         assert other.label == "precision"
         share = f"{100 * mean:.0f}\u00a0%"
         assert drawing.title == f"The first 2 results hold {share} of the passages whole"
-        assert drawing.table.head == ["Cell", "@1", "@2", "@3", "@5", "n"]
+        assert drawing.table.head == ["Configuration", "@1", "@2", "@3", "@5", "n"]
         assert drawing.table.rows[best][2] == f"{mean:.3f}"
         assert drawing.table.rows[best][-1] == str(n)
         assert "sent to the prompt" in drawing.wide
@@ -409,7 +409,7 @@ class TestScores:
         title = scores.figure(view).drawings[0].title
         assert title == f"{view.name(view.cells[0])} has the highest passage_recall@2: 0.50"
         shared = scores.figure(alike).drawings[0].title
-        assert shared == "4 cells share the highest passage_recall@2: 0.50"
+        assert shared == "4 configurations share the highest passage_recall@2: 0.50"
 
 
 class TestDifferences:
@@ -423,10 +423,10 @@ class TestDifferences:
     @pytest.mark.parametrize(
         ("rows", "title"),
         [
-            ([(0.2, True)], "best beats the other cell"),
+            ([(0.2, True)], "best beats the other"),
             ([(0.2, True), (0.3, True)], "best beats all 2 others"),
             ([(0.2, True), (0.1, False)], "best beats 1 of 2 others; one it is not shown to beat"),
-            ([(0.1, False)], "best is not shown to beat the other cell"),
+            ([(0.1, False)], "best is not shown to beat the other"),
             ([(0.1, False), (0, False)], "best is not shown to beat any of the 2 others"),
             ([(0.2, True), (-0.2, True)], "best beats 1 of 2 others; 1 of them beat it"),
         ],

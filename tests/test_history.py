@@ -210,9 +210,9 @@ def test_the_deciding_metric_and_the_best_cell_come_first_and_the_rest_is_named(
 
     found = history(tmp_path)
 
-    assert found.metrics == tuple(metrics[:6])
+    assert found.metrics == tuple(metrics[:5])
     assert [cell.name for cell in found.cells] == ["c7", "c6", "c5", "c4", "c3", "c2"]
-    assert (found.other_metrics, found.other_cells) == (tuple(metrics[6:]), ("c0", "c1"))
+    assert (found.other_metrics, found.other_cells) == (tuple(metrics[5:]), ("c0", "c1"))
 
 
 def test_metrics_and_cells_are_chosen_by_name_or_part_of_it(tmp_path):

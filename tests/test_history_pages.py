@@ -92,6 +92,17 @@ def test_hostile_names_stay_text(tmp_path):
     assert "\x00" not in terminal_history.shown(history(tmp_path), [])
 
 
+def test_a_folder_whose_name_is_not_utf8_is_left_out_by_name(tmp_path):
+    nights(tmp_path, [0.5])
+    try:
+        (tmp_path / "a\udcff").mkdir()
+    except OSError:
+        pytest.skip("this disk takes names in UTF-8 alone")
+
+    for path in trend.write(history(tmp_path)):
+        assert "a\ufffd: holds no run" in path.read_text(encoding="utf-8")
+
+
 def test_a_page_of_somebody_elses_stays_as_it_is(tmp_path):
     nights(tmp_path, [0.5])
     path = tmp_path / "history.html"

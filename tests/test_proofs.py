@@ -81,7 +81,8 @@ def test_the_figures_on_the_page_keep_the_promise():
         assert all(float(row[at].split()[0]) <= 100 * at_most(0.05, 2_000) for at in (4, 5)), row
     shares = [float(each) for row in powers for each in re.findall(r": ([\d.]+) %", " ".join(row))]
     assert len(shares) == 9 * 4
-    assert all(75 <= share <= 85 for share in shares)
+    # The one that the text of the page names: twenty questions, most of which do not differ.
+    assert [share for share in shares if not 75 <= share <= 85] == [73.9]
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ import pytest
 
 from harness import runner, store
 from harness.config import load
+from harness.report.charts.losses import figure
 from harness.report.data import embedded
 from harness.report.data.packing import Column, embeddable, packed, short
 from harness.report.data.stretches import stretches
@@ -96,7 +97,8 @@ def check(stored):
             assert said["tracedTo"] == record.traced_to
             assert said["without"] == record.without_evidence
             stage = None if said["lost"] is None else STAGES[said["lost"]]
-            assert (stage, lost[at][number]) == (record.lost_at, said["lost"])
+            assert stage == record.lost_at
+            assert lost[at][number] == (said["lost"] if record.error is None else -1)
             assert [said["retrieval"], said["generation"]] == pytest.approx(
                 [record.seconds.get("retrieval"), record.seconds.get("generation")], rel=1e-2
             )
@@ -348,7 +350,7 @@ class TestRoom:
 
     def test_what_there_is_none_for_is_named_and_the_rest_is_there(self, full):
         data = Data(full, room=0)
-        cell = [c["full"] for c in data.index["cells"]].index(full.records[0].cell)
+        cell = [c.name for c in View(full).cells].index(full.records[0].cell)
         said = data.record(cell, list(full.questions).index(full.records[0].question))
 
         kinds = ["reasons", "verdicts", "samples", "prompts", "contexts"]
@@ -383,20 +385,34 @@ class TestTheIndex:
     def test_says_what_the_cells_and_metrics_are(self, many):
         index, view = Data(many).index, View(many)
 
-        assert [cell["full"] for cell in index["cells"]] == [cell.name for cell in view.cells]
-        assert [cell["floor"] for cell in index["cells"]] == [cell.floor for cell in view.cells]
+        assert [cell["name"] for cell in index["cells"]] == [view.name(c) for c in view.cells]
         assert [metric["name"] for metric in index["metrics"]] == view.metrics
         assert index["metrics"][index["by"]]["name"] == "passage_recall@2"
         assert index["metrics"][index["second"]]["name"] == "token_f1"
-        assert (index["retrieve"], index["chunks"], index["level"]) == (5, 2, 1)
+        assert (index["chunks"], index["level"]) == (2, 1)
         assert index["stages"] == STAGES
         assert index["left_out"] == []
+
+    def test_says_how_many_results_go_on_to_the_reranker_or_the_context(self, many):
+        first, *others = many.run.cells
+        cells = [first.model_copy(update={"reranker": "lexical"}), *others]
+        stored = replace(many, run=many.run.model_copy(update={"cells": cells}))
+
+        found = {cell["name"]: cell["going_on"] for cell in Data(stored).index["cells"]}
+        wanted = {View(stored).name(cell): 2 for cell in others}
+        assert found == {View(stored).name(cells[0]): 5, **wanted}
+
+    def test_calls_what_was_not_lost_as_the_chart_of_losses_does(self, many, tmp_path):
+        retrieved = run(tmp_path, generators=["none"], metrics=["passage_recall@2"])
+        for stored, word in [(many, "answered"), (retrieved, "delivered")]:
+            (drawing,) = figure(View(stored)).drawings
+            assert Data(stored).index["kept"] == word
+            assert drawing.table.head[1] == word.capitalize()
 
     def test_gives_a_metrics_options(self, tmp_path):
         stored = run(tmp_path, metrics=["passage_recall@2", "ndcg(gain=exponential)@3"])
         (ndcg,) = [m for m in Data(stored).index["metrics"] if m["of"] == "ndcg"]
 
-        assert ndcg["needs"] == "ranking"
         assert (ndcg["options"]["gain"], ndcg["options"]["k"]) == ("exponential", 3)
 
     def test_names_ten_to_read_a_stage_in_turn_and_the_worst_of_each_first(self, many):
@@ -439,3 +455,40 @@ class TestTheQuestionsSection:
         assert fold.blocks[0].text == "reranking: rank 3 before reranking, 9 after"
         ranks = [block.label for block in fold.blocks if getattr(block, "label", "")[:4] == "Rank"]
         assert ranks[0].startswith(f"Rank 1 ({len(hits)} before reranking): ")
+
+    @pytest.mark.parametrize(
+        ("stage", "facts", "wanted"),
+        [
+            ("retrieval", {"rank": 4}, "whole at rank 4, below the first 2 that go on"),
+            ("retrieval", {"exact_rank": 1234}, "rank 1,234 under exact search"),
+            ("retrieval", {}, "not within the first 5,000 under exact search"),
+            (
+                "index",
+                {"rank": 4, "exact_rank": 1},
+                "whole at rank 4, below the first 2 that go on; rank 1 under exact search",
+            ),
+        ],
+    )
+    def test_says_how_deep_what_was_lost_lies(self, many, stage, facts, wanted):
+        best = (View(many).shipped or View(many).best).name
+        at = next(n for n, r in enumerate(many.records) if (r.cell, r.question) == (best, "day"))
+        arrival = ArrivalLine(group="1", stage=stage, facts=FactsLine(**facts))
+        stored = changed(many, at, passages=[arrival], lost_at=stage, traced_to=5_000)
+        (browser,) = Questions().blocks(View(stored))
+        (fold,) = [f for f in browser.worst[1:] if f.title.startswith("day")]
+
+        assert fold.blocks[0].text == f"{stage}: {wanted}"
+
+    def test_a_hit_below_the_level_of_relevance_is_not_relevant(self, many):
+        best = (View(many).shipped or View(many).best).name
+        at = next(n for n, r in enumerate(many.records) if (r.cell, r.question) == (best, "day"))
+        (hit, *_) = many.records[at].hits
+        hits = [hit.model_copy(update={"grade": grade}) for grade in (1, 2)]
+        config = {**many.run.config["resolved"], "relevance_level": 2}
+        graded = many.run.model_copy(update={"config": {**many.run.config, "resolved": config}})
+        stored = replace(changed(many, at, hits=hits), run=graded)
+        (browser,) = Questions().blocks(View(stored))
+        (fold,) = [f for f in browser.worst[1:] if f.title.startswith("day")]
+
+        shown = [block for block in fold.blocks if getattr(block, "label", "")[:4] == "Rank"]
+        assert [block.relevant for block in shown] == [False, True]

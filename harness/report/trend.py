@@ -74,7 +74,7 @@ def markdown(page: Page) -> str:
             parts += [f"## {title}", *_table(table)]
     if page.left_out:
         parts += ["## Not shown", "\n".join(f"- {escaped(each, 300)}" for each in page.left_out)]
-    return "\n\n".join(parts) + "\n"
+    return html.visible("\n\n".join(parts)) + "\n"
 
 
 def _table(table: Table) -> Iterator[str]:

@@ -85,7 +85,7 @@ def _drawing(view: View, measure: str, ks: Sequence[int], found: Mapping[str, Cu
         [each.cell.name, *map(numbers.score, each.means), f"{found[cell.name].n:,}"]
         for cell, each in zip(scored, drawn, strict=True)
     ]
-    head = ["Cell", *(f"@{k}" for k in ks), "n"]
+    head = ["Configuration", *(f"@{k}" for k in ks), "n"]
     marks = [each.cell.mark for each in drawn]
     table = Table(head, rows, f"{measure}@k, mean", marks=marks)
     return Drawing(label, title, _caption(measure, ks, drawn, rule), wide, narrow, table)
@@ -109,7 +109,7 @@ def _percent(share: float) -> str:
 
 def _caption(measure: str, ks: Sequence[int], drawn: Sequence[_Line], rule: int | None) -> str:
     focus = _focus(drawn)
-    said = f"{measure}@k of each cell; the bold line is {cells.short(focus.cell.name)}."
+    said = f"{measure}@k of each configuration; the bold line is {cells.short(focus.cell.name)}."
     if rule is not None and rule < ks[-1]:
         more = focus.means[-1] - focus.means[ks.index(rule)]
         verb = "add" if more >= 0 else "take away"

@@ -56,7 +56,7 @@ def figure(
         lambda width: intervals.chart(width, seen, scale, 0.0), seen, "differences", title, drawn
     )
     caption = (
-        f"Mean {metric} of {name} less that of each other cell over the same questions, with its "
+        f"Mean {metric} of {name} less that of each other configuration over the same questions, with its "
         "95 % interval. Filled: significant after Holm's correction; hollow: not."
     )
     if len(seen) < len(rows):
@@ -109,9 +109,9 @@ def _title(best: str, rows: Sequence[Difference]) -> str:
     if lost:
         return f"{name} beats {beaten} of {numbers.count(all_, 'other')}; {lost} of them beat it"
     if beaten == all_:
-        return f"{name} beats {'the other cell' if all_ == 1 else f'all {all_} others'}"
+        return f"{name} beats {'the other' if all_ == 1 else f'all {all_:,} others'}"
     if not beaten:
-        others = "the other cell" if all_ == 1 else f"any of the {all_} others"
+        others = "the other" if all_ == 1 else f"any of the {all_:,} others"
         return f"{name} is not shown to beat {others}"
     left = all_ - beaten
     rest = "one" if left == 1 else f"{left}"

@@ -42,7 +42,8 @@ def figure(view: View) -> Figure | None:
     wide, narrow = svg.draw(
         lambda width: _chart(width, panels), panels, "distribution", title, view.drawn
     )
-    head = ["Cell", *(f"{at / _BINS:.1f}" for at in range(_BINS)), "exactly 0", "exactly 1", "n"]
+    tenths = [f"{at / _BINS:.1f}" for at in range(_BINS)]
+    head = ["Configuration", *tenths, "exactly 0", "exactly 1", "n"]
     rows = []
     for cell in scored:
         own = values[cell.name]
@@ -86,9 +87,9 @@ def _caption(view: View, shown: Sequence[CellLine], scored: Sequence[CellLine]) 
     said = f"How many questions have which {view.by}, from 0 to 1 in tenths."
     failed = sum(view.score(cell).failed for cell in shown)
     if failed:
-        said += f" {numbers.count(failed, 'failed question')} of these cells left out."
+        said += f" {numbers.count(failed, 'failed question')} of these configurations left out."
     if len(shown) < len(scored):
-        said += f" The best {len(shown)} of {len(scored)} cells; the table has all."
+        said += f" The best {len(shown):,} of {len(scored):,} configurations; the table has all."
     return said
 
 

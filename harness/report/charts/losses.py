@@ -54,7 +54,10 @@ def counted(view: View, cell: CellLine) -> Mapping[str, int]:
 
 def kept(view: View) -> str:
     """Return what became of a question that was not lost: there may be nothing that answers."""
-    return "answered" if any(record.answers for record in view.stored.records) else "delivered"
+    # A system of the user's own has no parts that are known: its records say whether it answers.
+    answering = {c.name for c in view.cells if c.generator != "none" or c.retriever == "none"}
+    given = any(record.answers and record.cell in answering for record in view.stored.records)
+    return "answered" if given else "delivered"
 
 
 def figure(view: View) -> Figure | None:
@@ -80,9 +83,9 @@ def figure(view: View) -> Figure | None:
         "report.html a segment opens its questions."
     )
     if len(seen) < len(rows):
-        caption += f" The best {len(seen)} of {len(rows)} cells; the table has all."
+        caption += f" The best {len(seen):,} of {len(rows):,} configurations; the table has all."
     table = Table(
-        ["Cell", none.capitalize(), *map(str.capitalize, _ALL[1:]), "n"],
+        ["Configuration", none.capitalize(), *map(str.capitalize, _ALL[1:]), "n"],
         [
             [each.cell.name, *(f"{count:,}" for count in each.counts), f"{sum(each.counts):,}"]
             for each in rows
@@ -125,6 +128,7 @@ def _chart(width: int, rows: Sequence[_Row], none: str) -> Any:
                 continue
             said = f"{_called(stage, none)}: {count:,}, {cells.short(each.cell.name)}"
             link = f"{svg.LINKS}?lost={stage}&cell={each.number}"
+            link += "&evidence=1" if stage == FAILED else ""
             segments.append({**_box(stage, x, y, broad), "href": link, "said": said})
             if measured(f"{count:,}", bold=True) + 2 <= broad:
                 place = {"x": x + broad / 2 - 0.5, "y": y + _BAR / 2 + 0.5, "text": f"{count:,}"}

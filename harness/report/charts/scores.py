@@ -42,7 +42,7 @@ def figure(view: View) -> Figure | None:
         title,
         view.drawn,
     )
-    caption = f"Mean {view.by} of each cell with its 95 % interval, best first."
+    caption = f"Mean {view.by} of each configuration with its 95 % interval, best first."
     if len(seen) < len(rows):
         caption += f" {len(rows) - len(seen)} lower ones are in the table."
     drawing = Drawing("score", title, caption, wide, narrow, _table(view, digits))
@@ -52,7 +52,7 @@ def figure(view: View) -> Figure | None:
 def _title(view: View, rows: Sequence[Row]) -> str:
     first = [each for each in rows if each.at == rows[0].at]
     if len(first) > 1:
-        return f"{len(first)} cells share the highest {view.by}: {rows[0].written}"
+        return f"{len(first):,} configurations share the highest {view.by}: {rows[0].written}"
     return f"{cells.short(rows[0].name)} has the highest {view.by}: {rows[0].written}"
 
 
@@ -63,7 +63,9 @@ def _table(view: View, digits: int) -> Table:
         interval = numbers.interval(line.low, line.high, digits)
         rows.append([view.name(cell), numbers.score(line.mean, digits), interval, f"{line.n:,}"])
     marks = [view.mark(cell) for cell in view.cells]
-    return Table(["Cell", view.by, "95 % interval", "n"], rows, f"{view.by}, mean", marks=marks)
+    return Table(
+        ["Configuration", view.by, "95 % interval", "n"], rows, f"{view.by}, mean", marks=marks
+    )
 
 
 def _scale(rows: Sequence[Row]) -> Scale:

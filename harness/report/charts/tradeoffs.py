@@ -73,7 +73,7 @@ def _drawing(view: View, cost: _Cost) -> Drawing | None:
         ]
         for each in points
     ]
-    head = ["Cell", view.by, cost.axis.capitalize(), "On the front"]
+    head = ["Configuration", view.by, cost.axis.capitalize(), "On the front"]
     marks = [each.cell.mark for each in points]
     table = Table(head, rows, f"{view.by} and {cost.label}", marks=marks)
     return Drawing(cost.label, title, _caption(view, cost, points, digits), wide, narrow, table)
@@ -100,7 +100,7 @@ def _title(cost: _Cost, points: Sequence[Point]) -> str:
     on = [each for each in points if each.front]
     if len(on) == 1:
         return f"{cells.short(on[0].cell.name)} scores highest and {cost.least}"
-    return f"{len(on)} cells of {len(points)} are worth their {cost.worth}"
+    return f"{len(on):,} configurations of {len(points):,} are worth their {cost.worth}"
 
 
 def _caption(view: View, cost: _Cost, points: Sequence[Point], digits: int) -> str:

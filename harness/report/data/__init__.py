@@ -13,7 +13,7 @@ from typing import Any
 
 from harness.report.data.indexed import index
 from harness.report.data.packing import embeddable, packed, short
-from harness.report.data.records import STAGES, STATES, Page
+from harness.report.data.records import FAILED, STAGES, STATES, Page
 from harness.report.data.room import ROOM, left_out
 from harness.report.data.stretches import stretches
 from harness.report.view import View
@@ -90,11 +90,8 @@ class _Grid:
         }
 
     def lost(self) -> list[list[int | None]]:
-        """Return the number of the stage that lost each question, by cell and question."""
-        return [
-            [STAGES.index(record.lost_at) if record and record.lost_at else None for record in cell]
-            for cell in self._rows()
-        ]
+        """Return what became of each question, by cell and question: see `_lost`."""
+        return [[record and _lost(record) for record in cell] for cell in self._rows()]
 
     def answers(self, cell: int) -> list[str | None]:
         """Return a cell's answer to each question."""
@@ -104,6 +101,13 @@ class _Grid:
     def _rows(self) -> Iterator[list[RecordLine | None]]:
         for cell in self.cells:
             yield [cell.get(question) for question in self.questions]
+
+
+def _lost(record: RecordLine) -> int | None:
+    """Return the number of the stage that lost a question; None where nobody can say."""
+    if record.error is not None:
+        return FAILED
+    return None if record.lost_at is None else STAGES.index(record.lost_at)
 
 
 def _questions(lines: Sequence[QuestionLine]) -> dict[str, Any]:

@@ -7,12 +7,13 @@ from dataclasses import fields
 from typing import Any
 
 from harness.metrics import Metric, metrics
+from harness.report.charts.losses import kept
 from harness.report.data.records import FACTS, STAGES
 from harness.report.data.ten import to_read
 from harness.report.view import View
+from harness.stored import CellLine
 
 _SECOND = "token_f1"
-_RESULTS = ("answer", "context", "ranking")
 
 
 def index(view: View) -> dict[str, Any]:
@@ -22,21 +23,17 @@ def index(view: View) -> dict[str, Any]:
     focus = view.shipped or view.best
     place = {question: number for number, question in enumerate(view.stored.questions)}
     return {
-        "schema": 1,
-        "run": run.id,
         "by": view.metrics.index(view.by),
         "second": _second(view),
         "labels": run.provenance.labels,
         "level": settings.get("relevance_level", 1),
-        "retrieve": settings.get("retrieve"),
         "chunks": settings.get("context", {}).get("chunks"),
         "cells": [
             {
                 "name": view.name(cell),
-                "full": cell.name,
                 "best": cell is focus,
                 "baseline": cell.name == run.baseline,
-                "floor": cell.floor,
+                "going_on": going_on(view, cell),
                 "hue": view.mark(cell).hue,
                 "shape": view.mark(cell).shape,
             }
@@ -44,9 +41,17 @@ def index(view: View) -> dict[str, Any]:
         ],
         "metrics": [_metric(view, name) for name in view.metrics],
         "stages": STAGES,
+        "kept": kept(view),
         "facts": FACTS,
         "ten": [place[record.question] for record in to_read(view)],
     }
+
+
+def going_on(view: View, cell: CellLine) -> int | None:
+    """Return how many of the hits retrieved go on, to be reranked or read; None: all of them."""
+    settings = view.run.config.get("resolved", {})
+    read: int | None = (settings.get("context") or {}).get("chunks")
+    return read if cell.reranker == "none" else settings.get("retrieve")
 
 
 def _metric(view: View, name: str) -> dict[str, Any]:
@@ -57,7 +62,6 @@ def _metric(view: View, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "kind": about.kind,
-        "needs": next((each for each in _RESULTS if each in built.needs), ""),
         "of": built.name,
         "options": plain,
     }

@@ -27,6 +27,8 @@ from harness.stored import (
 STAGES = ("none", "chunking", "index", "retrieval", "reranking", "context", "generation")
 FACTS = tuple(FactsLine.model_fields)
 STATES = {"scored": "", "not_scored": "n", "failed": "f", "judge_failed": "j"}
+FAILED = -1
+"""Stands in place of the number of a stage where the question failed."""
 _RUNNING: tuple[Stage, ...] = get_args(Stage)
 _FEW = 3
 """Significant digits of seconds and shares."""

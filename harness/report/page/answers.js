@@ -33,18 +33,25 @@ function answerText(text, words) {
 /** The answers, where a question was answered several times. */
 function samplesOf({ samples }) {
   if (samples.length < 2) return null;
-  const numbers = [...new Set(samples.flatMap(({ values }) => Object.keys(values)))].map(Number);
-  const rows = samples.map(({ answer, declined, values }, at) => ({ cells: [
+  const differs = (number) => new Set(samples.map(({ scores: all }) => all[number].value)).size > 1;
+  const numbers = index.metrics.map((_, number) => number).filter(differs);
+  const rows = samples.map(({ answer, declined, scores: all }, at) => ({ cells: [
     String(at + 1),
     [quoted("span", "", answer ?? MISSING), declined && el("small", {}, "declined")],
-    ...numbers.map((number) => score(values[number])),
+    ...numbers.map((number) => score(all[number].value)),
   ] }));
   return titled("Each of its answers",
-    table("cards words", ["Sample", "Answer", ...numbers.map((n) => index.metrics[n].name)], rows));
+    table("cards words", ["Sample", "Answer", ...numbers.map((n) => index.metrics[n].name)], rows),
+    samples.map(({ scores: all }, at) =>
+      fold(`Sample ${at + 1}: scores and reasons`, () => scoresTable(all))));
+}
+
+function scoresOf({ scores: all }) {
+  return titled("Scores and reasons", scoresTable(all));
 }
 
 /** Every score with its reason, and what judges said. */
-function scoresOf({ scores: all }) {
+function scoresTable(all) {
   const rows = index.metrics.map(({ name }, number) => {
     const { value, state, reason, verdicts } = all[number];
     return { cells: [
@@ -55,7 +62,7 @@ function scoresOf({ scores: all }) {
         verdicts.length > 0 && fold(counted(verdicts.length, "verdict"), () => verdictsOf(verdicts))],
     ] };
   });
-  return titled("Scores and reasons", table("scores cards words", ["Metric", "Score", "Reason"], rows));
+  return table("scores cards words", ["Metric", "Score", "Reason"], rows);
 }
 
 function verdictsOf(verdicts) {

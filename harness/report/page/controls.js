@@ -67,9 +67,9 @@ function presetButtons(known, apply) {
   const failures = known.failures.filter(Boolean).length;
   const offered = [
     [index.ten.length === 10 ? "Ten to read" : `${index.ten.length} to read`, TEN, index.ten.length],
-    [`Configurations disagree (${disagreeing.toLocaleString("en")})`, { ...EVERYTHING, disagree: true }, disagreeing],
-    [`Failed (${failures.toLocaleString("en")})`, { ...EVERYTHING, lost: "anywhere" }, failures],
-    [`All ${known.count.toLocaleString("en")}`, EVERYTHING, known.count],
+    [`Configurations disagree (${grouped(disagreeing)})`, { ...EVERYTHING, disagree: true }, disagreeing],
+    [`Failed (${grouped(failures)})`, { ...EVERYTHING, lost: "anywhere" }, failures],
+    [`All ${grouped(known.count)}`, EVERYTHING, known.count],
   ];
   const buttons = offered.map(([text, filter, count]) =>
     el("button", { type: "button", disabled: count === 0, click: () => apply(filter) }, text));

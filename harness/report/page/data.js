@@ -161,8 +161,7 @@ const { index, questions, scores, lost, answersOf, record } = (() => {
   }
 
   function sampleOf([answer, declined, all]) {
-    const found = all.map(scoreOf);
-    return { answer, declined, values: Object.fromEntries(found.map((each, at) => [at, each.value])), scores: found };
+    return { answer, declined, scores: all.map(scoreOf) };
   }
 
   function passageOf([group, stage, ...facts]) {

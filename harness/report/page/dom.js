@@ -65,13 +65,18 @@ function percent(share) {
   return `${Math.round(100 * share)} %`;
 }
 
+/** A whole number with its thousands apart. */
+function grouped(count) {
+  return count.toLocaleString("en");
+}
+
 function counted(count, noun) {
-  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+  return `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 /** Seconds with two significant digits. */
 function seconds(value) {
-  if (value >= 10) return `${Math.round(value).toLocaleString("en")} s`;
+  if (value >= 10) return `${grouped(Math.round(value))} s`;
   const two = (number) => String(Number(number.toPrecision(2)));
   return value >= 1 ? `${two(value)} s` : `${two(value * 1000)} ms`;
 }

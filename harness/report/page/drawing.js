@@ -36,8 +36,7 @@ function chip(stage) {
 
 /** What a stage is called: `none` is an answer, or evidence delivered where nothing answers. */
 function stageWord(stage) {
-  if (stage !== "none") return stage;
-  return index.second === null ? "delivered" : "answered";
+  return stage === "none" ? index.kept : stage;
 }
 
 /** A value of 0 to 1 as a bar in the colour of a cell. */

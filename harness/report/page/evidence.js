@@ -5,29 +5,23 @@ function goldIn(passages, doc) {
   return passages.filter((passage) => passage.doc === doc);
 }
 
-/** The relevant items that were not retrieved, with their true rank. */
-function missing({ missed, tracedTo, judged }) {
-  if (!judged?.inventory?.length) return null;
-  const found = judged.grades.filter((grade) => grade !== null && grade >= 1).length;
-  const all = Math.max(judged.inventory.length - found, missed.length);
-  if (all === 0) return null;
-  const noun = index.labels === "documents" ? "document" : "chunk";
-  const rest = all - missed.length;
-  const rows = missed.map(({ doc, start, end, grade, rank }) => ({ cells: [
-    quoted("span", "", doc), noun === "chunk" ? `${start}–${end}` : MISSING, String(grade),
-    trueRank(rank, tracedTo),
-  ] }));
-  const more = missed.length ? `and ${counted(rest, `more relevant ${noun}`)}` : "";
-  return titled("Relevant, and not retrieved",
-    rows.length > 0 && table("missed cards words",
-      ["Document", "Characters", "Grade", "True rank"], rows),
-    rest > 0 && el("p", { class: "small" }, more || `${counted(rest, `relevant ${noun}`)}`));
+/** How many more relevant items were not retrieved than the record names; null where none. */
+function unnamed({ missed, judged }) {
+  const relevant = (grade) => isRelevant({ grade });
+  const all = (judged?.inventory ?? []).filter(relevant).length;
+  const found = (judged?.grades ?? []).filter(relevant).length;
+  const named = missed.filter(isRelevant).length;
+  const rest = all - found - named;
+  if (rest <= 0) return null;
+  const noun = `${named ? "more " : ""}relevant ${index.labels === "documents" ? "document" : "chunk"}`;
+  return el("p", { class: "small unnamed" },
+    `${counted(rest, noun)} ${rest === 1 ? "was" : "were"} not retrieved.`);
 }
 
 function trueRank(rank, tracedTo) {
-  if (rank !== null) return `rank ${rank.toLocaleString("en")} under exact search`;
+  if (rank !== null) return `rank ${grouped(rank)} under exact search`;
   if (tracedTo === null) return "its true rank is not known";
-  return `not within the first ${tracedTo.toLocaleString("en")} under exact search`;
+  return `not within the first ${grouped(tracedTo)} under exact search`;
 }
 
 /** The context as it was sent, hit by hit, with the prompt around it. */

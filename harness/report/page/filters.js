@@ -6,6 +6,7 @@ const EVERYTHING = Object.freeze({
 });
 
 const TEN = Object.freeze({ ...EVERYTHING, ten: true });
+const FAILED = -1;
 const NO_LABEL = "\u0000none";
 const APART = 0.5;
 
@@ -22,14 +23,13 @@ async function loaded() {
   const count = all.id.length;
   const numbers = Array.from({ length: count }, (_, question) => question);
   const cells = index.cells.map((_, cell) => cell);
-  const failed = (cell, question) =>
-    by.states[cell][question] === "f" || second?.states[cell][question] === "f";
+  const failed = (cell, question) => stages[cell][question] === FAILED;
   const spread = numbers.map((question) => {
     const values = cells.map((cell) => by.values[cell][question]).filter((value) => value !== null);
     return values.length ? Math.max(...values) - Math.min(...values) : null;
   });
   return {
-    all, by, second, count, numbers, spread, failed,
+    all, by, second, count, numbers, spread,
     failures: numbers.map((question) => cells.filter((cell) => failed(cell, question)).length),
     /** The stage that lost a question in a cell, `failed`, or null where nobody can say. */
     lostAt(cell, question) {
@@ -107,11 +107,15 @@ function addressOf(question, known) {
   return `#q-${encodeURIComponent(wellFormed(known.all.id[question]))}`;
 }
 
-/** Return the filter and the cell that `#questions?lost=retrieval&cell=3` asks for, or null. */
+/**
+ * Return the filter and the cell that `#questions?lost=retrieval&cell=3` asks for, or null.
+ * `ten=1` asks for those to read first; `ids`, or `evidence=1`, for only some questions.
+ */
 function askedFor(address, known) {
   const [section, asked] = address.split(/\?(.*)/s);
   if (section !== "#questions" || !asked) return null;
   const given = Object.fromEntries(asked.split("&").map((pair) => pair.split(/=(.*)/s)));
+  if (given.ten === "1") return { filter: TEN, cell: BEST };
   const filter = { ...EVERYTHING };
   for (const name of ["text", "category", "difficulty"]) filter[name] = decoded(given[name] ?? "");
   if ([...index.stages, "failed", "anywhere"].includes(given.lost)) filter.lost = given.lost;
@@ -119,6 +123,9 @@ function askedFor(address, known) {
   if (given.ids) {
     const ids = new Set(given.ids.split(",").map(decoded));
     filter.ids = known.numbers.filter((question) => ids.has(known.all.id[question]));
+  } else if (given.evidence === "1") {
+    const { answerable, passages } = known.all;
+    filter.ids = known.numbers.filter((at) => answerable[at] && passages[at].length > 0);
   }
   return { filter, cell: given.cell === undefined ? null : Number(given.cell) };
 }

@@ -1,6 +1,7 @@
 // The configuration in focus: one for the whole page.
 
-const focus = { cell: Math.max(index.cells.findIndex((cell) => cell.best), 0), watchers: [] };
+const BEST = Math.max(index.cells.findIndex((cell) => cell.best), 0);
+const focus = { cell: BEST, watchers: [] };
 
 /** Call `watcher(cell)` whenever another cell comes into focus. */
 function onFocus(watcher) {

@@ -23,8 +23,8 @@ function resultsOf({ hits, missed, judged, tracedTo }) {
   const shown = ranked.slice(0, SHOWN);
   const hidden = ranked.slice(SHOWN);
   const far = hidden.filter(isRelevant).map((hit) =>
-    Object.assign(hit, { missing: `rank ${ranked.indexOf(hit) + 1}` }));
-  const lost = missed.map((hit) => ({
+    Object.assign(hit, { missing: `rank ${grouped(ranked.indexOf(hit) + 1)}` }));
+  const lost = missed.filter(isRelevant).map((hit) => ({
     ...hit, item: place(hit), itemGrade: hit.grade, missing: trueRank(hit.rank, tracedTo),
   }));
   return { shown, hidden, further: [...far.slice(0, SHOWN), ...lost] };
@@ -55,7 +55,7 @@ function factsOf(hit) {
   const grade = el("span", { class: isRelevant(hit) ? "grade" : "" }, gradeInWords(hit.grade));
   const said = missing ? [missing] : [`score ${score.toFixed(3).replace("-", "−")}`];
   if (prompt) said.push(prompt === "cut" ? "in the prompt, cut" : "in the prompt");
-  if (before) said.push(`rank ${before} before reranking`);
+  if (before) said.push(`rank ${grouped(before)} before reranking`);
   return [grade, said.map((fact) => el("span", {}, fact))];
 }
 

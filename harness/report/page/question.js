@@ -16,8 +16,8 @@ async function detail(question, cell) {
     summary(recorded, asked, cell),
     compared(recorded, asked),
     samplesOf(recorded),
-    recorded.hits.length + recorded.missed.length > 0 && ranking(recorded, cell, question),
-    missing(recorded),
+    recorded.hits.length + recorded.missed.length > 0
+      ? ranking(recorded, cell, question) : unnamed(recorded),
     contextOf(recorded, asked),
     scoresOf(recorded),
     index.cells.length > 1 && await elsewhere(question, cell),
@@ -32,14 +32,15 @@ function titled(title, ...content) {
 /** The configuration, where the question was lost, and what it took. */
 function summary(recorded, asked, cell) {
   return el("div", { class: "facts" },
-    el("p", {}, "with ", named(cell), ...outcome(recorded, asked)),
-    groupsOf(recorded, asked),
+    el("p", {}, "with ", named(cell), ...outcome(recorded, asked, cell)),
+    groupsOf(recorded, asked, cell),
     el("p", { class: "small" }, [...asked.labels, spent(recorded)].filter(Boolean).join(" · ")),
     recorded.searched.length > 0 && el("p", { class: "small" }, "searched for: ",
       recorded.searched.map((text) => quoted("q", "", text))));
 }
 
-function outcome({ lost: stage, error, without, passages, tracedTo }, { answerable, passages: gold }) {
+function outcome(recorded, { answerable, passages: gold }, cell) {
+  const { lost: stage, error, without, passages, tracedTo } = recorded;
   if (error) return [chip("failed"), ` at ${error.stage}: `, quoted("bdi", "", error.reason)];
   if (stage === "none") {
     const lucky = without ? ", though not all of its evidence was in the prompt" : "";
@@ -48,47 +49,51 @@ function outcome({ lost: stage, error, without, passages, tracedTo }, { answerab
   if (stage !== null) {
     const [only] = passages.length === 1 ? passages : [];
     const words = stage === "generation" ? "all evidence was in the prompt, and it was not answered"
-      : only?.stage === stage ? factsInWords(only, tracedTo) : "";
+      : only?.stage === stage ? factsInWords(only, tracedTo, cell) : "";
     return [el("span", {}, "lost at ", chip(stage)), words && `: ${words}`];
   }
   if (!answerable) return [el("span", {}, "the sources hold no answer to it: nothing to lose")];
-  if (!gold.length) return [el("span", {}, "no evidence is given, so nobody can say where it was lost")];
-  return [];
+  const why = !gold.length ? "no evidence is given, so nobody can say where it was lost"
+    : passages.length ? "all evidence was in the prompt, and nothing says which answer is right"
+      : "what was retrieved is not told, so nobody can say where it was lost";
+  return [el("span", {}, why)];
 }
 
 /** What became of each group of evidence, where there are several. */
-function groupsOf({ passages, tracedTo }, { passages: gold }) {
+function groupsOf({ passages, tracedTo }, { passages: gold }, cell) {
   if (passages.length < 2) return null;
   const docs = (group) => [...new Set(gold.filter((each) => each.group === group).map(({ doc }) => doc))];
   return el("ul", { class: "groups" }, passages.map((passage) =>
     el("li", {}, "evidence in ", quoted("bdi", "", docs(passage.group).join(" or ")), ": ",
       passage.stage === null ? null : [chip(passage.stage), ", "],
-      factsInWords(passage, tracedTo))));
+      factsInWords(passage, tracedTo, cell))));
 }
 
 /** Say what is known of a group of evidence: how it was cut, its ranks, where the prompt ended. */
-function factsInWords({ stage, facts }, tracedTo) {
+function factsInWords({ stage, facts }, tracedTo, cell) {
   const { pieces, largest, exact_rank: exact, rank, reranked, cut_at: cut } = facts;
-  const depth = tracedTo === null ? "" : ` first ${tracedTo.toLocaleString("en")} under exact search`;
-  if (stage === null) {
-    const last = reranked ?? rank;
-    return last === null ? "in the prompt" : `in the prompt, whole at rank ${last}`;
-  }
-  const truly = exact !== null ? `rank ${exact} under exact search`
-    : depth ? `not within the${depth}` : "its true rank is not known";
+  const whole = (at) => at === null ? "not whole" : `whole at rank ${grouped(at)}`;
+  const last = reranked ?? rank;
+  const first = index.cells[cell].going_on;
+  const below = rank === null || first === null ? null
+    : `${whole(rank)}, below the first ${grouped(first)} that go on`;
   switch (stage) {
+    case null:
+      return last === null ? "in the prompt" : `in the prompt, ${whole(last)}`;
     case "chunking":
-      return `no chunk holds it whole: it is spread over ${counted(pieces, "chunk")}, the largest `
-        + `share in one is ${percent(largest)}`;
+      return pieces === 0 ? "no chunk holds any of it"
+        : `no chunk holds it whole: it is spread over ${counted(pieces, "chunk")}, the largest `
+          + `share in one is ${percent(largest)}`;
     case "index":
-      return `${truly}, and not found by the index`;
+      return `${trueRank(exact, tracedTo)}, and ${
+        below ? `with the index ${below}` : "not found by the index"}`;
     case "retrieval":
-      return `not whole in what was retrieved: ${truly}`;
+      return below ?? `not whole in what was retrieved: ${trueRank(exact, tracedTo)}`;
     case "reranking":
-      return `rank ${rank ?? MISSING} before reranking, ${reranked ?? "not kept"} after`;
+      return `${whole(rank)} before reranking, ${reranked === null ? "not kept" : `at ${grouped(reranked)}`} after`;
     default:
-      return `whole at rank ${reranked ?? rank ?? MISSING}`
-        + (cut === null ? ", and not in the prompt" : `, but the prompt was cut at token ${cut}`);
+      return `${whole(last)}, `
+        + (cut === null ? "and not in the prompt" : `but the context was cut at token ${grouped(cut)}`);
   }
 }
 
@@ -97,8 +102,8 @@ function spent({ usage, seconds: stages }) {
   const total = Object.values(stages).reduce((sum, value) => sum + value, 0);
   const each = Object.entries(stages).map(([stage, value]) => `${stage} ${seconds(value)}`);
   const said = [];
-  if (usage && usage.in !== null) said.push(`${usage.in.toLocaleString("en")} tokens in`);
-  if (usage && usage.out !== null) said.push(`${usage.out.toLocaleString("en")} out`);
+  if (usage && usage.in !== null) said.push(`${grouped(usage.in)} tokens in`);
+  if (usage && usage.out !== null) said.push(`${grouped(usage.out)} out`);
   if (each.length) said.push(each.length > 1 ? `${seconds(total)} (${each.join(", ")})` : each[0]);
   if (usage?.model) said.push(usage.model);
   if (usage?.finish) said.push(`finished: ${usage.finish}`);

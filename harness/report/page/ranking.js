@@ -21,7 +21,7 @@ function fillRanking(root, record, spans) {
   const { shown, hidden, further } = resultsOf(record);
   const worth = worthOf(judged ? measuresOf(index) : [], () => restore(shown[0] ?? further[0]));
   const status = el("p", { class: "unseen", role: "status" });
-  const promptEnds = el("li", { class: "edge" }, `top ${index.chunks} ends here`);
+  const promptEnds = el("li", { class: "edge" }, `top ${grouped(index.chunks ?? 0)} ends here`);
   const divider = { row: { box: el("li", { class: "edge" }, dividerOf(record, further)) } };
   const retrieved = further.length ? [...shown, divider, ...further] : shown;
   const list = el("ol", { class: "hits" });
@@ -38,7 +38,7 @@ function fillRanking(root, record, spans) {
     event.stopPropagation();
     restore(order.find(({ row }) => row.box.contains(document.activeElement)));
   });
-  root.append(worth.pinned, el("div", {}, rankingHead(record), list), worth.panel, status);
+  root.append(worth.pinned, el("div", {}, rankingHead(record), list, unnamed(record)), worth.panel, status);
   update();
 
   function makeMovable(hit) {
@@ -157,7 +157,7 @@ function rankingHead({ judged }) {
 /** What stands between the ranking and what is not in it, or not shown of it. */
 function dividerOf({ hits, judged }, further) {
   const from = Math.min(hits.length, SHOWN) + 1;
-  const hidden = hits.length >= from ? `Ranks ${from} to ${hits.length} are not shown. ` : "";
+  const hidden = hits.length >= from ? `Ranks ${from} to ${grouped(hits.length)} are not shown. ` : "";
   const what = `Relevant, but ${hidden ? "further down or " : ""}not retrieved`;
   return `${hidden}${what}${judged ? ": move it up to see what finding it is worth" : ""}`;
 }

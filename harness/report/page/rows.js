@@ -47,7 +47,7 @@ function scoreCell({ values, states }, question) {
 function lostCell(known, question) {
   const stage = known.lostAt(focus.cell, question);
   const elsewhere = known.failures[question] - (stage === "failed" ? 1 : 0);
-  return [chip(stage), elsewhere > 0 && el("small", {}, `failed in ${elsewhere} ${
+  return [chip(stage), elsewhere > 0 && el("small", {}, `failed in ${grouped(elsewhere)} ${
     stage === "failed" ? "more" : elsewhere === 1 ? "other" : "others"}`)];
 }
 

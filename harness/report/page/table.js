@@ -12,8 +12,16 @@ async function browse(root) {
   const body = el("tbody", { role: "rowgroup" });
   const headings = columns.map((column) => heading(column, () => sortBy(column)));
   const more = el("button", { type: "button", class: "more", click: showMore });
-  const form = controls(known, (filter) => update({ filter, shown: ROWS_AT_ONCE }));
+  const form = controls(known, ask);
+  const unlink = el("button", { type: "button", class: "unlink",
+    click: () => ask({ ...state.filter, ids: null }) }, "Not only these");
   let turn = 0;
+
+  /** Ask for other questions than the address names, if it names any. */
+  function ask(filter) {
+    if (location.hash.startsWith("#questions?")) history.replaceState(null, "", "#questions");
+    return update({ filter, shown: ROWS_AT_ONCE });
+  }
 
   /** Change what is asked for, and show it unless something else was asked for meanwhile. */
   async function update(part = {}) {
@@ -28,9 +36,11 @@ async function browse(root) {
 
   function show(list) {
     state.list = list;
-    const number = list.length.toLocaleString("en");
-    const name = index.cells[focus.cell].name;
-    count.textContent = `${number} of ${counted(known.count, "question")}, scores for ${name}`;
+    const { ids } = state.filter;
+    const among = ids === null ? "" : `, among the ${ids.length === 1 ? "one" : grouped(ids.length)} linked`;
+    const found = `${grouped(list.length)} of ${counted(known.count, "question")}${among}`;
+    count.textContent = `${found}, scores for ${index.cells[focus.cell].name}`;
+    unlink.hidden = ids === null;
     hint.textContent = `dots: ${index.metrics[index.by].name} of each configuration from 0 to 1; `
       + "the large one is in focus";
     for (const { node, column } of headings)
@@ -161,7 +171,7 @@ async function browse(root) {
     buttonOf(state.open.question)?.closest("tr").scrollIntoView({ block: "start" });
   });
   addEventListener("popstate", follow);
-  root.replaceChildren(...form.parts, el("div", { class: "said" }, count, hint),
+  root.replaceChildren(...form.parts, el("div", { class: "said" }, count, unlink, hint),
     el("table", { class: "questions", role: "table", "aria-label": "Questions" },
       el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, headings.map(({ node }) => node))),
       body),

@@ -9,6 +9,7 @@ from typing import ClassVar
 from harness import numbers
 from harness.records import Loss
 from harness.report.blocks import Block, Browser, Fold, Passage, Text
+from harness.report.data.indexed import going_on
 from harness.report.data.ten import to_read
 from harness.report.sections import sections
 from harness.report.view import View
@@ -49,7 +50,7 @@ def _fold(view: View, record: RecordLine) -> Fold:
     value = numbers.score(record.scores[view.by].value)
     labels = ", ".join(filter(None, [question.category, question.difficulty]))
     about = f" ({labels})" if labels else ""
-    blocks: list[Text | Passage] = [*_outcome(record)]
+    blocks: list[Text | Passage] = [*_outcome(view, record)]
     wanted = "\n".join(question.answers) or "no reference answer"
     blocks.append(Passage("Reference", _cut(wanted)))
     if record.answers:
@@ -58,11 +59,12 @@ def _fold(view: View, record: RecordLine) -> Fold:
         Passage(f"Evidence {each.group}: {each.doc} {each.start}–{each.end}", _cut(each.text))
         for each in question.passages[:_HITS]
     ]
+    level = view.run.config.get("resolved", {}).get("relevance_level", 1)
     before = {(hit.doc, hit.start, hit.end): at for at, hit in enumerate(record.candidates, 1)}
     for rank, hit in enumerate(record.hits[:_HITS], start=1):
         place = (hit.doc, hit.start, hit.end)
         text = view.stored.texts[place]
-        blocks.append(_hit(rank, hit, _cut(text), before.get(place)))
+        blocks.append(_hit(rank, hit, _cut(text), before.get(place), level))
     scores = [
         f"{name} {numbers.score(score.value)}"
         for name, score in record.scores.items()
@@ -72,7 +74,7 @@ def _fold(view: View, record: RecordLine) -> Fold:
     return Fold(f"{question.id}: {_cut(question.text)}{about}; {view.by} {value}", blocks)
 
 
-def _outcome(record: RecordLine) -> Iterator[Text]:
+def _outcome(view: View, record: RecordLine) -> Iterator[Text]:
     """Yield where the question failed, or was lost, and what is known of that."""
     if record.error is not None:
         said = f"{record.error.stage}: {_cut(record.error.reason)}"
@@ -81,31 +83,51 @@ def _outcome(record: RecordLine) -> Iterator[Text]:
         yield Text("generation: all evidence was in the prompt", label="Lost at")
     elif record.lost_at not in (None, "none"):
         groups = [each for each in record.passages if each.stage == record.lost_at]
-        facts = [_facts(each.stage, each, record.traced_to) for each in groups if each.stage]
+        cell = next(cell for cell in view.cells if cell.name == record.cell)
+        first = going_on(view, cell)
+        facts = [_facts(each.stage, each, record.traced_to, first) for each in groups if each.stage]
         yield Text(f"{record.lost_at}: {'; '.join(facts)}", label="Lost at")
 
 
-def _facts(stage: Loss, arrival: ArrivalLine, traced_to: int | None) -> str:
-    """Return what is known of a group of passages that was lost at `stage`."""
+def _facts(stage: Loss, arrival: ArrivalLine, traced_to: int | None, first: int | None) -> str:
+    """Return what is known of a group of passages that was lost at `stage`.
+
+    Args:
+        stage: That lost it.
+        arrival: What became of it.
+        traced_to: How deep exact search was looked at.
+        first: How many of what was retrieved go on.
+    """
     facts = arrival.facts
     if stage == "chunking":
         over = numbers.count(facts.pieces, "chunk") if facts.pieces else "several chunks"
         share = "" if facts.largest is None else f", at most {numbers.percentage(facts.largest)}"
         return f"spread over {over}{share} of it in one"
     if stage == "reranking":
-        return f"rank {facts.rank} before reranking, {facts.reranked or 'dropped'} after"
+        after = f"{facts.reranked:,}" if facts.reranked else "dropped"
+        return f"rank {facts.rank:,} before reranking, {after} after"
     if stage == "context":
-        ended = "" if facts.cut_at is None else f", but the context ended at token {facts.cut_at}"
+        cut = facts.cut_at
+        ended = "" if cut is None else f", but the context ended at token {cut:,}"
         return f"rank {facts.reranked or facts.rank}{ended}"
-    if facts.exact_rank is not None:
-        return f"rank {facts.exact_rank} under exact search"
+    there = ""
+    if facts.rank is not None and first is not None:
+        there = f"whole at rank {facts.rank:,}, below the first {first:,} that go on"
+    if stage == "retrieval" and there:
+        return there
+    return "; ".join(filter(None, [there, _true_rank(facts.exact_rank, traced_to)]))
+
+
+def _true_rank(rank: int | None, traced_to: int | None) -> str:
+    if rank is not None:
+        return f"rank {rank:,} under exact search"
     if traced_to is None:
         return "its true rank is not known"
     return f"not within the first {traced_to:,} under exact search"
 
 
-def _hit(rank: int, hit: HitLine, text: str, before: int | None) -> Passage:
-    relevant = hit.grade is not None and hit.grade > 0
+def _hit(rank: int, hit: HitLine, text: str, before: int | None, level: int) -> Passage:
+    relevant = hit.grade is not None and hit.grade >= level
     grade = "not judged" if hit.grade is None else f"grade {hit.grade}"
     moved = "" if before is None else f" ({before} before reranking)"
     place = f"Rank {rank}{moved}: {hit.doc} {hit.start}–{hit.end}"

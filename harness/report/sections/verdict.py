@@ -22,6 +22,7 @@ from harness.report.blocks import (
     Text,
 )
 from harness.report.charts import differences
+from harness.report.data.ten import to_read
 from harness.report.phrases import listed
 from harness.report.sections import sections
 from harness.report.segmenting import FEW, ways
@@ -49,7 +50,8 @@ class Verdict:
             said.append(Text(text, "plain" if label else "lead", label))
         said += [Text(text, "warning") for text in _floors(view)]
         if view.shipped is not None:
-            links = [("Read the ten questions that tell most", "questions")]
+            ten = "ten " if len(to_read(view)) == 10 else ""
+            links = [(f"Read the {ten}questions that tell most", "questions?ten=1")]
             if any(advice(view, cell) for cell in view.cells):
                 links.append(("See what to try next", "advice"))
             said.append(Links(links))
