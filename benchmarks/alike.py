@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from harness.sides import Asked, Result, Side, SideCell
+from harness.comparing.sides import Asked, Result, Side, SideCell
 from harness.stored import MetricLine, Provenance, ScoreLine
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from harness.statistics import Interval, interval
+from harness.statistics.intervals import Interval, interval
 
 SETS = 2_000
 """Test sets a row of graded scores. Hit rates need none: all outcomes can be counted."""

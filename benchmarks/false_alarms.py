@@ -13,10 +13,10 @@ import numpy as np
 from numpy.random import Generator
 
 from benchmarks.alike import SEED, Floats, scores, side
-from harness.differences import Pair, compare
-from harness.drops import decided
-from harness.gate import judge
+from harness.gate.drops import decided
+from harness.gate.judgement import judge
 from harness.rules import Drop, Gate
+from harness.statistics.differences import Pair, compare
 
 SETS = 2_000
 SHAPES = ((20, 6), (100, 6), (180, 12))

@@ -102,7 +102,7 @@ def alarms(draws: int = 2_000) -> list[Figure]:
     """Return the false alarms of pages on which nothing shifted, and what is not seen of steps."""
     import numpy as np
 
-    from harness.cusum import shifts
+    from harness.statistics.cusum import shifts
 
     def called(seed: int, tests: int, size: int, at: int, by: float) -> list[list[int]]:
         values = np.random.default_rng(seed).normal(size=(tests, size))
@@ -146,7 +146,7 @@ def _looks(np: Any, shifts: Any, seed: int) -> Any:
 
 
 def _write(folder: Path) -> None:
-    from harness.history import history as over_time
+    from harness.history.series import history as over_time
     from harness.report import trend
 
     trend.write(over_time(folder))

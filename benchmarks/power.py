@@ -16,10 +16,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from harness.difference import ALARMS, Difference
-from harness.differences import Pair, compare
-from harness.drops import decided, one_sided, smallest_caught
+from harness.gate.drops import decided, one_sided, smallest_caught
 from harness.rules import Drop
+from harness.statistics.difference import ALARMS, Difference
+from harness.statistics.differences import Pair, compare
 
 Floats = NDArray[np.float64]
 SETS = 2_000

@@ -16,11 +16,11 @@ from harness.records import (
     Arrival,
     Case,
     Chunk,
-    Facts,
     Loss,
     LostAt,
     Missed,
     Passage,
+    PassageFacts,
     Span,
 )
 
@@ -119,7 +119,7 @@ def _arrival(name: str, group: Sequence[Passage], lists: Lists) -> Arrival:
         pushed = lists.ranked is not None and not _within(reranked, lists.chunks)
         stage = "reranking" if pushed else "context"
     cut_at = lists.budget if stage == "context" else None
-    return Arrival(name, stage, Facts(pieces, largest, exact, rank, reranked, cut_at))
+    return Arrival(name, stage, PassageFacts(pieces, largest, exact, rank, reranked, cut_at))
 
 
 def _within(rank: int | None, most: int | None) -> bool:

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness import numbers
-from harness.aggregate import Aggregate, aggregate
 from harness.records import Score
 from harness.scoring import Named, total_of
+from harness.statistics.aggregate import Aggregate, aggregate
 
 if TYPE_CHECKING:
     import pandas

@@ -17,7 +17,7 @@ from harness.chat import ChatModel
 from harness.errors import HarnessError
 from harness.judging import prompt, verdicts
 from harness.records import Question
-from harness.statistics import interval
+from harness.statistics.intervals import interval
 from harness.testset import Testset
 
 FEWEST = 4

@@ -227,7 +227,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class PassageFacts:
     """What is known of a group of passages on its way to the generator; None: not known, or never.
 
     `pieces` is over how many chunks its best passage is spread, and `largest` the greatest share of
@@ -250,7 +250,7 @@ class Arrival:
 
     group: str
     stage: Loss | None
-    facts: Facts
+    facts: PassageFacts
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any, Protocol
 
-from harness.aggregate import Total
 from harness.chat import ChatModel
 from harness.fingerprint import fingerprint
 from harness.judging import Replies
@@ -16,7 +15,8 @@ from harness.labels import has
 from harness.metrics import Asking, Batched, Combined, Fitted, Metric, Pooled, Single, metrics
 from harness.needs import Need
 from harness.records import Answer, Case, Label, Question, Sample, Score, Stage, not_scored
-from harness.statistics import Whole
+from harness.statistics.aggregate import Total
+from harness.statistics.intervals import Whole
 
 _MADE_BY: Mapping[Stage, frozenset[Need]] = {
     "retrieval": frozenset({"ranking", "context", "answer"}),

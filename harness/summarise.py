@@ -7,13 +7,13 @@ from dataclasses import asdict
 from statistics import fmean, stdev
 from typing import Any
 
-from harness.aggregate import aggregate
 from harness.lines import score
 from harness.metrics import Metric
 from harness.paths import portable
 from harness.records import Label
 from harness.registry import description, label
 from harness.scoring import Named, label_of, own_chunks, total_of, within_chunker
+from harness.statistics.aggregate import aggregate
 from harness.stored import AggregateLine, MetricLine, RecordLine, SpreadLine
 
 

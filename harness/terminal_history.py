@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import numbers
-from harness.history import History, Segment, Series
+from harness.history.series import History, Segment, Series
 from harness.report import trendwords
 
 _WIDTH = 100

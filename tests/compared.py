@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from harness import sides
+from harness.comparing import sides
 from harness.store import QUESTIONS, RECORDS, RUN, TEXTS, StoredRun
 from harness.stored import HitLine
 from tests.runs_made import stored

@@ -6,31 +6,26 @@ from pathlib import Path
 import pytest
 
 LAYERS = """
-arguments bands batches checksums dcg declines described errors families fingerprint headings
-locate locks markup mcnemar needs numbers prompts records runheads sentences shortening squad
-statistics steps stopwords tokens
-aggregate calls clusters context cusum cuts documents dotted endpoint exact facts filters fusion
-jsonl labels models parquet paths power project quantities ranked references registry removal rows
-rules sampling signflip spans stored trec wholefile yamlfile
-baseline_file cache classical costs coverage embedding_class lengths lines named_corpus relevance
-runtime told usercode
-answer_labels attribution chat converting embedders foreign housekeeping jsonreply orders
-paired_tests store system_replies token_match unindexed
-attribution_systems chunkers corpus difference generators judging newfiles rephrasing rerankers
-sides systems terminal_cache triplets vectors
-answering baselines changes chat_replies chunking differences exporting handed matching metrics
-pairing refusals testset verdicts
-answertest baseline_report comparison gate_words index judge_check junit kept named_sides pastruns
-promotion retrievers scoring sources
-comparison_words contrast contrasts evaluation extraction history imported_metrics importing
-limits replayed searched settings summarise sweep
-agreement catalogue comparing comparison_json comparison_text decision drops imported_answers
-imported_runs library overrides places plan pooling
-cautions config gate report stages
-asking checks drafting gate_report gating provenance rescore summary terminal_history tracing
+arguments bands batches checksums dcg declines described errors fingerprint headings locate locks
+markup needs numbers prompts records sentences shortening squad stopwords tokens
+calls clusters context cuts documents dotted endpoint exact facts filters fusion jsonl labels
+models parquet paths project quantities ranked references registry removal rows rules sampling
+spans statistics stored trec wholefile yamlfile
+cache coverage embedding_class lengths lines named_corpus relevance runtime told usercode
+answer_labels attribution chat converting embedders foreign housekeeping jsonreply orders store
+system_replies token_match unindexed
+attribution_systems chunkers corpus generators judging newfiles rephrasing rerankers systems
+terminal_cache triplets vectors
+answering chat_replies chunking exporting handed matching metrics testset
+answertest index judge_check kept retrievers scoring sources
+comparing evaluation extraction imported_metrics importing replayed searched settings summarise
+sweep
+agreement baselines catalogue history imported_answers imported_runs library overrides places plan
+cautions config report stages
+asking checks drafting provenance rescore summary terminal_history tracing
 pipeline
 running
-outlook runner terminal
+gate runner terminal
 cli
 __main__
 """

@@ -149,7 +149,7 @@ def test_a_rank_behind_what_is_counted_is_told_and_one_that_there_is_not_is_none
     behind = facts(lists([NOT, ALSO_NOT, GOLD]))
     assert (behind.rank, behind.reranked, behind.exact_rank) == (3, None, 7)
     nowhere = facts(lists([NOT], exact=None, near=None))
-    assert nowhere == attribution.Facts()
+    assert nowhere == attribution.PassageFacts()
 
 
 def test_the_token_at_which_the_context_ended_is_told_of_what_it_cut_alone():

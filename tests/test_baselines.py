@@ -5,10 +5,11 @@ import subprocess
 
 import pytest
 
-from harness import baselines, promotion, sides
-from harness.comparing import comparison
+from harness.baselines import promotion, reading
+from harness.comparing import sides
+from harness.comparing.runs import comparison
+from harness.comparing.sides import Incomparable
 from harness.errors import DataError, HarnessError
-from harness.sides import Incomparable
 from harness.stored import SampledLine
 from tests.compared import run, written
 
@@ -71,7 +72,7 @@ def test_the_file_has_one_line_a_metric_and_cell_with_values_of_six_digits(file)
 
 
 def test_a_side_made_of_the_file_is_the_run_without_its_texts(made, file):
-    side, whole = baselines.read("main").side, sides.read(made)
+    side, whole = reading.read("main").side, sides.read(made)
 
     assert side.id == "baseline main"
     assert side.stored is None
@@ -90,7 +91,7 @@ def test_states_failures_counts_seconds_and_tokens_survive(tmp_path):
     folder = written(made, tmp_path / "r")
 
     promotion.promote(folder, "main", force=True)
-    cell = baselines.read("main").side.cells["A"]
+    cell = reading.read("main").side.cells["A"]
 
     assert cell.results["q0"].scores[HIT].state == "failed"
     assert cell.results["q0"].scores[HIT].value is None
@@ -100,7 +101,7 @@ def test_states_failures_counts_seconds_and_tokens_survive(tmp_path):
 
 
 def test_a_run_and_the_baseline_made_of_it_are_identical(made, file):
-    found = comparison(baselines.read("main").side, baselines.rounded(sides.read(made)))
+    found = comparison(reading.read("main").side, reading.rounded(sides.read(made)))
 
     assert found.identical
     assert [row.difference.p for pair in found.pairs for row in pair.rows] == [1.0] * 4
@@ -165,12 +166,12 @@ def test_force_does_not_mark_what_needed_none(made):
 def test_promoting_again_moves_the_baseline_and_nothing_else_does(made, file, tmp_path):
     later = written(run(SCORES, "r9"), tmp_path / "r9")
     before = file.read_bytes()
-    baselines.read("main")
+    reading.read("main")
     assert file.read_bytes() == before
 
     promotion.promote(later, "main")
 
-    assert baselines.read("main").held.run.id == "r9"
+    assert reading.read("main").held.run.id == "r9"
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", ".hidden", "a b", "x" * 81, "a\nb", "é"])
@@ -181,7 +182,7 @@ def test_what_cannot_be_a_name_is_refused(made, name):
 
 def test_a_baseline_that_is_not_there_is_refused_with_those_there_are(file):
     with pytest.raises(HarnessError) as refused:
-        baselines.read("mian")
+        reading.read("mian")
 
     assert str(refused.value) == (
         "baseline 'mian' is not there: no file 'baselines/mian.json'\n"
@@ -250,7 +251,7 @@ def test_a_damaged_file_is_refused_with_place_fact_and_remedy(file, damage, wher
     damage(file)
 
     with pytest.raises(DataError) as refused:
-        baselines.read("main")
+        reading.read("main")
 
     assert str(refused.value).startswith("baselines/main.json cannot be read:")
     problem = refused.value.problems[0]
@@ -260,7 +261,7 @@ def test_a_damaged_file_is_refused_with_place_fact_and_remedy(file, damage, wher
 
 
 def test_ls_names_each_baseline_and_says_which_cannot_be_read(file, made):
-    from harness import baseline_report
+    from harness.baselines import listed as baseline_report
 
     promotion.promote(made, "other")
     put("schema", 2)(file)
@@ -274,7 +275,7 @@ def test_ls_names_each_baseline_and_says_which_cannot_be_read(file, made):
 
 
 def test_show_has_no_character_that_a_terminal_obeys(made):
-    from harness import baseline_report
+    from harness.baselines import listed as baseline_report
 
     found = promotion.promote(made, "main", why="\x1b[31mred\x1b[0m\nand " + "more " * 40)
 

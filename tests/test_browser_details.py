@@ -110,13 +110,14 @@ def folders(tmp_path_factory):
     """The runs: made before the browser is there, as nothing may run beside it."""
     lines = [{**DAY, "id": name} for name in (*RANKS, "untold", "unknown")]
     evidence = [{**DAY["evidence"][0], "grade": 2}]
+    asked = {**DAY, "question": "A day pass, a month, 24 docks, or May 2019?", "evidence": evidence}
     new = tmp_path_factory.mktemp
     bm25 = {"chunkers": ["markdown"], "retrievers": ["bm25"]}
     ranked = {**bm25, "metrics": ["passage_recall@2"]}
-    dense = {**ranked, "chunkers": [{"fixed": {"size": 20}}], "retrievers": ["dense"]}
+    pieces = {**ranked, "chunkers": [{"fixed": {"size": 20}}]}
     return {
         "lost": made(new("lost"), [*lines, DAY, CEO], lost, **bm25),
-        "graded": made(new("graded"), [{**DAY, "evidence": evidence}], graded, **dense, relevance_level=2),
+        "graded": made(new("graded"), [asked], graded, **pieces, relevance_level=2),
         "retrieved": made(new("retrieved"), [DAY, AGE], **ranked, generators=["none"]),
         "unscored": made(new("unscored"), [DAY, AGE], **ranked),
     }

@@ -10,6 +10,7 @@ from harness.report.view import View
 from tests import small
 from tests.browser import complaints, launched, opened
 
+PHONE = {"width": 390, "height": 844}
 PWN = "window.__pwned=1"
 HOSTILE = [
     f"<script>{PWN}</script>",
@@ -105,7 +106,7 @@ def test_a_script_that_is_not_the_page_s_own_does_not_run(plain):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_axe_finds_no_serious_violation(runs, browser, width, theme):
+def test_axe_finds_no_serious_violation_and_the_headings_in_order(runs, browser, width, theme):
     window = {"viewport": {"width": width, "height": 1000}, "color_scheme": theme}
     with opened(browser, runs["plain"] / "report.html", **window) as page:
         page.locator("#browser .asked").first.click()
@@ -113,8 +114,24 @@ def test_axe_finds_no_serious_violation(runs, browser, width, theme):
         page.locator(".detail details summary").first.click()
         found = Axe().run(page).response["violations"]
 
-    serious = [each for each in found if each["impact"] in ("serious", "critical")]
+    grave = ("serious", "critical")
+    serious = [each for each in found if each["impact"] in grave or each["id"] == "heading-order"]
     assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in serious] == []
+
+
+def test_on_a_phone_every_target_but_those_within_sentences_is_24_pixels_high(runs, browser):
+    with opened(browser, runs["plain"] / "report.html", viewport=PHONE) as page:
+        page.locator("#browser .asked").first.click()
+        page.locator(".ranking .hit .handle").first.wait_for()
+        low = page.evaluate(
+            """() => [...document.querySelectorAll("a, button, select, summary, .check")]
+              .filter((each) => !each.closest("svg") && !each.matches(".skip"))
+              .filter((each) => { const { width, height } = each.getBoundingClientRect();
+                return width && height < 24; })
+              .map((each) => each.outerHTML.slice(0, 80))"""
+        )
+
+    assert low == []
 
 
 def test_a_click_on_a_heading_sorts_the_leaderboard_and_another_turns_it(plain):
@@ -128,10 +145,13 @@ def test_a_click_on_a_heading_sorts_the_leaderboard_and_another_turns_it(plain):
     heading.locator("button").click()
     first, said = values(), heading.get_attribute("aria-sort")
     heading.locator("button").click()
+    second, turned = values(), heading.get_attribute("aria-sort")
+    heading.locator("button").click()
 
     assert len(set(first)) > 1
     assert (first, said) == (sorted(first, reverse=True), "descending")
-    assert (values(), heading.get_attribute("aria-sort")) == (sorted(first), "ascending")
+    assert (second, turned) == (sorted(first), "ascending")
+    assert (values(), heading.get_attribute("aria-sort")) == (first, "descending")
 
 
 @pytest.mark.parametrize("number", range(len(HOSTILE)))

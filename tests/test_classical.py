@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness import classical
-from harness.differences import Pair, compare
-from harness.families import benjamini_hochberg
+from harness.statistics import classical
+from harness.statistics.differences import Pair, compare
+from harness.statistics.families import benjamini_hochberg
 
 DRAWS = 10_000
 

@@ -3,10 +3,10 @@
 import pytest
 
 from harness import runner, store
-from harness.aggregate import aggregate
 from harness.clusters import clusters
 from harness.config import load
 from harness.records import Passage, Question, Score, Span
+from harness.statistics.aggregate import aggregate
 from tests.small import project
 
 

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from harness import sides
-from harness.comparing import comparison
+from harness.comparing import sides
+from harness.comparing.runs import comparison
 from harness.report.comparison import render, write
 from harness.report.comparison_markdown import LIMIT
 from harness.report.comparison_markdown import render as markdown

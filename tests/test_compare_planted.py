@@ -4,8 +4,10 @@ from pathlib import Path
 
 import yaml
 
-from harness import comparison_words, runner, sides
-from harness.comparing import comparison
+from harness import runner
+from harness.comparing import sides
+from harness.comparing import words as comparison_words
+from harness.comparing.runs import comparison
 from harness.config import load
 
 ROOT = Path(__file__).parent.parent

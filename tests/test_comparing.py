@@ -5,15 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from harness import comparison_words, sides
-from harness.comparing import comparison
-from harness.comparison import Options
-from harness.comparison_json import as_json
-from harness.comparison_text import text
-from harness.contrasts import Contrasts
+from harness.comparing import sides
+from harness.comparing import words as comparison_words
+from harness.comparing.as_json import as_json
+from harness.comparing.comparison import Options
+from harness.comparing.contrasts import Contrasts
+from harness.comparing.pairing import Pairing
+from harness.comparing.runs import comparison
+from harness.comparing.sides import Incomparable
+from harness.comparing.text import text
 from harness.errors import HarnessError
-from harness.pairing import Pairing
-from harness.sides import Incomparable
 from tests.compared import run, side, without
 
 BEFORE = [1.0, 1.0, 1.0, 0.5, 0.0, 1.0, 1.0, 1.0, 0.5, 0.0]

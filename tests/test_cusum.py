@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from harness.cusum import FEWEST, p_values, place, shifts
+from harness.statistics.cusum import FEWEST, p_values, place, shifts
 
 
 def step(size, at, by, seed, places=2):

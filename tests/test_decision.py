@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from harness import costs
-from harness.contrasts import Contrasts
-from harness.decision import decide
+from harness.comparing import costs
+from harness.comparing.contrasts import Contrasts
+from harness.comparing.decision import decide
 from tests.runs_made import stored
 
 N = 40

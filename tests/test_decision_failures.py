@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from harness import mcnemar
-from harness.contrasts import Contrasts
-from harness.decision import decide
+from harness.comparing.contrasts import Contrasts
+from harness.comparing.decision import decide
 from harness.report.view import View
+from harness.statistics import mcnemar
 from tests.runs_made import stored
 
 N = 100

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness import mcnemar, signflip
-from harness.difference import Difference, about
-from harness.differences import Pair, compare
-from harness.families import holm
+from harness.statistics import mcnemar, signflip
+from harness.statistics.difference import Difference, about
+from harness.statistics.differences import Pair, compare
+from harness.statistics.families import holm
 
 
 def pair(left, right, **rest):

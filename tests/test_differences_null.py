@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from harness.differences import Pair, compare
+from harness.statistics.differences import Pair, compare
 
 SETS = 300
 AT_MOST = 0.05 + 3 * np.sqrt(0.05 * 0.95 / SETS)

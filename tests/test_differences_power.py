@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness import mcnemar, power, signflip
-from harness.differences import Pair, compare
+from harness.statistics import mcnemar, power, signflip
+from harness.statistics.differences import Pair, compare
 
 SIMULATED = 1_500
 NEAR = 0.05

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from harness.contrasts import Contrasts
-from harness.differences import Pair, compare
-from harness.signflip import p_of_whole
-from harness.statistics import interval_of_whole
+from harness.comparing.contrasts import Contrasts
+from harness.statistics.differences import Pair, compare
+from harness.statistics.intervals import interval_of_whole
+from harness.statistics.signflip import p_of_whole
 from tests.runs_made import stored
 
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness import drops, gate, gating
-from harness.difference import Difference
-from harness.differences import Pair, compare
+from harness.comparing.sides import Incomparable
 from harness.errors import DataError
+from harness.gate import drops, gating, judgement
 from harness.rules import Drop, Gate, Limits, Segment
-from harness.sides import Incomparable
+from harness.statistics.difference import Difference
+from harness.statistics.differences import Pair, compare
 from tests.compared import side
 
 HIT = "hit_rate@5"
@@ -28,7 +28,7 @@ def judged(rules, before, after, **more):
     if not isinstance(before, dict):
         before, after = {rules[0].metric: before}, {rules[0].metric: after}
     old, new = side({"A": before}, "old", **more), side({"A": after}, "new", **more)
-    return gate.judge(Gate(fail_if=rules), new, old)
+    return judgement.judge(Gate(fail_if=rules), new, old)
 
 
 def outcome(rule, lost, won, alike):
@@ -156,7 +156,7 @@ def test_rules_of_several_cells_are_in_the_same_family():
     old = side({"A": {HIT: before}, "B": {HIT: before}}, "old")
     new = side({"A": {HIT: after}, "B": {HIT: before}}, "new")
 
-    found = gate.judge(Gate(fail_if=[Drop(HIT, 0.02)]), new, old)
+    found = judgement.judge(Gate(fail_if=[Drop(HIT, 0.02)]), new, old)
 
     assert found.family == 2
     assert [(each.cell, each.outcome) for each in found.verdicts] == [
@@ -246,7 +246,7 @@ def test_the_limit_of_failures_is_a_share_or_a_count(failures, status):
     before, after = side({"A": {HIT: [1.0] * 40}}, "old"), [None] * 3 + [1.0] * 37
     rules = Gate(fail_if=[Drop(HIT, 0.02)], max=Limits(failures=failures))
 
-    assert gate.judge(rules, side({"A": {HIT: after}}), before).status == status
+    assert judgement.judge(rules, side({"A": {HIT: after}}), before).status == status
 
 
 def test_failures_are_left_out_of_the_comparison_and_tested_by_themselves():
@@ -254,7 +254,7 @@ def test_failures_are_left_out_of_the_comparison_and_tested_by_themselves():
     after = [None] * 8 + [1.0] * 32
     old, new = side({"A": {HIT: before}}, "old"), side({"A": {HIT: after}})
 
-    found = gate.judge(Gate(fail_if=[Drop(HIT, 0.02)], max=Limits(failures=0.5)), new, old)
+    found = judgement.judge(Gate(fail_if=[Drop(HIT, 0.02)], max=Limits(failures=0.5)), new, old)
 
     assert [each.outcome for each in found.verdicts] == ["pass", "pass"]
     assert found.verdicts[0].seen.difference.n == 32
@@ -269,8 +269,8 @@ def test_a_mean_is_held_to_its_limit_as_it_stands_the_failed_as_0():
     scores = [None] + [1.0] * 8 + [0.0]  # 0.8 of all, 0.89 of those that finished
     rules = Gate(min={HIT: 0.8}, max=Limits(failures=0.5))
 
-    (met, _) = gate.judge(rules, side({"A": {HIT: scores}}), None).verdicts
-    (missed, _) = gate.judge(
+    (met, _) = judgement.judge(rules, side({"A": {HIT: scores}}), None).verdicts
+    (missed, _) = judgement.judge(
         Gate(min={HIT: 0.81}, max=Limits(failures=0.5)), side({"A": {HIT: scores}}), None
     ).verdicts
 
@@ -287,8 +287,8 @@ def test_seconds_are_the_median_and_tokens_the_mean_of_those_that_finished():
         {"A": {HIT: [1.0] * 3}}, seconds={"A": [1.0, 2.0, 9.0]}, tokens={"A": [100, 200, 600]}
     )
 
-    within = gate.judge(Gate(max=Limits(seconds=2.0, tokens=300)), made, None)
-    over = gate.judge(Gate(max=Limits(seconds=1.9, tokens=299)), made, None)
+    within = judgement.judge(Gate(max=Limits(seconds=2.0, tokens=300)), made, None)
+    over = judgement.judge(Gate(max=Limits(seconds=1.9, tokens=299)), made, None)
 
     assert [each.outcome for each in within.verdicts] == ["pass", "pass"]
     assert [each.said for each in over.verdicts] == [
@@ -299,7 +299,7 @@ def test_seconds_are_the_median_and_tokens_the_mean_of_those_that_finished():
 
 
 def test_a_limit_on_what_is_not_known_is_not_judged():
-    found = gate.judge(Gate(max=Limits(tokens=300)), side({"A": {HIT: [1.0]}}), None)
+    found = judgement.judge(Gate(max=Limits(tokens=300)), side({"A": {HIT: [1.0]}}), None)
 
     assert (found.verdicts[0].outcome, found.status) == ("not judged", 3)
 
@@ -308,8 +308,8 @@ def test_floors_are_not_judged_and_a_named_cell_alone_is():
     scores = {"A": {HIT: [1.0] * 8}, "B": {HIT: [0.0] * 8}}
     made = side(scores, floors=("B",))
 
-    assert gate.judge(Gate(min={HIT: 0.5}), made, None).status == 0
-    assert gate.judge(Gate(min={HIT: 0.5}, cell="B"), made, None).status == 1
+    assert judgement.judge(Gate(min={HIT: 0.5}), made, None).status == 0
+    assert judgement.judge(Gate(min={HIT: 0.5}, cell="B"), made, None).status == 1
 
 
 @pytest.mark.parametrize(
@@ -339,7 +339,7 @@ def test_what_cannot_be_judged_is_refused_with_the_reason(rules, new, old, said)
     before = None if old is None else side(scores, "old", **old)
 
     with pytest.raises(Incomparable) as refused:
-        gate.judge(rules, side(scores, "new", **new), before)
+        judgement.judge(rules, side(scores, "new", **new), before)
 
     assert str(refused.value).startswith(said)
     assert refused.value.status == 3
@@ -349,7 +349,7 @@ def test_cells_without_a_counterpart_are_noted():
     both = {"A": {HIT: [1.0] * 8}}
     old, new = side({**both, "B": both["A"]}, "old"), side({**both, "C": both["A"]}, "new")
 
-    found = gate.judge(Gate(fail_if=[Drop(HIT, 0.1)]), new, old)
+    found = judgement.judge(Gate(fail_if=[Drop(HIT, 0.1)]), new, old)
 
     assert found.notes == ("not judged, only in old: B", "not judged, only in new: C")
 

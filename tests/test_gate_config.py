@@ -2,8 +2,9 @@
 
 import pytest
 
-from harness import catalogue, steps
+from harness import catalogue
 from harness.config import load
+from harness.gate import steps
 from harness.rules import Drop, Gate, Limits, Segment
 
 DROP = {"metric": "token_f1", "drop_more_than": 0.02}

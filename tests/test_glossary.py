@@ -6,7 +6,7 @@ from math import log2
 import numpy as np
 import pytest
 
-from harness import bands, runner, signflip, statistics, store
+from harness import bands, runner, store
 from harness.config import load
 from harness.metrics import metrics
 from harness.registry import label
@@ -14,6 +14,7 @@ from harness.report import terms
 from harness.report.blocks import Entry, Fold
 from harness.report.sections.glossary import Glossary
 from harness.report.view import View
+from harness.statistics import intervals, signflip
 from harness.stored import MetricLine
 from tests.small import project
 from tests.test_components import specs
@@ -132,7 +133,7 @@ def test_the_examples_of_terms_hold(stored):
     for example in said:
         for term, value in sums(example):
             assert worked_out(term) == pytest.approx(worked_out(value), abs=rounding(value))
-    interval = statistics.interval([1.0] * 20)
+    interval = intervals.interval([1.0] * 20)
     assert (round(interval.low, 3), interval.high) == (0.832, 1.0)
     assert "= 0.832 to 1" in entries(stored)["Interval"].example
     p = signflip.p_values(np.ones((8, 1)), signflip.draws_for(1), 0)[0]
@@ -142,7 +143,7 @@ def test_the_examples_of_terms_hold(stored):
 def test_draws_and_thresholds_are_those_of_the_code(stored):
     found = entries(stored)
 
-    assert f"{statistics.DRAWS:,} draws" in found["Interval"].formula
+    assert f"{intervals.DRAWS:,} draws" in found["Interval"].formula
     assert dict(found["Test and superscript"].rows)["Draws"] == (
         "10,000, or 40 for each test of the table if more"
     )

@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from harness.errors import DataError, HarnessError
-from harness.history import history
+from harness.history.series import history
 from harness.report import trendwords
 from harness.stored import SampledLine
 from tests.history_made import night, nights

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from harness import terminal_history
 from harness.cli.history import commands
 from harness.errors import HarnessError
-from harness.history import history
+from harness.history.series import history
 from harness.report import html, trend
 from tests import browser
 from tests.history_made import night, nights

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from benchmarks.coverage import GRADED, HIT_RATES, SIZES, computed, hits, simulated, table
-from harness.statistics import interval
+from harness.statistics.intervals import interval
 
 PAGE = (Path(__file__).parent.parent / "docs" / "statistics.md").read_text(encoding="utf-8")
 SETS = 1_000

@@ -3,11 +3,11 @@
 import pytest
 
 from harness import scoring
-from harness.aggregate import aggregate
 from harness.errors import SpecError
 from harness.judging import TRIES, prompt, read
 from harness.metrics import metrics
 from harness.records import Answer, Case, Chunk, Failure, Hit, Question, Score, Span, not_scored
+from harness.statistics.aggregate import aggregate
 from tests.judge_server import part, sitting
 
 QUESTION = Question("q", "How far is the moon?", answers=("384,400 km", "0.38 million km"))

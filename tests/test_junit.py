@@ -2,8 +2,8 @@
 
 from xml.etree import ElementTree as Xml
 
-from harness import junit
-from harness.verdicts import Judged, Verdict
+from harness.gate import junit
+from harness.gate.verdicts import Judged, Verdict
 
 COUNTS = ("tests", "failures", "errors", "skipped")
 

@@ -7,10 +7,12 @@ from statistics import fmean
 
 import pytest
 
-from harness import pooling, runner, sides, store
+from harness import runner, store
+from harness.comparing import sides
+from harness.comparing.sides import Incomparable
 from harness.config import load
 from harness.errors import DataError
-from harness.sides import Incomparable
+from harness.gate import pooling
 from harness.store import StoredRun
 from harness.stored import SampledLine
 from tests.runs_made import stored

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import false_alarms, power
 from benchmarks.alike import scores, side
-from harness.gate import judge
+from harness.gate.judgement import judge
 from harness.rules import Drop, Gate
 
 PAGE = (Path(__file__).parent.parent / "docs" / "statistics.md").read_text(encoding="utf-8")

@@ -6,10 +6,10 @@ inventory is the grades of everything relevant, retrieved or not.
 
 import pytest
 
-from harness.aggregate import aggregate
 from harness.metrics import metrics
 from harness.records import Case, Chunk, Hit, Judged, Question, Score, Span
 from harness.relevance import judge_documents
+from harness.statistics.aggregate import aggregate
 
 
 def judged(grades, inventory):

@@ -3,7 +3,6 @@
 import pytest
 
 from harness import scoring
-from harness.aggregate import aggregate
 from harness.records import (
     Answer,
     Case,
@@ -17,6 +16,7 @@ from harness.records import (
     Span,
     not_scored,
 )
+from harness.statistics.aggregate import aggregate
 
 SPAN = Span("moon", 0, 28)
 TEXT = "The moon is 384,400 km away."

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.statistics import Interval, interval
+from harness.statistics.intervals import Interval, interval
 
 
 def zeros_and_ones(ones, n):

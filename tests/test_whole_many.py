@@ -5,8 +5,8 @@ import pytest
 
 from harness.metrics import metrics
 from harness.scoring import total_of
-from harness.signflip import p_of_whole
-from harness.statistics import Whole, interval_of_whole, values_of
+from harness.statistics.intervals import Whole, interval_of_whole, values_of
+from harness.statistics.signflip import p_of_whole
 
 WHOLE = sorted(name for name in metrics if metrics[name].kind == "whole set")
 

@@ -8,11 +8,11 @@ from sacrebleu.metrics import BLEU
 from scipy import stats
 
 from harness import scoring
-from harness.aggregate import aggregate
 from harness.errors import SpecError
 from harness.metrics import metrics
 from harness.records import Answer, Case, Failure, Question, Score, not_scored
-from harness.statistics import interval, interval_of_whole
+from harness.statistics.aggregate import aggregate
+from harness.statistics.intervals import interval, interval_of_whole
 from harness.tokens import tokenise
 
 

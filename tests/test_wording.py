@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from harness import numbers
-from harness.decision import Cheaper, Decision
-from harness.differences import Difference
+from harness.comparing.decision import Cheaper, Decision
 from harness.report.view import View
 from harness.report.wording import Words
+from harness.statistics.differences import Difference
 from tests.runs_made import stored
 
 BEST, BASE, THIRD = "markdown × dense", "fixed × bm25", "fixed × dense"

@@ -27,7 +27,8 @@ def baseline_set(
     ] = False,
 ) -> None:
     """Make a finished run the baseline of a name: writes baselines/NAME.json, for git."""
-    from harness import baseline_report, promotion
+    from harness.baselines import listed as baseline_report
+    from harness.baselines import promotion
 
     found = promotion.promote(folder, name, cell, why, force)
     print(baseline_report.promoted(found))
@@ -39,15 +40,16 @@ def baseline_show(
     json: Json = False,
 ) -> None:
     """Show a baseline: who promoted which run, when and why, and what it scored."""
-    from harness import baseline_report, baselines
+    from harness.baselines import listed as baseline_report
+    from harness.baselines import reading
 
-    found = baselines.read(name)
+    found = reading.read(name)
     print(baseline_report.as_json(found) if json else baseline_report.shown(found))
 
 
 @commands.command("ls")
 def baseline_ls(json: Json = False) -> None:
     """List the baselines there are."""
-    from harness import baseline_report
+    from harness.baselines import listed as baseline_report
 
     print(baseline_report.listed_as_json() if json else baseline_report.listed())

@@ -54,14 +54,16 @@ def compare(
 
     Writes compare-<baseline>.html and .md. With RUN left out, cells of one run are compared.
     """
-    from harness import comparison_json, comparison_text, steps
-    from harness.comparing import comparison
-    from harness.comparison import Options
-    from harness.families import Correction
-    from harness.named_sides import both
-    from harness.paired_tests import Chosen
-    from harness.refusals import Allowed
+    from harness.baselines.named_sides import both
+    from harness.comparing import as_json as comparison_json
+    from harness.comparing import text as comparison_text
+    from harness.comparing.comparison import Options
+    from harness.comparing.refusals import Allowed
+    from harness.comparing.runs import comparison
+    from harness.gate import steps
     from harness.report.comparison import write
+    from harness.statistics.families import Correction
+    from harness.statistics.paired_tests import Chosen
 
     options = Options(
         metrics=metrics or (),

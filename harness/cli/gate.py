@@ -13,8 +13,8 @@ import typer
 from harness.cli.options import Json, Junit
 
 if TYPE_CHECKING:
+    from harness.gate.verdicts import Judged
     from harness.rules import Gate
-    from harness.verdicts import Judged
 
 commands = typer.Typer()
 
@@ -32,8 +32,9 @@ def gate(
     json: Json = False,
 ) -> None:
     """Judge a stored run by the rules of its gate: exit 0 passed, 1 failed, 3 cannot be judged."""
-    from harness import gate_report, gating
     from harness.config import load
+    from harness.gate import gating
+    from harness.gate import report as gate_report
 
     rules = None if config is None else gating.needed(load(config))
     found = judged(lambda: gating.judged(folder, rules, baseline), folder, junit)
@@ -44,7 +45,8 @@ def gate(
 
 def at_the_end(folder: Path, rules: Gate, junit: Path | None, out: TextIO) -> None:
     """Judge a run that has just ended, and end with the exit status of its gate."""
-    from harness import gate_report, gating
+    from harness.gate import gating
+    from harness.gate import report as gate_report
 
     found = judged(lambda: gating.at_the_end(folder, rules), folder, junit)
     print(f"\n{gate_report.text(found)}", file=out)
@@ -54,9 +56,11 @@ def at_the_end(folder: Path, rules: Gate, junit: Path | None, out: TextIO) -> No
 
 def judged(judge: Callable[[], Judged], folder: Path, junit: Path | None) -> Judged:
     """Return what a gate came to, also written for CI servers; so is that it came to nothing."""
-    from harness import gate_report, newfiles, steps
-    from harness import junit as form
+    from harness import newfiles
     from harness.errors import HarnessError
+    from harness.gate import junit as form
+    from harness.gate import report as gate_report
+    from harness.gate import steps
 
     run, note = folder.absolute().name, partial(print, file=sys.stderr)
     try:

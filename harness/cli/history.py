@@ -28,7 +28,7 @@ def history(
 ) -> None:
     """Show each metric over time, and where it shifted: history.html beside the runs."""
     from harness import terminal_history
-    from harness.history import history as over_time
+    from harness.history.series import history as over_time
 
     found = over_time(reports, metrics or (), cells or ())
     if json:

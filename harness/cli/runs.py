@@ -38,9 +38,10 @@ def run(
 
     A run that was broken off is continued by the same command.
     """
-    from harness import gating, runner, terminal
+    from harness import runner, terminal
     from harness.cli import gate
     from harness.config import load
+    from harness.gate import gating
 
     given = {"sample": sample, "sample_seed": sample_seed}
     options = [f"{key}={value}" for key, value in given.items() if value is not None]
@@ -73,8 +74,9 @@ def validate(
     deep: Annotated[bool, typer.Option(help="also find the models, libraries and keys")] = False,
 ) -> None:
     """Check a configuration, its corpus and its test set: everything wrong, at once."""
-    from harness import outlook, runner, terminal
+    from harness import runner, terminal
     from harness.config import load
+    from harness.gate import outlook
 
     prepared = runner.prepare(load(config, overrides or ()))
     if deep:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness import numbers
-from harness.comparison import Compared, Comparison, Gap
+from harness.comparing.comparison import Compared, Comparison, Gap
+from harness.comparing.sides import Side
 from harness.report.escaping import shortened
-from harness.sides import Side
 from harness.stored import HitLine, RecordLine
 
 SHOWN = 20

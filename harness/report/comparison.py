@@ -8,9 +8,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from harness import comparison_words as words
 from harness import numbers
-from harness.comparison import Comparison, Row
+from harness.comparing import words as words
+from harness.comparing.comparison import Comparison, Row
 from harness.fingerprint import fingerprint
 from harness.report import comparison_markdown, html
 from harness.report.comparing import SHOWN, Questions

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness import comparison_words as words
 from harness import numbers
-from harness.comparison import Compared, Comparison, Gap, Row
+from harness.comparing import words as words
+from harness.comparing.comparison import Compared, Comparison, Gap, Row
 from harness.report.comparing import Questions, Shown
 from harness.report.escaping import escaped, fenced, in_html
 

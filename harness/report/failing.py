@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from harness import numbers
-from harness.decision import Decision
-from harness.difference import Difference
+from harness.comparing.decision import Decision
+from harness.statistics.difference import Difference
 
 
 def failures(decision: Decision, name: Callable[[str], str], most: int) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from harness import numbers
-from harness.aggregate import Aggregate
 from harness.report.blocks import Measure
+from harness.statistics.aggregate import Aggregate
 from harness.stored import AggregateLine
 
 

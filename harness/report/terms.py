@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from harness import bands, signflip, statistics
+from harness import bands
 from harness.dcg import dcg
 from harness.metrics import Metric
 from harness.records import LostAt
 from harness.report.blocks import Entry, Table
 from harness.report.view import View
+from harness.statistics import intervals, signflip
 
 _LOST: Mapping[LostAt, str] = {
     "chunking": "no passage of the group is whole in any single chunk, nor in those retrieved",
@@ -81,11 +82,11 @@ def _interval(clusters: bool) -> Entry:
     return Entry(
         "Interval",
         "Where the mean would lie with other questions like these, with 95 % confidence.",
-        f"BCa bootstrap over questions, {statistics.DRAWS:,} draws; Wilson where the scores are "
+        f"BCa bootstrap over questions, {intervals.DRAWS:,} draws; Wilson where the scores are "
         "only 0 and 1, or 90 % of them are one value; [0.025^(1/n), 1] where all are 1",
         "20 questions that all score 1: from 0.025^(1/20) = 0.832 to 1.",
         [
-            ("None", f"under {statistics.FEWEST} questions, or where all have one other score"),
+            ("None", f"under {intervals.FEWEST} questions, or where all have one other score"),
             ("Two that overlap", "may still differ: differences are tested question by question"),
             *([("Clusters", drawn)] if clusters else []),
         ],

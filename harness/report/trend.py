@@ -10,7 +10,7 @@ from typing import Any
 
 from harness import numbers
 from harness.errors import HarnessError
-from harness.history import History, Segment, Series
+from harness.history.series import History, Segment, Series
 from harness.report import html, trendline, trendtables, trendwords
 from harness.report.blocks import Drawing, Table
 from harness.report.charts import svg

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from harness import numbers
-from harness.changes import Change
-from harness.history import Called, History
+from harness.comparing.changes import Change
+from harness.history.series import Called, History
 from harness.report.blocks import Drawing, Table
 from harness.report.trendwords import (
     LANES,

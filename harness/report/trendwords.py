@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from harness import numbers
-from harness.changes import Change
-from harness.cusum import FEWEST
-from harness.history import Called, History, Series
+from harness.comparing.changes import Change
+from harness.history.series import Called, History, Series
 from harness.report.escaping import shortened
+from harness.statistics.cusum import FEWEST
 
 LANES = {
     "corpus": "corpus", "test set": "test set", "metric": "metric", "model": "model",

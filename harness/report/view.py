@@ -10,10 +10,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from harness import bands, costs, numbers
-from harness.aggregate import Aggregate, aggregate
-from harness.contrasts import Contrasts
-from harness.decision import Decision, decide
+from harness import bands, numbers
+from harness.comparing import costs
+from harness.comparing.contrasts import Contrasts
+from harness.comparing.decision import Decision, decide
 from harness.lines import score
 from harness.metrics import Bounded, Metric, metrics
 from harness.ranked import Ranked
@@ -24,6 +24,7 @@ from harness.report.charts.svg import Drawn
 from harness.report.marks import marks
 from harness.report.wording import Verdict, Words
 from harness.scoring import total_of
+from harness.statistics.aggregate import Aggregate, aggregate
 from harness.store import StoredRun
 from harness.stored import AggregateLine, CellLine, QuestionLine, RecordLine
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from harness import numbers
-from harness.decision import Cheaper, Decision, amount
-from harness.differences import Difference
+from harness.comparing.decision import Cheaper, Decision, amount
 from harness.report.failing import chance, failures
+from harness.statistics.differences import Difference
 
 _NAMED = 4
 """Cells that are named in one sentence; of more, how many there are is said."""

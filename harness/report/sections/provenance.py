@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
-from harness import signflip, statistics, yamlfile
+from harness import yamlfile
 from harness.paths import portable
 from harness.report.blocks import Block, Columns, Fold, Passage, Table
 from harness.report.sections import sections
 from harness.report.view import View
+from harness.statistics import intervals, signflip
 from harness.stored import RunFile, SampledLine
 
 _SHOWN = 10
@@ -116,7 +117,7 @@ def _labels(labels: str, resolved: Mapping[str, Any]) -> str:
 def _statistics(seed: int, clusters: bool) -> str:
     said = [
         f"seed {seed}",
-        f"{statistics.DRAWS:,} bootstrap draws",
+        f"{intervals.DRAWS:,} bootstrap draws",
         f"{signflip.LEAST_DRAWS:,} sign-flip draws, or 40 for each test of a table if more",
         "Holm's correction within each table",
     ]

@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from harness import numbers
-from harness.aggregate import Aggregate
 from harness.report.blocks import Advice, Block, Measure, PerCell, Table, Text
 from harness.report.phrases import measure
 from harness.report.sections import sections
 from harness.report.segmenting import FEW, Way, ways
 from harness.report.view import Chosen, View
+from harness.statistics.aggregate import Aggregate
 from harness.stored import CellLine
 
 _COLUMNS = 6

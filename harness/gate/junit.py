@@ -1,0 +1,61 @@
+"""JUnit's XML: one test case a rule and cell, for the test reports of CI servers."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree as Xml
+
+from harness.gate.verdicts import Judged, Verdict
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def xml(judged: Judged) -> str:
+    """Return what a gate came to. A rule that cannot tell, and may not, is skipped."""
+    suite = Xml.Element("testsuite", name=_clean(f"gate of {judged.run}"))
+    for each in judged.verdicts:
+        _case(suite, each)
+    for fault in judged.faults:
+        case = Xml.SubElement(suite, "testcase", classname="gate", name="faults", time="0")
+        Xml.SubElement(case, "error", type="faults", message=_clean(fault)).text = _clean(fault)
+    if judged.notes:
+        Xml.SubElement(suite, "system-out").text = _clean("\n".join(judged.notes))
+    return _written(suite)
+
+
+def refused(run: str, error: str) -> str:
+    """Return that a run could not be judged, and why."""
+    suite = Xml.Element("testsuite", name=_clean(f"gate of {run}"))
+    case = Xml.SubElement(suite, "testcase", classname="gate", name="not judged", time="0")
+    first = error.split("\n", 1)[0]
+    Xml.SubElement(case, "error", type="not judged", message=_clean(first)).text = _clean(error)
+    return _written(suite)
+
+
+def _case(suite: Xml.Element, verdict: Verdict) -> None:
+    names = {"classname": _clean(verdict.cell), "name": _clean(verdict.rule)}
+    case = Xml.SubElement(suite, "testcase", names, time="0")
+    said = _clean(verdict.said)
+    if verdict.failed:
+        Xml.SubElement(case, "failure", type=verdict.outcome, message=said).text = said
+    elif verdict.outcome == "not judged":
+        Xml.SubElement(case, "error", type="not judged", message=said).text = said
+    elif verdict.outcome == "cannot tell":
+        Xml.SubElement(case, "skipped", message=f"cannot tell: {said}")
+    if not (verdict.failed or verdict.outcome == "not judged"):
+        Xml.SubElement(case, "system-out").text = said
+
+
+def _written(suite: Xml.Element) -> str:
+    counted = {"tests": "testcase", "failures": ".//failure", "errors": ".//error"}
+    counts = {key: str(len(suite.findall(path))) for key, path in counted.items()}
+    suite.attrib |= counts | {"skipped": str(len(suite.findall(".//skipped"))), "time": "0"}
+    whole = Xml.Element("testsuites", counts | {"name": "harness gate", "time": "0"})
+    whole.append(suite)
+    Xml.indent(whole)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(whole, "unicode") + "\n"
+
+
+def _clean(text: str) -> str:
+    """Return a text without what no XML may hold."""
+    return _NOT_XML.sub("\ufffd", text)

@@ -1,0 +1,1 @@
+"""History: stored runs as a series over time, and where it shifted."""

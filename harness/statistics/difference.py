@@ -1,0 +1,100 @@
+"""One difference of two sides: how great, how sure, and what would have shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil, floor, log10
+
+from harness.statistics.paired_tests import Method, Test
+
+ALARMS = 0.05
+"""How often at most a family holds any false alarm."""
+_Z, _Z_POWER = 1.959963984540054, 0.8416212335729143
+"""The normal distribution's 97.5th and 80th percentile."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How much one side, the left, is above the other by one metric; from -1 to 1.
+
+    `low` and `high` end the 95 % interval; `reason` says why there is none. `corrected` is `p`
+    corrected in a family of `family` tests, by Holm unless another rule was asked for. `visible` is
+    the smallest difference that would have been found with 80 % power at the level of Holm's first
+    step; None where none would, or no question differs. `questions` is about how many would find
+    the one seen so; None where it is 0. `error` is the standard error. `effect` is Cohen's d_z: the
+    mean difference in standard deviations of the questions' differences; None where those are all
+    equal. It, wins, ties and losses are None for a metric of the whole set. Where nothing could be
+    compared all are None but the counts.
+    """
+
+    n: int
+    unpaired: int
+    family: int
+    reason: str
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    method: Method = "none"
+    test: Test | None = None
+    p: float | None = None
+    corrected: float | None = None
+    wins: int | None = None
+    ties: int | None = None
+    losses: int | None = None
+    error: float | None = None
+    visible: float | None = None
+    questions: int | None = None
+    effect: float | None = None
+
+    @property
+    def better(self) -> bool:
+        """Whether the left side is shown to be the better one."""
+        return self._shown and (self.difference or 0.0) > 0
+
+    @property
+    def worse(self) -> bool:
+        """Whether the left side is shown to be the worse one."""
+        return self._shown and (self.difference or 0.0) < 0
+
+    @property
+    def identical(self) -> bool:
+        """Whether no question tells the two sides apart."""
+        return self.difference == 0.0 and self.error == 0.0
+
+    @property
+    def _shown(self) -> bool:
+        return self.corrected is not None and self.corrected <= ALARMS
+
+    @property
+    def turned(self) -> Difference:
+        """The same difference seen from the other side."""
+        return replace(
+            self,
+            difference=_minus(self.difference),
+            low=_minus(self.high),
+            high=_minus(self.low),
+            wins=self.losses,
+            losses=self.wins,
+            effect=_minus(self.effect),
+        )
+
+    def questions_to_exceed(self, bound: float) -> int | None:
+        """Return about how many questions would tell on which side of `bound` the difference is.
+
+        That many put the interval wholly on one side of it four times in five, if the difference
+        seen is the true one. None where it is the bound, or nothing is known of the error.
+        """
+        if self.difference is None or self.error is None or self.difference == bound:
+            return None
+        ratio = (_Z + _Z_POWER) * self.error / (self.difference - bound)
+        return about(self.n * ratio**2)
+
+
+def about(number: float) -> int:
+    """Return a positive number rounded up to two significant digits."""
+    step = int(10 ** max(0, floor(log10(max(number, 1.0))) - 1))
+    return max(1, ceil(round(number / step, 6))) * step
+
+
+def _minus(value: float | None) -> float | None:
+    return None if value is None else 0.0 - value
