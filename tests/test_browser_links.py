@@ -132,6 +132,23 @@ def test_linked_questions_are_said_to_be_such_until_that_is_cleared(run, page):
         assert page.evaluate("location.hash") == "#questions"
 
 
+def test_on_a_phone_every_target_but_those_within_sentences_is_24_pixels_high(run, browser):
+    with opened(browser, viewport={"width": 390, "height": 844}) as page:
+        visit(run, page)
+        assert page.locator("#advice a").count() > 0
+        page.locator("#browser .asked").first.click()
+        page.locator(".ranking .hit .handle").first.wait_for()
+        low = page.evaluate(
+            """() => [...document.querySelectorAll("a, button, select, summary, .check")]
+              .filter((each) => !each.closest("svg") && !each.matches(".skip"))
+              .filter((each) => { const { width, height } = each.getBoundingClientRect();
+                return width && height < 24; })
+              .map((each) => each.outerHTML.slice(0, 80))"""
+        )
+
+    assert low == []
+
+
 def test_a_large_run_opens_filters_and_shows_a_question(run, browser, tmp_path):
     view = View(many(run.stored, 12, 160))
     text = html.render(view, parts(view))

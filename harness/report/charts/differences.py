@@ -56,8 +56,8 @@ def figure(
         lambda width: intervals.chart(width, seen, scale, 0.0), seen, "differences", title, drawn
     )
     caption = (
-        f"Mean {metric} of {name} less that of each other configuration over the same questions, with its "
-        "95 % interval. Filled: significant after Holm's correction; hollow: not."
+        f"Mean {metric} of {name} less that of each other configuration over the same questions, "
+        "with its 95 % interval. Filled: significant after Holm's correction; hollow: not."
     )
     if len(seen) < len(rows):
         caption += f" {len(rows) - len(seen)} more are in the table."

@@ -91,7 +91,7 @@ class _Grid:
 
     def lost(self) -> list[list[int | None]]:
         """Return what became of each question, by cell and question: see `_lost`."""
-        return [[record and _lost(record) for record in cell] for cell in self._rows()]
+        return [[None if each is None else _lost(each) for each in cell] for cell in self._rows()]
 
     def answers(self, cell: int) -> list[str | None]:
         """Return a cell's answer to each question."""
