@@ -19,7 +19,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeVar
+
+T = TypeVar("T")
 
 
 class HarnessError(Exception):
@@ -99,6 +101,19 @@ class RunError(HarnessError):
     """The run cannot finish: too many failures, or a file that cannot be written half-way."""
 
     status = 3
+
+
+def one_of(given: object, option: str, known: tuple[T, ...]) -> T:
+    """Return what was given for an option, if it is one of those known.
+
+    Raises:
+        HarnessError: it is none of them.
+    """
+    for each in known:
+        if each == given:
+            return each
+    hint = suggest(str(given), map(str, known))
+    raise HarnessError(f"{option} {given!r} is not known\n  {hint}")
 
 
 def suggest(word: str, known: Iterable[str]) -> str:

@@ -366,7 +366,7 @@ class TestLosses:
 
         assert figure.drawings[0].title == f"Retrieval loses 2 of 4 questions of {name}"
         assert said.text == (
-            "Most are lost at retrieval: 8 of 12 in all cells. "
+            "Most are lost at retrieval: 8 of 12 in all configurations. "
             f"With {name} the largest loss is retrieval, 2 of 4 questions."
         )
 
@@ -381,7 +381,7 @@ class TestLosses:
     def test_what_the_index_may_have_lost_is_said_where_nobody_can_tell(self, many):
         *_, note = Losses().blocks(View(lost(many, STAGES, traced_to=None)))
 
-        assert note.text.startswith("Not known for all cells: what exact search would have found.")
+        assert note.text.startswith("Not known for all configurations: what exact search would have found.")
 
     def test_nothing_is_said_where_no_question_could_be_followed(self, many):
         assert Losses().blocks(View(lost(many, {}))) == []

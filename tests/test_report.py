@@ -272,4 +272,4 @@ def test_a_metric_of_documents_says_how_much_of_what_it_read_was_judged(tmp_path
     text = report.markdown.render(view, parts(view))
     assert f"{100 * share:.0f} % judged" in text
     assert "There is nothing to ship." in text
-    assert "floors are never recommended" in text
+    assert "and floors are never recommended" in text

@@ -21,16 +21,26 @@ def both(baseline: str, run: Path | None) -> tuple[Side, Side]:
         DataError: a run or a baseline cannot be read.
         Incomparable: a run did not finish.
     """
-    if _is_run(baseline):
-        before = sides.read(Path(baseline))
+    before = one(baseline)
+    if before.stored is not None:
         return before, before if run is None else sides.read(run)
-    before = reading.read(baseline).side
     if run is None:
         raise HarnessError(
             f"{baseline!r} is a baseline: name the run to hold against it\n"
             f"  python -m harness compare {baseline} RUN"
         )
     return before, reading.rounded(sides.read(run))
+
+
+def one(named: str) -> Side:
+    """Return the side of a run, by its folder, or of a baseline, by its name or file.
+
+    Raises:
+        HarnessError: there is no such baseline.
+        DataError: the run or the baseline cannot be read.
+        Incomparable: the run did not finish.
+    """
+    return sides.read(Path(named)) if _is_run(named) else reading.read(named).side
 
 
 def _is_run(named: str) -> bool:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated, TypeVar, get_args
+from typing import Annotated, get_args
 
 import typer
 
 from harness.cli.options import Json, Metrics
-from harness.errors import HarnessError, suggest
+from harness.errors import HarnessError, one_of
 
 commands = typer.Typer()
-T = TypeVar("T")
 
 
 @commands.command()
@@ -68,9 +67,9 @@ def compare(
     options = Options(
         metrics=metrics or (),
         pairs=pairs or (),
-        allow=[_one_of(each, "--allow", get_args(Allowed)) for each in allow or ()],
-        test=_one_of(test, "--test", get_args(Chosen)),
-        correction=_one_of(correction, "--correction", get_args(Correction)),
+        allow=[one_of(each, "--allow", get_args(Allowed)) for each in allow or ()],
+        test=one_of(test, "--test", get_args(Chosen)),
+        correction=one_of(correction, "--correction", get_args(Correction)),
     )
     found = comparison(*both(baseline, run), options)
     folder = out or run or Path(baseline)
@@ -90,10 +89,3 @@ def compare(
         print("\n".join([comparison_text.text(found), "", *map(str, written)]))
     if fail_on_regression and found.worse:
         raise typer.Exit(1)
-
-
-def _one_of(given: str, option: str, known: tuple[T, ...]) -> T:
-    for each in known:
-        if each == given:
-            return each
-    raise HarnessError(f"{option} {given!r} is not known\n  {suggest(given, map(str, known))}")

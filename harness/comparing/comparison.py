@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from harness.comparing.changes import Change
 from harness.comparing.pairing import Pairing
 from harness.comparing.refusals import Allowed
 from harness.comparing.sides import Side
+from harness.frames import table
 from harness.statistics.difference import Difference
 from harness.statistics.families import Correction
 from harness.statistics.paired_tests import Chosen
+
+if TYPE_CHECKING:
+    from harness.frames import DataFrame
+
+_COLUMNS = {
+    "cells": "str",
+    "metric": "str",
+    **dict.fromkeys(("before", "after", "difference", "low", "high", "p", "corrected"), "Float64"),
+    **dict.fromkeys(("wins", "ties", "losses", "n"), "Int64"),
+    "effect": "Float64",
+    "verdict": "str",
+}
 
 
 @dataclass(frozen=True)
@@ -149,3 +163,34 @@ class Comparison:
         return not (self.only_baseline or self.only_run or self.changed) and all(
             pair.identical and pair.finished.identical and not pair.unpaired for pair in self.pairs
         )
+
+    def frame(self) -> DataFrame:
+        """Return one row a pair of cells and metric: values, difference, p, and what is shown.
+
+        Raises:
+            MissingExtra: pandas is not installed (the extra `[frames]`).
+        """
+        from harness.comparing.words import outcome, title
+
+        seen = ("difference", "low", "high", "p", "corrected", "wins", "ties", "losses", "n")
+        return table(
+            (
+                [title(pair), row.metric, row.baseline, row.run]
+                + [getattr(row.difference, name) for name in (*seen, "effect")]
+                + [outcome(row)]
+                for pair in self.pairs
+                for row in pair.rows
+            ),
+            _COLUMNS,
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all but the texts as plain data, fit for JSON: what `compare --json` prints."""
+        from harness.comparing.as_json import as_dict
+
+        return as_dict(self)
+
+    def __str__(self) -> str:
+        from harness.comparing.text import text
+
+        return text(self)

@@ -15,25 +15,31 @@ from harness.comparing import sides
 from harness.comparing.sides import Incomparable, Side
 from harness.config import RunConfig
 from harness.errors import ConfigError, DataError, HarnessError, Problem
-from harness.gate import judgement, pooling
+from harness.gate import given, judgement, pooling
 from harness.gate.verdicts import Judged
 from harness.rules import Gate
 from harness.store import RUN
 
 
-def judged(folder: Path, rules: Gate | None = None, baseline: str | None = None) -> Judged:
+def judged(
+    folder: Path, rules: Gate | Mapping[str, Any] | None = None, baseline: str | None = None
+) -> Judged:
     """Return what a gate says of the run in `folder`.
 
-    `rules` are by default those of the run's own configuration. `baseline`, a name or a file, takes
-    the place of the one that they name.
+    `rules`, made or in the form of a configuration, are by default those of the run's own.
+    `baseline`, a name or a file, takes the place of the one that they name.
 
     Raises:
         HarnessError: the run has no gate, or the baseline is not there.
+        ConfigError: rules in the form of a configuration are wrong.
         DataError: the run or the baseline is damaged.
         Incomparable: the run did not finish, or the two cannot be compared.
     """
     run = sides.read(folder)
-    rules = rules or gate_of(run.config, folder)
+    if rules is None:
+        rules = gate_of(run.config, folder)
+    elif not isinstance(rules, Gate):
+        rules = given.checked(rules, run)
     if rules is None:
         raise HarnessError(
             f"{folder}: its configuration has no gate\n  name one that has: --config CONFIG"

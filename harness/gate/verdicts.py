@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from harness.frames import table
 from harness.statistics.difference import Difference
 
+if TYPE_CHECKING:
+    from harness.frames import DataFrame
+
 Outcome = Literal["pass", "regression", "missed", "cannot tell", "not judged"]
+
+_FIGURES = ("before", "after", "difference", "low", "high", "p", "corrected", "caught")
+_COLUMNS = {
+    **dict.fromkeys(("rule", "cell", "outcome"), "str"),
+    "failed": "bool",
+    **dict.fromkeys(_FIGURES, "Float64"),
+    "n": "Int64",
+    "said": "str",
+}
 
 
 @dataclass(frozen=True)
@@ -66,6 +79,11 @@ class Judged:
         return 3 if any(each.outcome == "not judged" for each in self.verdicts) else 0
 
     @property
+    def passed(self) -> bool:
+        """Whether every rule was judged, and none failed."""
+        return self.status == 0
+
+    @property
     def headline(self) -> str:
         """What came of it, in one sentence."""
         failed = sum(each.failed for each in self.verdicts)
@@ -78,3 +96,30 @@ class Judged:
         unsure = sum(each.outcome == "cannot tell" for each in self.verdicts)
         passed = f"The gate passed: {len(self.verdicts)} checks"
         return f"{passed}, {unsure} of which cannot tell." if unsure else f"{passed}."
+
+    def frame(self) -> DataFrame:
+        """Return one row a rule and cell; figures are missing where none were tested.
+
+        Raises:
+            MissingExtra: pandas is not installed (the extra `[frames]`).
+        """
+        return table(
+            (
+                [each.rule, each.cell, each.outcome, each.failed, *_figures(each.seen), each.said]
+                for each in self.verdicts
+            ),
+            _COLUMNS,
+        )
+
+    def __str__(self) -> str:
+        from harness.gate.report import text
+
+        return text(self)
+
+
+def _figures(seen: Seen | None) -> list[float | None]:
+    if seen is None:
+        return [None] * (len(_FIGURES) + 1)
+    found = seen.difference
+    means = [seen.baseline, seen.run, found.difference, found.low, found.high]
+    return [*means, seen.p, seen.corrected, seen.caught, found.n]

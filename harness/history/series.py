@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.comparing.changes import Change
 from harness.errors import DataError, HarnessError, Problem, suggest
@@ -13,6 +14,9 @@ from harness.history.pastruns import PastRun
 from harness.history.runheads import Cell, Score
 from harness.statistics import cusum
 from harness.statistics.cusum import Shift, Tested
+
+if TYPE_CHECKING:
+    from harness.frames import DataFrame
 
 MOST_METRICS, MOST_CELLS = 5, 6
 """What is shown where nobody names any: the deciding metric and the best cells first."""
@@ -102,6 +106,18 @@ class History:
             for run in [segment.runs[shift.at]]
         ]
         return sorted(found, key=lambda each: -each.run)
+
+    def frame(self) -> DataFrame:
+        """Return one row a run, cell and metric: the value, and in `marks` what happened then.
+
+        A value that is missing is a gap. `segment` numbers the values that may be compared.
+
+        Raises:
+            MissingExtra: pandas is not installed (the extra `[frames]`).
+        """
+        from harness.history.longform import frame
+
+        return frame(self)
 
     def _near(self, segment: Segment, shift: Shift) -> tuple[tuple[int, Change], ...]:
         first = segment.runs[max(0, shift.at - _NEAR - 1)] + 1

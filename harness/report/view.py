@@ -63,9 +63,14 @@ class View:
 
     @cached_property
     def shipped(self) -> CellLine | None:
-        """The cell that the report is about at first: the one the verdict names."""
+        """The cell that the verdict names; None where there is none to ship."""
         ship = self.verdict.ship
         return next((cell for cell in self.cells if cell.name == ship), None)
+
+    @property
+    def focus(self) -> CellLine | None:
+        """The cell that is looked at first: the one to ship, else the one with the highest mean."""
+        return self.shipped or self.best or next(iter(self.cells), None)
 
     @cached_property
     def contrasts(self) -> Contrasts:

@@ -48,7 +48,7 @@ class Words:
         if best is None:
             return Verdict(
                 "There is nothing to ship.",
-                [("", "No cell has a score, but for floors: floors are never recommended.")],
+                [("", "Nothing but floors has a score, and floors are never recommended.")],
                 None,
             )
         failing = failures(self.decision, self.name, _NAMED)

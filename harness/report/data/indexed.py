@@ -20,7 +20,7 @@ def index(view: View) -> dict[str, Any]:
     """Return the run's cells, metrics, settings and questions to read; numbers are places."""
     run = view.run
     settings = run.config.get("resolved", {})
-    focus = view.shipped or view.best
+    focus = view.focus
     place = {question: number for number, question in enumerate(view.stored.questions)}
     return {
         "by": view.metrics.index(view.by),

@@ -19,7 +19,7 @@ def to_read(view: View) -> list[RecordLine]:
     Worse is lower by the deciding metric, then by the mean of the other quality metrics. Questions
     that failed come first; those that no stage lost only where there are no ten others.
     """
-    cell = view.shipped or view.best
+    cell = view.focus
     if cell is None:
         return []
     records = [r for r in view.records(cell) if r.scores[view.by].state != "not_scored"]

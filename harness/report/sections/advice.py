@@ -26,7 +26,7 @@ class Advice:
     def blocks(self, view: View) -> Sequence[Block]:
         """Return the advice for each cell; nothing where no answer was followed."""
         found = [advice(view, cell) for cell in view.cells]
-        if view.shipped is None or not any(found):
+        if view.focus is None or not any(found):
             return []
         empty = Text("Nothing was lost in this configuration.")
         blocks: list[list[Text | Table | Piece]] = [[*some] if some else [empty] for some in found]
@@ -36,5 +36,5 @@ class Advice:
                 "Drawn from what this run lost, ordered by the questions it could mend at most. "
                 "Gains do not add up: a mended stage can reveal the next one."
             ),
-            PerCell(names, blocks, view.cells.index(view.shipped)),
+            PerCell(names, blocks, view.cells.index(view.focus)),
         ]

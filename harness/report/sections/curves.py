@@ -44,7 +44,11 @@ def _key(view: View) -> str:
     said = []
     if len({view.mark(cell).hue for cell in view.cells}) > 1:
         methods = {(cell.retriever, cell.reranker) for cell in view.cells}
-        told = "how a cell retrieves" if len(methods) > 1 else "how a cell embeds and answers"
+        told = (
+            "how a configuration retrieves"
+            if len(methods) > 1
+            else "how a configuration embeds and answers"
+        )
         said.append(f"Colour tells {told}.")
     chunkers = {cell.chunker: view.mark(cell).shape for cell in view.cells}
     if 1 < len(chunkers) <= len(_SHAPES):

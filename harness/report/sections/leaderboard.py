@@ -44,10 +44,10 @@ class Leaderboard:
         if own:
             said.append(
                 Text(
-                    "These metrics count the chunks of each cell's own index as the relevant "
-                    "items, and two overlapping chunks with the same passage are two. They compare "
-                    "cells of the same chunker; across chunkers read passage_recall, "
-                    "evidence_recall, or a metric with labels=documents.",
+                    "These metrics count the chunks of each configuration's own index as the "
+                    "relevant items, and two overlapping chunks with the same passage are two. "
+                    "They compare configurations of the same chunker; across chunkers read "
+                    "passage_recall, evidence_recall, or a metric with labels=documents.",
                     "note",
                     label="Within one chunker only.",
                 )

@@ -32,7 +32,7 @@ class Losses:
         said: list[Block] = [Text(_largest(view), "plain"), figure]
         blind = [cell.name for cell in view.cells if _blind(view, cell.name)]
         if blind:
-            which = "all cells" if len(blind) == len(view.cells) else _named(view, blind)
+            which = "all configurations" if len(blind) == len(view.cells) else _named(view, blind)
             text = (
                 f"Not known for {which}: what exact search would have found. What the index lost "
                 "there counts as lost at retrieval."
@@ -51,7 +51,11 @@ def _largest(view: View) -> str:
     stages = [stage for stage in losses.STAGES if lost[stage] == most]
     what = "Most" if 2 * most > all_ else "More than elsewhere"
     where = f"{what} are lost at {listed(stages)}: {most:,}{' each' if len(stages) > 1 else ''}"
-    said = f"{where} of {all_:,}." if len(counts) == 1 else f"{where} of {all_:,} in all cells."
+    said = (
+        f"{where} of {all_:,}."
+        if len(counts) == 1
+        else f"{where} of {all_:,} in all configurations."
+    )
     best = view.best
     if best is None or len(counts) == 1:
         return said

@@ -41,7 +41,7 @@ class Provenance:
         if run.cells:
             cells = [[cell.name, cell.fingerprint] for cell in run.cells]
             table = Table(["Cell", "Fingerprint"], cells, numeric=False)
-            said.append(Fold("Fingerprints of cells", [table]))
+            said.append(Fold("Fingerprints of configurations", [table]))
         if "resolved" in config:
             text = yamlfile.dump(config["resolved"])
             said.append(Fold("Configuration with every default", [Passage("", text)]))

@@ -33,8 +33,10 @@ class Questions:
     def blocks(self, view: View) -> Sequence[Block]:
         """Return the browser, with a fold for each of the ten to read."""
         records = to_read(view)
-        if not records:
+        if not view.stored.records:
             return []
+        if not records:
+            return [Browser([])]
         names = {cell.name: view.name(cell) for cell in view.cells}
         count = numbers.count(len(records), "question")
         said = Text(

@@ -35,7 +35,7 @@ class Segments:
     def blocks(self, view: View) -> Sequence[Block]:
         """Return a table a cell; nothing where nothing divides the questions."""
         found = ways(view.stored.questions.values())
-        shown = view.shipped or next(iter(view.cells), None)
+        shown = view.focus
         if not found or shown is None:
             return []
         found.append(Way("All", {"all questions": frozenset(view.stored.questions)}))

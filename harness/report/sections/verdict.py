@@ -49,7 +49,7 @@ class Verdict:
         for label, text in view.verdict.sentences:
             said.append(Text(text, "plain" if label else "lead", label))
         said += [Text(text, "warning") for text in _floors(view)]
-        if view.shipped is not None:
+        if view.focus is not None:
             ten = "ten " if len(to_read(view)) == 10 else ""
             links = [(f"Read the {ten}questions that tell most", "questions?ten=1")]
             if any(advice(view, cell) for cell in view.cells):
