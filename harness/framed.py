@@ -90,7 +90,8 @@ def _side(name: str, lines: Lines, kinds: Mapping[str, str], other: Side | None)
     if other is None:
         provenance = Provenance(
             harness="", python="", platform="", git_commit=None, git_dirty=None, packages={},
-            models=[], corpus={}, testset={}, collection=None, metrics=about, seed=_SEED, labels="documents",
+            models=[], corpus={}, testset={}, collection=None, metrics=about, seed=_SEED,
+            labels="documents",
         )  # fmt: skip
         asked = {id_: Asked(id_) for id_ in lines}
         return Side(name, "", {}, provenance, deciding, None, asked, {name: cell})

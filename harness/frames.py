@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -114,15 +113,11 @@ def _misfits(name: str, ids: Sequence[str], column: Sequence[Any]) -> Iterator[P
     wrong = [(id_, value) for id_, value in known if not _fits(value)]
     if wrong:
         (id_, value), more = wrong[0], len(wrong) - 1
-        what = f"{str(value)[:40]!r} of question {id_!r} is no number from 0 to 1"
+        what = f"{repr(value)[:40]} of question {id_!r} is no number from 0 to 1"
         what += f"; so are {more:,} more" if more else ""
         hint = "a metric is from 0 to 1, and higher is better; leave out what is none, or scale it"
         yield Problem(f"column {name!r}", what, hint)
 
 
 def _fits(value: object) -> bool:
-    return (
-        isinstance(value, Real)
-        and math.isfinite(value)
-        and -_ROUNDING <= float(value) <= 1 + _ROUNDING
-    )
+    return isinstance(value, Real) and bool(-_ROUNDING <= value <= 1 + _ROUNDING)  # type: ignore[operator]

@@ -8,9 +8,9 @@ import pytest
 LAYERS = """
 arguments bands batches checksums dcg declines described errors fingerprint headings locate locks
 markup needs numbers prompts records sentences shortening squad stopwords tokens
-calls clusters context cuts documents dotted endpoint exact facts filters fusion jsonl labels
-models parquet paths project quantities ranked references registry removal rows rules sampling
-spans statistics stored trec wholefile yamlfile
+calls clusters context cuts documents dotted endpoint exact facts filters frames fusion jsonl
+labels models parquet paths project quantities ranked references registry removal rows rules
+sampling spans statistics stored trec wholefile yamlfile
 cache coverage embedding_class lengths lines named_corpus relevance runtime told usercode
 answer_labels attribution chat converting embedders foreign housekeeping jsonreply orders store
 system_replies token_match unindexed
@@ -20,13 +20,14 @@ answering chat_replies chunking exporting handed matching metrics testset
 answertest index judge_check kept retrievers scoring sources
 comparing evaluation extraction imported_metrics importing replayed searched settings summarise
 sweep
-agreement baselines catalogue history imported_answers imported_runs library overrides places plan
+agreement baselines catalogue framed history imported_answers imported_runs library overrides
+places plan
 cautions config report stages
 asking checks drafting provenance rescore summary terminal_history tracing
 pipeline
 running
 gate runner terminal
-cli
+cli library_runs
 __main__
 """
 NEVER = {("pipeline", "store"), ("pipeline", "report"), ("store", "pipeline"), ("report", "stages")}
@@ -66,7 +67,7 @@ ONLY_IN = {
     "vl_convert": {"report"},
     "rich": {"terminal"},
     "typer": {"cli"},
-    "pandas": {"evaluation"},
+    "pandas": {"evaluation", "frames"},
 }
 FAMILIES = (
     "chunkers",

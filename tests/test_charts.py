@@ -381,7 +381,9 @@ class TestLosses:
     def test_what_the_index_may_have_lost_is_said_where_nobody_can_tell(self, many):
         *_, note = Losses().blocks(View(lost(many, STAGES, traced_to=None)))
 
-        assert note.text.startswith("Not known for all configurations: what exact search would have found.")
+        assert note.text.startswith(
+            "Not known for all configurations: what exact search would have found."
+        )
 
     def test_nothing_is_said_where_no_question_could_be_followed(self, many):
         assert Losses().blocks(View(lost(many, {}))) == []
@@ -510,7 +512,7 @@ class TestRunsOfEveryKind:
     def test_the_section_says_what_colours_and_shapes_tell(self, many, one):
         said = Curves().blocks(View(many))[0].text
 
-        assert said.startswith("Colour tells how a cell retrieves. ")
+        assert said.startswith("Colour tells how a configuration retrieves. ")
         assert "A filled circle is " in said
         assert not any(hasattr(each, "text") for each in Curves().blocks(View(one)))
 

@@ -64,9 +64,10 @@ def test_help_names_every_verb(cli):
     verbs = re.findall(r"^  ([a-z]+)  ", said.out.split("Commands:")[1], re.MULTILINE)
     assert verbs == [
         *("run", "validate", "report", "evaluate", "score"),
+        *("compare", "gate", "history"),
         *("import", "export", "extract"),
         *("list", "schema", "init"),
-        *("judge", "draft", "cache"),
+        *("baseline", "judge", "draft", "cache"),
     ]
     assert said.status == 0
 

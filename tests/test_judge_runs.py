@@ -220,7 +220,7 @@ class TestScoringAgain:
 
     def test_a_judge_that_is_down_overwrites_no_verdict(self, judged, bench, cli):
         folder = ran(cli).folder
-        before = {each.name: each.read_bytes() for each in folder.iterdir()}
+        before = {each.name: each.read_bytes() for each in folder.rglob("*.*")}
         bench.says = lambda prompt: None
         judge = json.dumps({**bench.settings(), "temperature": 0.5})
         said = cli("score", folder, "--judge", judge)
@@ -229,7 +229,7 @@ class TestScoringAgain:
         assert "the judge gave up on 2 questions with verdicts: " in said.err
         assert "no such judge" in said.err
         assert "nothing was changed" in said.err
-        assert {each.name: each.read_bytes() for each in folder.iterdir()} == before
+        assert {each.name: each.read_bytes() for each in folder.rglob("*.*")} == before
 
     def test_what_had_no_verdict_before_may_have_none_again(self, judged, bench, cli):
         bench.says = lambda prompt: "Hm."

@@ -204,7 +204,7 @@ def test_nothing_is_run_again_and_no_model_or_index_is_loaded(first, tmp_path):
     assert "harness" in loaded
     assert not loaded & {"chromadb", "torch", "sentence_transformers", "langchain", "bm25s"}
     assert done.stdout.splitlines().count("Ranked by passage_recall@3, 95 % interval") == 1
-    assert sorted(path.name for path in alone.iterdir()) == sorted(FILES)
+    assert sorted(path.name for path in alone.iterdir()) == sorted([*FILES, "charts"])
     assert list(alone.parent.iterdir()) == [alone]
 
 

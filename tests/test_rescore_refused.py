@@ -16,7 +16,7 @@ def run(folder, metrics, **changes):
 
 
 def contents(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return {path.name: path.read_bytes() for path in folder.rglob("*.*")}
 
 
 def test_metrics_that_the_run_cannot_serve_are_refused_all_at_once_and_nothing_is_written(tmp_path):

@@ -45,6 +45,7 @@ def comparison(baseline: Side, run: Side, options: Options | None = None) -> Com
     segments, segment_family = _by_segment(contrasts, wanted, run, options)
     finished = compare([each.finished() for each in contrasts], run.provenance.seed)
     known = baseline.questions.keys() & run.questions.keys()
+    moved = known - set(shared)
     return Comparison(
         baseline=baseline,
         run=run,
@@ -67,7 +68,7 @@ def comparison(baseline: Side, run: Side, options: Options | None = None) -> Com
         shared=tuple(shared),
         only_baseline=tuple(id_ for id_ in baseline.questions if id_ not in known),
         only_run=tuple(id_ for id_ in run.questions if id_ not in known),
-        changed=tuple(id_ for id_ in run.questions if id_ in known and id_ not in set(shared)),
+        changed=tuple(id_ for id_ in run.questions if id_ in moved),
         left_out=left_out | ({} if options.pairs else _cells_alone(baseline, run, chosen)),
         changes=() if baseline is run else changes(baseline, run),
         family=family,

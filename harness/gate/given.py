@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from harness.comparing.sides import Side
 from harness.errors import ConfigError, Problem
 from harness.places import Places
 from harness.rules import Gate, misfits
 from harness.yamlfile import YamlFile
+
+
+class _Rules(BaseModel):
+    """Refuses unknown keys as a configuration does, in the gate too."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    gate: Gate
+
 
 _NOWHERE = YamlFile({}, {})
 _PLACES = Places(_NOWHERE, {})
@@ -25,7 +34,7 @@ def checked(rules: Mapping[str, Any], run: Side) -> Gate:
         ConfigError: with all that is wrong, and its place under `gate`.
     """
     try:
-        found = TypeAdapter(dict[Literal["gate"], Gate]).validate_python({"gate": rules})["gate"]
+        found = _Rules.model_validate({"gate": rules}).gate
     except ValidationError as error:
         raise ConfigError("rules", [_problem(each) for each in error.errors()]) from None
     kinds = {name: about.kind for name, about in run.provenance.metrics.items()}

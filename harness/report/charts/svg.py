@@ -36,6 +36,11 @@ _NUMBER = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
 _OWN_LINK = re.compile(rf"{LINKS}\?[\w=&%.~+-]+")
 
 
+_RECENT = 64
+_recent: dict[bytes, tuple[str, str]] = {}
+"""What this process drew last: many runs in one, as of a test suite, look alike."""
+
+
 class Drawn(Protocol):
     """Keeps what was drawn, so that the same need not be drawn again."""
 
@@ -69,17 +74,26 @@ def draw(
     key = key_of(source_id(), fingerprint(versions("altair", "vl-convert-python")), repr(data))
     key = key_of(key.hex(), id, title, str(wide))
     kept = {} if drawn is None else drawn.get([key])
+    pair = _recent.pop(key, None)
     if key in kept:
         one, other = kept[key].decode().split("\0")
-        return one, other
+        pair = one, other
+    elif pair is None:
+        pair = _drawn(chart, id, title, wide)
+    if drawn is not None and key not in kept:
+        drawn.put({key: "\0".join(pair).encode()})
+    _recent[key] = pair
+    if len(_recent) > _RECENT:
+        del _recent[next(iter(_recent))]
+    return pair
+
+
+def _drawn(chart: Callable[[int], Any], id: str, title: str, wide: int) -> tuple[str, str]:
     from altair.utils.schemapi import debug_mode
 
     with debug_mode(False):  # what it checks of every part of a chart takes longer than drawing it
         one = _svg(chart(wide), id, title, "broad" if wide == BROAD else "wide")
-        other = _svg(chart(NARROW), f"{id}-narrow", title, "narrow")
-    if drawn is not None:
-        drawn.put({key: f"{one}\0{other}".encode()})
-    return one, other
+        return one, _svg(chart(NARROW), f"{id}-narrow", title, "narrow")
 
 
 def _svg(chart: Any, id: str, title: str, kind: str) -> str:
