@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from harness import asking, cautions, provenance, report, summarise
+from harness import asking, cautions, provenance, report, store, summarise
 from harness.cache import Cache
 from harness.clusters import clusters
 from harness.config import RunConfig
@@ -22,6 +22,7 @@ from harness.lengths import lengths
 from harness.pipeline import outcomes
 from harness.plan import Plan
 from harness.records import Failure
+from harness.report.view import View
 from harness.stages import Progress, Stages
 from harness.store import RunWriter
 from harness.stored import (
@@ -83,6 +84,8 @@ class Finished:
 
     folder: Path
     run: RunFile
+    view: View | None = None
+    """The run as its reports look at it; None where it ended before anything was answered."""
 
 
 class Run:
@@ -198,10 +201,12 @@ class Run:
         self.writer.documents(self.prepared.corpus.converted())
         file = self._file(status)
         self.writer.finish(file)
-        report.write(self.writer.folder, self.cache.rows("charts", {"version": 1}))
+        stored = store.load(self.writer.folder)
+        view = View(stored, self.cache.rows("charts", {"version": 1}))
+        report.put(view)
         if status == "finished":
             self.writer.close()
-        return Finished(self.writer.folder, file)
+        return Finished(self.writer.folder, file, view)
 
     def _file(self, status: Status) -> RunFile:
         prepared, config = self.prepared, self.prepared.config

@@ -21,12 +21,13 @@ _CELLS = 12
 _DIFFERS = "n: see the report"
 
 
-def summary(folder: Path) -> str:
+def summary(folder: Path, view: View | None = None) -> str:
     """Return a run's verdict, its scores, and where its reports are; 100 columns wide.
 
-    Paths alone may be longer: a broken one could not be opened.
+    Paths alone may be longer: a broken one could not be opened. `view` is the run if it is read
+    already.
     """
-    view = View(load(folder))
+    view = view or View(load(folder))
     shown = _shown(view)
     lines = [*_verdict(view), "", f"Ranked by {view.by}, 95 % interval", "", *_ranking(view, shown)]
     if len(shown) < len(view.cells):

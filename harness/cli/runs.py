@@ -61,7 +61,7 @@ def run(
     print(
         terminal.as_json(finished.folder, finished.run)
         if json
-        else terminal.summary(finished.folder)
+        else terminal.summary(finished.folder, finished.view)
     )
     if rules is not None:
         gate.at_the_end(finished.folder, rules, junit, sys.stderr if json else sys.stdout)

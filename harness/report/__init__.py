@@ -12,18 +12,27 @@ from harness.store import atomically, load
 
 
 def write(folder: Path, drawn: Drawn | None = None) -> list[Path]:
-    """Write the reports of a stored run into its folder; return the paths of those for people.
+    """Write the reports of the run in `folder`, as `put` does; return the paths.
 
-    `report.html`; `report.md` with its charts; and beside the folder, where runs lie, `index.html`
-    of all runs, which is made from the `report.json` of each. `drawn` keeps charts, so that the
-    same need not be drawn again.
+    `drawn` keeps charts, so that the same need not be drawn again.
 
     Raises:
         DataError: the folder holds no run, or a damaged one.
         OSError: a file cannot be written.
     """
-    stored = load(folder)
-    view = View(stored, drawn)
+    return put(View(load(folder), drawn))
+
+
+def put(view: View) -> list[Path]:
+    """Write the reports of a stored run into its folder; return the paths of those for people.
+
+    `report.html`; `report.md` with its charts; and beside the folder, where runs lie, `index.html`
+    of all runs, which is made from the `report.json` of each.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    stored, folder = view.stored, view.stored.folder
     rendered = parts(view)
     page, text = folder / "report.html", folder / "report.md"
     atomically(page, html.render(view, rendered))

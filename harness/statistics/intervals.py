@@ -25,6 +25,8 @@ _Z = 1.959963984540054
 """The 97.5th percentile of the normal distribution."""
 _ROUNDING = 1e-12
 _BLOCK = 500
+_WIDENED = 250
+"""Draws for at most this many values are kept as they are multiplied: 20 MB."""
 _KEPT = 1_000
 """Draws for at most this many values are kept, for eight sizes: 20 MB each."""
 
@@ -171,16 +173,18 @@ def resampled_sums(table: Floats, seed: int, draws: int = DRAWS) -> Floats:
     n = len(table)
     blocks = _kept_draws(n, seed) if n <= _KEPT else _last_draws(n, seed)
     wanted = islice(blocks, -(-draws // _BLOCK))
-    return np.concatenate([block.astype(np.float64) @ table for block in wanted])
+    return np.concatenate([block.astype(np.float64, copy=False) @ table for block in wanted])
 
 
 @lru_cache(maxsize=8)
-def _kept_draws(n: int, seed: int) -> tuple[Counts, ...]:
-    return tuple(_draws(n, seed))
+def _kept_draws(n: int, seed: int) -> tuple[Counts | Floats, ...]:
+    if n > _WIDENED:
+        return tuple(_draws(n, seed))
+    return tuple(block.astype(np.float64) for block in _draws(n, seed))
 
 
 @lru_cache(maxsize=1)
-def _last_draws(n: int, seed: int) -> tuple[Counts, ...]:
+def _last_draws(n: int, seed: int) -> tuple[Counts | Floats, ...]:
     return tuple(_draws(n, seed))
 
 
