@@ -2,9 +2,12 @@
 
 python -m benchmarks.history              # seconds and megabytes
 python -m benchmarks.history alarms       # false alarms, and the power to see a step
+python -m benchmarks.history nights       # the same where someone looks on each of 60 nights
 
-Each run has 6 cells and 21 metrics, 64 KB of `run.json`. Two of the embedders are changed for worse
-ones on the way, so that most of what is shown did shift: such series take the most orders to test.
+Each run has 6 cells and 21 metrics, 64 KB of `run.json`. How long the tests take depends on what
+there is to find, so there are folders of three kinds: noise, three steps, and a random walk, in
+which there is always one more. Each is there with two changes of the corpus, which cut its series
+into stretches of 400 runs, and without.
 """
 
 from __future__ import annotations
@@ -23,34 +26,42 @@ from benchmarks.figures import Figure
 RUNS = 1_000
 _CELLS, _METRICS, _QUESTIONS = 6, 21, 180
 _BOUND = 5.0
+KINDS = ("noise", "three steps", "a random walk")
 _FIRST = datetime(2024, 1, 1, 2, 30, tzinfo=UTC)
 _PADDING = "what a metric is, when to use it and what it cannot see, in a few sentences. " * 4
 
 
 def history() -> list[Figure]:
-    """Return the seconds and the page's size for 1,000 runs; the fastest of three."""
+    """Return the seconds and the page's size for 1,000 runs of each kind; the fastest of three."""
+    return [figure for kind in KINDS for corpora in (3, 1) for figure in _measured(kind, corpora)]
+
+
+def _measured(kind: str, corpora: int) -> list[Figure]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "reports"
-        size = make(folder, RUNS)
+        size = make(folder, RUNS, kind, corpora)
         done = [commands.python("-m", "benchmarks.history", "write", folder) for _ in range(3)]
         page = (folder / "history.html").stat().st_size
     fastest = min(done, key=lambda each: each.seconds)
-    what = f"history of {RUNS:,} runs, {size / RUNS / 1e3:.0f} KB each"
+    what = f"history of {RUNS:,} runs of {size / RUNS / 1e3:.0f} KB, {kind}"
+    what += f", {corpora} corpora" if corpora > 1 else ""
     return [
         Figure(f"{what}: seconds", fastest.seconds, _BOUND, f"peak {fastest.megabytes:,.0f} MB", 3),
-        Figure(f"{what}: history.html, MB", page / 1e6, 3.0),
+        Figure(f"{what}: page, MB", page / 1e6, 3.0),
     ]
 
 
-def make(folder: Path, runs: int) -> int:
-    """Write so many runs into `folder`; return the bytes."""
+def make(folder: Path, runs: int, kind: str, corpora: int) -> int:
+    """Write so many runs of a kind into `folder`, about so many corpora; return the bytes."""
     draw = random.Random(7)
     metrics = [f"recall@{k}" for k in range(1, _METRICS + 1)]
+    levels = {(at, metric): 0.7 for at in range(_CELLS) for metric in metrics}
     size = 0
     for number in range(runs):
         began = (_FIRST + timedelta(days=number)).isoformat()
-        level = 0.7 - 0.05 * (number > runs // 2) - 0.05 * (number > 3 * runs // 4)
-        cells = [_cell(at, metrics, level if at < 4 else 0.5, draw) for at in range(_CELLS)]
+        for key in levels:
+            levels[key] += _moved(kind, number / runs, draw)
+        cells = [_cell(at, metrics, levels, draw) for at in range(_CELLS)]
         status = "failed" if number % 97 == 96 else "finished"
         about = {
             "spec": "recall",
@@ -69,8 +80,9 @@ def make(folder: Path, runs: int) -> int:
             "cells": cells,
             "provenance": {
                 "harness": "0.1.0", "python": "3.11", "platform": "Linux", "packages": {},
-                "git_commit": f"{number:040x}", "git_dirty": False, "models": [{"model": level}],
-                "corpus": {"hash": f"{number // 400}"}, "testset": {"hash": "t"}, "seed": 7,
+                "git_commit": f"{number:040x}", "git_dirty": False,
+                "models": [{"model": f"{number // 250}"}],
+                "corpus": {"hash": f"{number // (400 if corpora > 1 else runs)}"}, "testset": {"hash": "t"}, "seed": 7,
                 "labels": "evidence", "collection": None,
                 "metrics": dict.fromkeys(metrics, about),
             },
@@ -81,10 +93,19 @@ def make(folder: Path, runs: int) -> int:
     return size
 
 
-def _cell(number: int, metrics: list[str], level: float, draw: random.Random) -> dict[str, Any]:
+def _moved(kind: str, part: float, draw: random.Random) -> float:
+    """Return by how much a level moves, so much of the time having passed."""
+    if kind == "a random walk":
+        return draw.gauss(0, 0.005)
+    return -0.05 if kind == "three steps" and part in (0.25, 0.5, 0.75) else 0.0
+
+
+def _cell(
+    number: int, metrics: list[str], levels: dict[tuple[int, str], float], draw: random.Random
+) -> dict[str, Any]:
     scores = {}
     for metric in metrics:
-        mean = draw.gauss(level, 0.01)
+        mean = min(1.0, max(0.0, draw.gauss(levels[number, metric], 0.01)))
         scores[metric] = {
             "mean": mean, "mean_finished": mean, "low": mean - 0.05, "high": mean + 0.05,
             "n": _QUESTIONS, "failed": 0, "not_scored": 0, "judge_failed": 0, "judge_low": None,

@@ -58,6 +58,7 @@ def provenance(config: RunConfig, corpus: Corpus, testset: Testset, plan: Plan) 
             "unanswerable": sum(not each.answerable for each in testset.questions),
             "drafts": testset.unaccepted,
             "notes": list(testset.notes),
+            **({} if testset.of is None else {"of": testset.of}),
         },
         metrics=summarise.described(plan.metrics, plan.labels),
         seed=config.settings.seed,

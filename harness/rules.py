@@ -15,6 +15,8 @@ _Float = Annotated[float, Strict()]
 _Share = Annotated[_Float, Ge(0), Le(1)]
 Segmented = tuple[str | None, str | None]
 """The category and the difficulty of a question."""
+MOST_DRAWS = 1_000_000
+"""Draws of a sign-flip test; each of a family needs about 2 times its size / (1 - confidence)."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Drop:
 
     At `confidence` the one-sided test must show that it dropped at all. `strict` asks that the
     interval rules a greater drop out. `cannot_tell` says what becomes of a run where neither can be
-    said.
+    said: it passes unless the rule is strict.
     """
 
     metric: str
@@ -51,12 +53,29 @@ class Drop:
     confidence: Annotated[_Float, Gt(0.5), Lt(1)] = 0.95
     segment: Segment | None = None
     strict: Annotated[bool, Strict()] = False
-    cannot_tell: Literal["pass", "fail"] = "pass"
+    cannot_tell: Literal["pass", "fail"] | None = None
+
+    def __post_init__(self) -> None:
+        if self.confidence > _surest(1):
+            raise ValueError(
+                f"confidence {self.confidence} asks for more than a million draws of the test: "
+                f"at most {_surest(1):g}"
+            )
+        if self.cannot_tell is None:
+            object.__setattr__(self, "cannot_tell", "fail" if self.strict else "pass")
 
     def __str__(self) -> str:
         among = "" if self.segment is None else f" ({self.segment})"
-        strictly = ", strict" if self.strict else ""
-        return f"{self.metric}{among}: no drop of more than {self.drop_more_than:g}{strictly}"
+        said = f"{self.metric}{among}: no drop of more than {self.drop_more_than:g}"
+        said += "" if self.confidence == 0.95 else f", confidence {self.confidence:g}"
+        said += ", strict" if self.strict else ""
+        usual = "fail" if self.strict else "pass"
+        return said if self.cannot_tell == usual else f"{said}, cannot tell: {self.cannot_tell}"
+
+
+def _surest(family: int) -> float:
+    """Return the highest confidence that `MOST_DRAWS` can show in a family of so many tests."""
+    return round(1 - 2 * family / MOST_DRAWS, 6)
 
 
 @dataclass(frozen=True)
@@ -128,6 +147,15 @@ def misfits(
         if rule in gate.fail_if[:at]:
             what = f"the rule is there twice: {rule}"
             yield Problem(where("gate", "fail_if", at), what, "take one of them out")
+    family = len(gate.fail_if) * (1 if gate.cell is not None else max(1, len(cells)))
+    for at, rule in enumerate(gate.fail_if):
+        if rule.confidence > _surest(family):
+            what = (
+                f"confidence {rule.confidence}, corrected for {family} tests, asks for more than "
+                "a million draws of the test"
+            )
+            hint = f"at most {_surest(family):g}, or fewer rules"
+            yield Problem(where("gate", "fail_if", at, "confidence"), what, hint)
     if gate.cell is not None and cells and gate.cell not in cells:
         what = f"no cell has the name {gate.cell!r}"
         yield Problem(where("gate", "cell"), what, suggest(gate.cell, cells))

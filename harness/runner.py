@@ -55,8 +55,9 @@ def prepare(
         if config.systems:  # in how many of a system's chunks an answer stands is not known
             checks.answers(questions, (), "", config.testset.path)
     if limit is not None:
-        first = questions.questions[:limit]
-        questions = replace(questions, questions=first, id=fingerprint(questions.id, len(first)))
+        first, of = questions.questions[:limit], len(questions.questions)
+        id_ = fingerprint(questions.id, len(first))
+        questions = replace(questions, questions=first, id=id_, of=of if len(first) < of else None)
     return _sampled(Prepared(config, documents, questions, plan), today)
 
 

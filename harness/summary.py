@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness import numbers
+from harness.printable import printable
 from harness.report.phrases import counts
 from harness.report.view import View
 from harness.store import load
@@ -43,8 +44,7 @@ def summary(folder: Path, view: View | None = None) -> str:
     lines += [f"report: {folder / 'report.html'}", f"        {folder / 'report.md'}"]
     index = folder.parent / "index.html"
     lines += [f"all runs: {index}"] if index.is_file() else []
-    # A name of somebody else's can hold anything, also what a terminal would obey.
-    return "\n".join("".join(c if c.isprintable() else " " for c in line) for line in lines)
+    return "\n".join(printable(line) for line in lines)
 
 
 def _shown(view: View) -> dict[str, CellLine]:

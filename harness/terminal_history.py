@@ -10,6 +10,7 @@ from typing import Any
 
 from harness import numbers
 from harness.history.series import History, Segment, Series
+from harness.printable import printable
 from harness.report import trendwords
 
 _WIDTH = 100
@@ -29,8 +30,7 @@ def shown(history: History, pages: Sequence[Path]) -> str:
     skipped = len(history.skipped)
     lines += ["", f"{numbers.count(skipped, 'folder')} left out: see the page"] if skipped else []
     lines += ["", *(f"page: {path}" for path in pages)]
-    # A name of somebody else's can hold anything, also what a terminal would obey.
-    return "\n".join("".join(c if c.isprintable() else " " for c in line) for line in lines)
+    return "\n".join(printable(line) for line in lines)
 
 
 def as_json(history: History) -> str:

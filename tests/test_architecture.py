@@ -7,7 +7,7 @@ import pytest
 
 LAYERS = """
 arguments bands batches checksums dcg declines described errors fingerprint headings locate locks
-markup needs numbers prompts records sentences shortening squad stopwords tokens
+markup needs numbers printable prompts records sentences shortening squad stopwords tokens
 calls clusters context cuts documents dotted endpoint exact facts filters frames fusion jsonl
 labels models parquet paths project quantities ranked references registry removal rows rules
 sampling spans statistics stored trec wholefile yamlfile

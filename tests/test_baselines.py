@@ -5,13 +5,16 @@ import subprocess
 
 import pytest
 
-from harness.baselines import promotion, reading
+from harness import runner
+from harness.baselines import named_sides, promotion, reading
 from harness.comparing import sides
 from harness.comparing.runs import comparison
 from harness.comparing.sides import Incomparable
+from harness.config import load as load_config
 from harness.errors import DataError, HarnessError
 from harness.stored import SampledLine
-from tests.compared import run, written
+from tests.compared import run, side, written
+from tests.small import project
 
 HIT = "hit_rate@5"
 SCORES = {"A": {HIT: [1.0, 0.0, 1.0], "ndcg@10": [1 / 3, 0.0, 2 / 3]}, "B": {HIT: [1.0] * 3}}
@@ -159,6 +162,38 @@ def test_a_sample_is_promoted_only_by_force(tmp_path):
     assert promotion.promote(folder, "main", force=True).held.forced is True
 
 
+def test_a_run_of_the_first_questions_alone_is_promoted_only_by_force(tmp_path):
+    config = project(tmp_path, retrievers=["bm25"])
+    folder = runner.run(runner.prepare(load_config(config), limit=2), lambda *_: None).folder
+
+    with pytest.raises(Incomparable, match="it asked only 2 of the 5 questions of the test set"):
+        promotion.promote(folder, "main")
+
+    assert promotion.promote(folder, "main", force=True).held.forced is True
+    whole = runner.run(runner.prepare(load_config(config), limit=5), lambda *_: None).folder
+    assert promotion.promote(whole, "main").held.forced is False
+
+
+@pytest.mark.parametrize("kind", ["quality", "descriptive"])
+def test_a_metric_of_another_kind_or_with_other_counts_is_refused_not_judged(tmp_path, kind):
+    spec = {"pooled": {"kind": "whole set", "spec": "decline_recall"}}
+    old = side({"A": {"pooled": [[1.0, 2.0]] * 8}}, "old", metrics=spec)
+    wider = side({"A": {"pooled": [[1.0, 2.0, 3.0]] * 8}}, metrics=spec)
+    other = side({"A": {"pooled": [0.5] * 8}}, metrics={"pooled": {**spec["pooled"], "kind": kind}})
+
+    with pytest.raises(Incomparable, match=f"metric pooled: kind whole set, now kind {kind}"):
+        comparison(old, other)
+    with pytest.raises(Incomparable, match="metric pooled: 2 counts a question, now 3"):
+        comparison(old, wider)
+
+
+def test_against_a_baseline_a_runs_scores_are_rounded_as_the_files_are(made, file):
+    before, after = named_sides.both("main", made)
+
+    assert after.cells["A"].results["q0"].scores["ndcg@10"].value == 0.333333
+    assert comparison(before, after).identical
+
+
 def test_force_does_not_mark_what_needed_none(made):
     assert promotion.promote(made, "main", force=True).held.forced is False
 
@@ -212,6 +247,12 @@ def put(*steps):
     return damaged(change)
 
 
+def as_counts(data):
+    data["provenance"]["metrics"][HIT]["kind"] = "whole set"
+    for cell in data["cells"]:
+        cell["scores"][HIT]["values"] = [[each, 1.0] for each in cell["scores"][HIT]["values"]]
+
+
 SCORED = ("cells", 0, "scores", HIT)
 
 
@@ -234,6 +275,12 @@ SCORED = ("cells", 0, "scores", HIT)
         (put(*SCORED, "values", 1, 1e999), "the file", "is not JSON in UTF-8"),
         (put("cells", 1, "name", "A"), "cells[1]", "two cells have the name 'A'"),
         (put("cells", 0, "scores", {}), "cells[0].scores", "holds other metrics"),
+        (
+            damaged(lambda data: data["cells"][0]["parts"].pop("chunker")),
+            "cells[0].parts.chunker",
+            "Field required",
+        ),
+        (damaged(as_counts), f"provenance.metrics.{HIT}.kind", "'whole set' is not the kind of"),
         (
             put("cells", 0, "failures", {"q9": {"stage": "retrieval", "reason": ""}}),
             "cells[0].failures",

@@ -43,6 +43,32 @@ class TestWhatIsShown:
         assert (found.worse, found.better, found.identical) == (True, False, False)
         assert comparison_words.headline(found) == "Worse: recall fell by 0.50."
 
+    @pytest.mark.parametrize(
+        ("worse", "said"),
+        [
+            ([], "."),
+            (["mrr"], "; mrr is worse."),
+            (["mrr", "ap@5"], "; 2 other metrics are worse, mrr the first of them."),
+        ],
+    )
+    def test_a_better_run_says_which_metrics_are_worse(self, worse, said):
+        old = {"hit": [0.0] * 20 + [1.0] * 80, **dict.fromkeys(worse, [1.0] * 100)}
+        new = {"hit": [1.0] * 100, **dict.fromkeys(worse, [0.3] * 100)}
+
+        found = comparison(side({"cell": old}, "old"), side({"cell": new}))
+
+        assert comparison_words.headline(found) == f"Better: hit rose by 0.20{said}"
+        assert found.worse is bool(worse)
+
+    def test_few_clusters_show_nothing_however_many_questions_they_hold(self):
+        names = [f"k{at % 4}" for at in range(40)]
+        old = side(one([0.9] * 40), "old", clusters=names)
+        new = side(one([0.9 - 0.1 * (at % 3) for at in range(40)]), clusters=names)
+
+        said = " ".join(text(comparison(old, new)).split())
+
+        assert "With this few clusters of questions no difference, however large," in said
+
     def test_runs_with_the_same_scores_differ_by_0_with_p_1_and_are_called_identical(self):
         scores = {"cell": {"recall": BEFORE, "pooled": [[1.0, 2.0]] * 10}}
         kinds = {"pooled": {"kind": "whole set", "spec": "decline_recall"}}
@@ -291,6 +317,19 @@ class TestWhichQuestions:
 
 
 class TestWhatIsRefused:
+    @pytest.mark.parametrize("metrics", [("recall",), ("recall", "f1")])
+    def test_a_run_of_which_every_question_failed_is_refused(self, metrics):
+        old = side({"cell": dict.fromkeys(metrics, BEFORE)}, "old")
+        new = side({"cell": dict.fromkeys(metrics, [None] * 10)})
+
+        with pytest.raises(Incomparable, match="no value to compare: 10 answers failed in new"):
+            comparison(old, new)
+
+    def test_a_side_with_one_value_is_compared(self):
+        found = comparison(side(one(BEFORE), "old"), side(one([1.0, *[None] * 9])))
+
+        assert rows(found)["recall"].difference.n == 1
+
     @pytest.mark.parametrize(
         ("kind", "said"),
         [("testset", "the test set is another"), ("corpus", "the corpus is another")],

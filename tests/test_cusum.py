@@ -6,7 +6,8 @@ from math import comb
 import numpy as np
 import pytest
 
-from harness.statistics.cusum import FEWEST, p_values, place, shifts
+from harness.statistics.cusum import FEWEST, MOST, shifts
+from harness.statistics.runningsums import bound, farthest, p_values, place
 
 
 def step(size, at, by, seed, places=2):

@@ -56,6 +56,16 @@ class TestSignFlip:
         )
         assert one(differing(values)).p == pytest.approx(theirs.pvalue, abs=1e-12)
 
+    def test_patterns_that_do_not_fit_in_memory_at_once_are_counted_in_parts(self):
+        values = np.ones(18)
+        counts = np.stack([values, np.ones(18)], axis=1)
+
+        assert signflip.p_values(values[:, None], 2**18, 0)[0] == 2 / 2**18
+        swapped = signflip.p_of_whole(
+            counts, counts * [0, 1], lambda sums: sums[0] / sums[1], 2**18, 0
+        )
+        assert swapped == 2 / 2**18
+
     @pytest.mark.parametrize("n", [14, 40, 300])
     def test_many_differences_give_nearly_the_p_of_scipy(self, n):
         values = np.random.default_rng(n).normal(0.3 / np.sqrt(n), 0.2, n)
@@ -75,6 +85,9 @@ class TestSignFlip:
     def test_draws_rise_with_the_family_so_that_holms_first_step_can_be_passed(self):
         assert signflip.draws_for(10) == 10_000
         assert signflip.draws_for(780) == 31_200
+        # A gate's one-sided tests at 95 % and at 99.9 %.
+        assert signflip.draws_for(780, alarms=0.1) == 31_200
+        assert signflip.draws_for(21, alarms=2 * (1 - 0.999)) == 42_000
         found = one(differing([0.5, 0.4] * 20), family=780)
         assert found.p == 1 / 31_201
         assert found.corrected == pytest.approx(780 / 31_201)
@@ -195,6 +208,28 @@ class TestIntervalOfAMean:
         assert found.low == pytest.approx(theirs.confidence_interval.low, abs=near)
         assert found.high == pytest.approx(theirs.confidence_interval.high, abs=near)
         assert found.error == pytest.approx(theirs.standard_error, rel=0.06)
+
+
+@pytest.mark.parametrize("clusters", [None, np.array([0])])
+def test_one_unit_with_equal_scores_is_identical_without_an_interval_or_an_error(clusters):
+    found = one(pair([0.5], [0.5], clusters=clusters))
+
+    assert (found.identical, found.p, found.low, found.error) == (True, 1.0, None, None)
+
+
+def test_equal_counts_of_one_question_are_identical_and_others_of_equal_value_are_not():
+    def share(sums):
+        return sums[0] / sums[1] if sums[1] else None
+
+    assert one(pair([[1, 2]], [[1, 2]], total=share)).identical
+    assert not one(pair([[1, 2]], [[2, 4]], total=share)).identical
+
+
+def test_differences_that_cancel_within_each_cluster_are_not_identical():
+    found = one(pair([1, 0] * 8, [0, 1] * 8, clusters=np.arange(16) // 2))
+
+    assert (found.difference, found.error, found.wins, found.losses) == (0.0, 0.0, 8, 8)
+    assert not found.identical
 
 
 def test_seen_from_the_other_side_all_signs_change():

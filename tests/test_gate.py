@@ -1,5 +1,7 @@
 """The gate's outcomes by METRICS.md section 4, on scores whose outcome was worked out by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -10,6 +12,7 @@ from harness.gate import drops, gating, judgement
 from harness.rules import Drop, Gate, Limits, Segment
 from harness.statistics.difference import Difference
 from harness.statistics.differences import Pair, compare
+from harness.stored import SampledLine
 from tests.compared import side
 
 HIT = "hit_rate@5"
@@ -90,8 +93,20 @@ def test_what_cannot_be_told_fails_where_the_rule_says_so():
     assert outcome(Drop(HIT, 0.02, cannot_tell="fail"), 2, 3, 195) == ("pass", False)
 
 
+def test_a_strict_rule_fails_what_it_cannot_tell_unless_it_says_otherwise():
+    scores = shares(lost=2, won=3, alike=195)
+    strict = judged(Drop(HIT, 0.02, strict=True), *scores)
+    mild = judged(Drop(HIT, 0.02, strict=True, cannot_tell="pass"), *scores)
+
+    assert (strict.status, mild.status) == (1, 0)
+    assert strict.verdicts[0].said.endswith(
+        "the interval does not lie above −0.02, as a strict rule asks"
+    )
+    assert mild.verdicts[0].said.endswith("as a strict rule asks; by `cannot_tell: pass` it may")
+
+
 def test_a_strict_rule_passes_only_by_the_interval():
-    assert outcome(Drop(HIT, 0.02, strict=True), 2, 3, 195) == ("cannot tell", False)
+    assert outcome(Drop(HIT, 0.02, strict=True), 2, 3, 195) == ("cannot tell", True)
     assert outcome(Drop(HIT, 0.05, strict=True), 2, 3, 195) == ("pass", False)
     assert outcome(Drop(HIT, 0.02, strict=True), 8, 0, 32) == ("regression", True)
 
@@ -102,7 +117,7 @@ def test_a_strict_rule_passes_only_by_the_interval():
         (Drop(HIT, 0.02), ("pass", False)),
         (Drop(HIT, 0.0), ("pass", False)),
         (Drop(HIT, 0.02, strict=True), ("pass", False)),
-        (Drop(HIT, 0.0, strict=True), ("cannot tell", False)),
+        (Drop(HIT, 0.0, strict=True), ("pass", False)),
     ],
 )
 def test_identical_scores_have_p_1_and_their_interval_is_0(rule, expected):
@@ -149,6 +164,20 @@ def test_the_rules_of_a_gate_are_one_family_corrected_by_holm():
     assert [each.seen.corrected for each in two.verdicts] == pytest.approx([2 / 256, 1 / 32])
     assert [each.outcome for each in two.verdicts] == ["regression", "regression"]
     assert (three.family, two.family) == (3, 2)
+
+
+def test_rules_of_other_confidences_are_in_the_same_family_also_in_what_they_would_catch():
+    before, after = shares(lost=3, won=1, alike=96)
+    rules = [Drop(HIT, 0.02), Drop(HIT, 0.02, confidence=0.99)]
+    pair = Pair(np.array(after), np.array(before))
+
+    verdicts = judged(rules, before, after).verdicts
+
+    for each, alarms in zip(verdicts, (0.1, 0.02), strict=True):
+        (of_two,) = compare([pair], 7, 2, alarms=alarms)
+        (alone,) = compare([pair], 7, 1, alarms=alarms)
+        assert each.seen.difference.family == 2
+        assert each.seen.difference.visible == of_two.visible > alone.visible
 
 
 def test_rules_of_several_cells_are_in_the_same_family():
@@ -213,6 +242,55 @@ def test_a_rule_with_nothing_to_compare_is_not_judged_and_none_passes_by_it():
 
     assert [(each.outcome, each.failed) for each in found.verdicts] == [("not judged", False)]
     assert found.status == 3
+
+
+def sampled(made):
+    """Return a side of a run that asked a sample of 40 questions."""
+    part = SampledLine(size=20, of=40, seed=7, day=None)
+    stored = made.stored
+    return replace(made, stored=replace(stored, run=stored.run.model_copy(update={"sample": part})))
+
+
+@pytest.mark.parametrize(("cannot_tell", "status"), [("pass", 0), ("fail", 1)])
+def test_a_sample_without_a_question_of_a_segment_cannot_be_told(cannot_tell, status):
+    scores = {"A": {HIT: [1.0] * 20}}
+    old = side(scores, "old", categories=["fact"] * 15 + ["temporal"] * 5)
+    new = side({"A": {HIT: [1.0] * 15}}, "new", categories=["fact"] * 15)
+    rule = Drop(HIT, 0.02, segment=Segment(category="temporal"), cannot_tell=cannot_tell)
+
+    found = judgement.judge(Gate(fail_if=[rule]), sampled(new), old)
+    whole = judgement.judge(Gate(fail_if=[rule]), new, old)
+
+    assert (found.verdicts[0].outcome, found.status) == ("cannot tell", status)
+    assert found.verdicts[0].said == (
+        "nothing to compare: no question of category temporal was drawn"
+    )
+    assert (whole.verdicts[0].outcome, whole.status) == ("not judged", 3)
+
+
+def test_a_segment_that_was_drawn_and_not_scored_is_not_judged_also_in_a_sample():
+    scores = {"A": {HIT: [1.0] * 19 + [None]}}
+    made = {"categories": ["fact"] * 19 + ["temporal"]}
+    rule = Drop(HIT, 0.02, segment=Segment(category="temporal"))
+
+    found = judgement.judge(
+        Gate(fail_if=[rule]), sampled(side(scores, **made)), side(scores, "old", **made)
+    )
+
+    assert (found.verdicts[0].outcome, found.status) == ("not judged", 3)
+
+
+def test_too_few_clusters_are_said_beside_the_number_of_questions():
+    before = [*np.linspace(0.5, 1.0, 40)]
+    after = [each - 0.1 * (at % 3) for at, each in enumerate(before)]
+    names = [f"k{at % 4}" for at in range(40)]
+
+    (found,) = judged(Drop("ndcg@10", 0.02), before, after, clusters=names).verdicts
+    (one,) = judged(Drop("ndcg@10", 0.02), before, after, clusters=["k"] * 40).verdicts
+
+    assert found.said.endswith("n = 40 in 4 clusters is too few to catch any drop")
+    assert one.said.endswith("n = 40 in 1 cluster is too few to catch any drop")
+    assert found.seen.clusters == 4
 
 
 def test_a_metric_of_the_whole_set_is_judged_by_swapping_sides():

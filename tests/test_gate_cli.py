@@ -243,3 +243,73 @@ def test_an_unfinished_run_and_a_foreign_folder_are_refused(small, tmp_path):
     assert "it is failed" in failed.stderr
     assert "the run is failed, not finished" in gated.stderr
     assert not (tmp_path / "baselines").exists()
+
+
+def test_a_night_that_is_stopped_by_faults_leaves_no_green_file_of_the_night_before(
+    small, tmp_path
+):
+    (tmp_path / "j.xml").write_text("<testsuites tests='4' errors='0'/>")
+    done = small(
+        *("run", "config.yaml", "--junit", "j.xml", "--set", "max_failures=2"),
+        FAILING="5",
+        GITHUB_STEP_SUMMARY=str(tmp_path / "summary.md"),
+    )
+
+    assert done.returncode == 3
+    suite = Xml.parse(tmp_path / "j.xml").getroot().find("testsuite")
+    assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
+    assert "more than `max_failures: 2` allows" in suite.find("testcase/error").text
+    summary = (tmp_path / "summary.md").read_text("utf-8")
+    assert summary.startswith("### The gate was not judged.\n\nRun config.yaml.\n")
+    assert "questions failed" in summary
+
+
+def test_a_damaged_baseline_is_told_to_ci_servers_too(promoted):
+    (Path.cwd() / "baselines" / "main.json").write_text('{"kind": "baseline", "schema": 1}')
+
+    done = called("run", "config.yaml", "--junit", "j.xml")
+
+    assert done.returncode == 2
+    error = Xml.parse("j.xml").getroot().find("testsuite/testcase/error")
+    assert error.get("message") == "baselines/main.json cannot be read:"
+
+
+@pytest.mark.parametrize(
+    ("gate", "more", "why"),
+    [
+        (GATE, ("--limit", "3"), "a run by --limit is not judged"),
+        (None, (), "config.yaml has no gate"),
+    ],
+)
+def test_junit_of_a_run_that_is_not_judged_is_refused(small, tmp_path, gate, more, why):
+    done = small("run", "config.yaml", "--junit", "j.xml", *more, gate=gate)
+
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        f"--junit writes what a gate says, and {why}",
+        "  leave --junit out",
+    ]
+    assert not (tmp_path / "reports").exists()
+    assert not (tmp_path / "j.xml").exists()
+
+
+@pytest.mark.parametrize(("gate", "status"), [(GATE, 1), ({"min": {"hit_rate@1": 0.5}}, 2)])
+def test_a_verdict_is_printed_also_where_its_file_cannot_be_written(promoted, gate, status):
+    (Path.cwd() / "file").write_text("")
+
+    done = called("gate", promoted, "--config", "config.yaml", "--junit", "file/j.xml", gate=gate)
+
+    assert done.returncode == status
+    assert done.stdout.startswith("The gate failed: 1 of 4" if status == 1 else "The gate passed")
+    assert done.stderr.startswith("--junit: 'file/j.xml' cannot be written: ")
+
+
+def test_what_cannot_be_judged_is_said_also_where_its_file_cannot_be_written(promoted):
+    (Path.cwd() / "file").write_text("")
+    arguments = ("--config", "config.yaml", "--baseline", "mian", "--junit", "file/j.xml")
+
+    done = called("gate", promoted, *arguments)
+
+    assert done.returncode == 2
+    assert "'file/j.xml' cannot be written: " in done.stderr
+    assert "did you mean 'main'?" in done.stderr

@@ -32,6 +32,32 @@ def test_a_rule_of_a_segment_says_so_in_its_name():
     )
 
 
+def test_two_rules_that_differ_have_names_that_differ():
+    rules = [
+        Drop("mrr@10", 0.05),
+        Drop("mrr@10", 0.05, confidence=0.99),
+        Drop("mrr@10", 0.05, cannot_tell="fail"),
+        Drop("mrr@10", 0.05, strict=True),
+        Drop("mrr@10", 0.05, strict=True, cannot_tell="pass"),
+    ]
+
+    assert [str(rule).removeprefix("mrr@10: no drop of more than 0.05") for rule in rules] == [
+        "",
+        ", confidence 0.99",
+        ", cannot tell: fail",
+        ", strict",
+        ", strict, cannot tell: pass",
+    ]
+
+
+def test_what_a_strict_rule_cannot_tell_fails_unless_given(project):
+    strict = {**DROP, "strict": True}
+    project.config(gate={"fail_if": [strict, {**strict, "cannot_tell": "pass"}]})
+    found = load(project.folder / "config.yaml", [], {}).settings.gate
+
+    assert [rule.cannot_tell for rule in found.fail_if] == ["fail", "pass"]
+
+
 @pytest.mark.parametrize(
     ("gate", "problem", "hint"),
     [
@@ -99,6 +125,14 @@ def test_what_rules_name_that_is_not_there_is_refused(project, refused, gate, pr
         ({"baseline": "main"}, "the gate has no rule: give it fail_if, min or max"),
         ({"fail_if": {**DROP, "confidence": 95}}, "Input should be less than 1, not 95"),
         ({"fail_if": {**DROP, "confidence": 0.5}}, "Input should be greater than 0.5, not 0.5"),
+        (
+            {"fail_if": {**DROP, "confidence": 0.9999999}},
+            "confidence 0.9999999 asks for more than a million draws of the test: at most 0.999",
+        ),
+        (
+            {"fail_if": [{**DROP, "confidence": 0.999997}, DROP]},
+            "confidence 0.999997, corrected for 2 tests, asks for more than a million draws",
+        ),
         ({"fail_if": {**DROP, "drop_more_than": "2%"}}, "a valid number, not '2%'"),
         ({"fail_if": {**DROP, "drop_more_than": -0.1}}, "greater than or equal to 0, not -0.1"),
         ({"fail_if": {**DROP, "cannot_tell": "warn"}}, "'pass' or 'fail', not 'warn'"),

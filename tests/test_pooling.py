@@ -84,6 +84,14 @@ def test_the_days_together_have_every_question_with_its_value(nights):
     )
 
 
+def test_the_pool_says_what_its_newest_run_asked_and_a_whole_run_is_its_own(nights):
+    _, newest = nights.run(0), nights.run(1)
+    whole = nights.run(2, sample=None)
+
+    assert pooling.pooled(newest, 7).side.newest == asked(newest)
+    assert pooling.pooled(whole, 7).side.newest is None
+
+
 def test_the_pool_has_the_means_that_a_whole_run_has(nights):
     three = [nights.run(day) for day in range(3)][-1]
     whole = store.load(nights.run(3, sample=None)).run.cells[0]

@@ -89,7 +89,7 @@ def test_metrics_and_cells_are_there_in_full(stored):
         ],
         ["bleu(smoothing=2)", "1", "quality", "–", "bleu(smoothing=2, tokens=words)"],
     ]
-    assert folds["Fingerprints of cells"].rows == [
+    assert folds["Fingerprints of configurations"].rows == [
         [cell.name, cell.fingerprint] for cell in stored.run.cells
     ]
 

@@ -7,7 +7,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from harness.errors import DataError, Problem
+from harness.errors import DataError, Problem, SpecError
+from harness.metrics import Pooled
+from harness.metrics import metrics as registry
 from harness.stored import AggregateLine, FailureLine, Provenance
 
 DIGITS = 6
@@ -39,11 +41,21 @@ class ScoresHeld(AggregateLine):
     values: list[float | list[float] | Literal["failed", "judge_failed"] | None]
 
 
+class PartsHeld(_Held):
+    """What a cell was made of; null where its systems or collections have no such part."""
+
+    chunker: str | None
+    embedder: str | None
+    retriever: str | None
+    reranker: str | None
+    generator: str | None
+
+
 class CellHeld(_Held):
     """One cell; `seconds` and `tokens` are of each question, in their order."""
 
     name: str
-    parts: dict[str, str | None]
+    parts: PartsHeld
     fingerprint: str
     floor: bool
     asked: int
@@ -68,8 +80,8 @@ class RunHeld(_Held):
 class BaselineFile(_Held):
     """What `baselines/NAME.json` holds. Version 1.
 
-    `by` is empty where it is not known who promoted the run; `forced` says that it had failures or
-    had not finished.
+    `by` is empty where it is not known who promoted the run; `forced` says that it had failures,
+    had not finished or did not ask all questions.
     """
 
     schema_: Literal[1] = Field(1, alias="schema")
@@ -152,6 +164,19 @@ def _disagreements(held: BaselineFile) -> Iterator[Problem]:
                 yield Problem(f"{where}.{name}", what, _DAMAGED)
         for name, each in cell.scores.items():
             yield from _unlike(each, metrics[name].kind, f"{where}.scores.{name}")
+    yield from _of_other_kind(held)
+
+
+def _of_other_kind(held: BaselineFile) -> Iterator[Problem]:
+    """Yield each metric of the whole set that is said to be none, or the other way."""
+    for name, about in held.provenance.metrics.items():
+        try:
+            metric = registry.build(about.spec)
+        except SpecError:
+            continue  # somebody's own, which is not at hand; a run says later whether it is alike
+        if isinstance(metric, Pooled) != (about.kind == "whole set"):
+            what = f"{about.kind!r} is not the kind of {about.spec!r}"
+            yield Problem(f"provenance.metrics.{name}.kind", what, _DAMAGED)
 
 
 def _unlike(scores: ScoresHeld, kind: str, where: str) -> Iterator[Problem]:

@@ -11,6 +11,7 @@ from harness.baselines import reading
 from harness.baselines.file import BaselineFile
 from harness.baselines.reading import Baseline
 from harness.errors import HarnessError
+from harness.printable import printable
 
 _WIDTH = 100
 _NAME = 45
@@ -21,7 +22,9 @@ def promoted(found: Baseline) -> str:
     held = found.held
     cells = numbers.count(len(held.cells), "cell")
     lines = [f"{found.path}: baseline {held.name} is run {held.run.id}, {cells}"]
-    lines += ["  forced: it has failures, or did not finish"] if held.forced else []
+    lines += (
+        ["  forced: it has failures, did not finish, or did not ask all"] if held.forced else []
+    )
     return _plain([*lines, "  put it under version control"])
 
 
@@ -109,5 +112,4 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _plain(lines: Iterable[str]) -> str:
-    # A name of somebody else's can hold anything, also what a terminal would obey.
-    return "\n".join("".join(c if c.isprintable() else " " for c in line) for line in lines)
+    return "\n".join(printable(line) for line in lines)

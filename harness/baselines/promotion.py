@@ -162,6 +162,11 @@ def _failures(stored: StoredRun, cells: Sequence[CellLine]) -> list[str]:
     found = [] if stored.run.status == "finished" else [f"it is {stored.run.status}"]
     if (part := stored.run.sample) is not None:
         found.append(f"it asked a sample of {part.size:,} of {part.of:,} questions")
+    else:
+        about, asked = stored.run.provenance.testset, len(stored.questions)
+        there = about.get("of") or about.get("questions") or 0
+        if asked < there:
+            found.append(f"it asked only {asked:,} of the {there:,} questions of the test set")
     for cell in cells:
         unjudged = max((line.judge_failed for line in cell.scores.values()), default=0)
         if cell.failed:

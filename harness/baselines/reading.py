@@ -102,7 +102,7 @@ def _side_cell(held: CellHeld, questions: list[str]) -> SideCell:
         )
         for at, id_ in enumerate(questions)
     }
-    return SideCell(held.name, held.parts, held.fingerprint, held.floor, results)
+    return SideCell(held.name, held.parts.model_dump(), held.fingerprint, held.floor, results)
 
 
 def _line(value: float | list[float] | str | None) -> ScoreLine:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
@@ -37,10 +38,8 @@ def gate(
     from harness.gate import report as gate_report
 
     rules = None if config is None else gating.needed(load(config))
-    found = judged(lambda: gating.judged(folder, rules, baseline), folder, junit)
-    print(gate_report.as_json(found) if json else gate_report.text(found))
-    if found.status:
-        raise typer.Exit(found.status)
+    show = gate_report.as_json if json else gate_report.text
+    judged(lambda: gating.judged(folder, rules, baseline), folder, junit, lambda x: print(show(x)))
 
 
 def at_the_end(folder: Path, rules: Gate, junit: Path | None, out: TextIO) -> None:
@@ -48,29 +47,54 @@ def at_the_end(folder: Path, rules: Gate, junit: Path | None, out: TextIO) -> No
     from harness.gate import gating
     from harness.gate import report as gate_report
 
-    found = judged(lambda: gating.at_the_end(folder, rules), folder, junit)
-    print(f"\n{gate_report.text(found)}", file=out)
-    if found.status:
-        raise typer.Exit(found.status)
+    def show(found: Judged) -> None:
+        print(f"\n{gate_report.text(found)}", file=out)
+
+    judged(lambda: gating.at_the_end(folder, rules), folder, junit, show)
 
 
-def judged(judge: Callable[[], Judged], folder: Path, junit: Path | None) -> Judged:
-    """Return what a gate came to, also written for CI servers; so is that it came to nothing."""
-    from harness import newfiles
+def judged(
+    judge: Callable[[], Judged], folder: Path, junit: Path | None, show: Callable[[Judged], None]
+) -> None:
+    """Show what a gate came to, write it for CI servers, and end with its exit status."""
+    from harness.gate import junit as form
+    from harness.gate import report as gate_report
+    from harness.gate import steps
+
+    with refusals_told(folder.absolute().name, junit):
+        found = judge()
+    show(found)
+    unwritten = _written(junit, form.xml(found))
+    steps.summarise(gate_report.markdown(found), partial(print, file=sys.stderr))
+    if found.status or unwritten:
+        raise typer.Exit(found.status or unwritten)
+
+
+@contextmanager
+def refusals_told(name: str, junit: Path | None) -> Iterator[None]:
+    """Also write for CI servers that a run could not be judged, where an error says so."""
     from harness.errors import HarnessError
     from harness.gate import junit as form
     from harness.gate import report as gate_report
     from harness.gate import steps
 
-    run, note = folder.absolute().name, partial(print, file=sys.stderr)
     try:
-        found = judge()
+        yield
     except HarnessError as error:
-        if junit is not None:
-            newfiles.put(junit, form.refused(run, str(error)))
-        steps.summarise(gate_report.not_judged(run, str(error)), note)
+        _written(junit, form.refused(name, str(error)))
+        steps.summarise(gate_report.not_judged(name, str(error)), partial(print, file=sys.stderr))
         raise
-    if junit is not None:
-        newfiles.put(junit, form.xml(found))
-    steps.summarise(gate_report.markdown(found), note)
-    return found
+
+
+def _written(junit: Path | None, text: str) -> int:
+    """Write the file for CI servers; where it cannot be, say so and return that exit status."""
+    from harness import newfiles
+    from harness.errors import HarnessError
+
+    try:
+        if junit is not None:
+            newfiles.put(junit, text)
+    except HarnessError as error:
+        print(f"--junit: {error}", file=sys.stderr)
+        return error.status
+    return 0

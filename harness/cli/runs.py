@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -45,19 +46,24 @@ def run(
 
     given = {"sample": sample, "sample_seed": sample_seed}
     options = [f"{key}={value}" for key, value in given.items() if value is not None]
-    prepared = runner.prepare(load(config, [*(overrides or ()), *options]), limit, fresh)
-    rules = prepared.config.settings.gate if limit is None else None
-    with terminal.progress() as progress:
-        gating.foretold(rules, progress.note)
-        try:
-            finished = runner.run(prepared, progress, fresh, progress.note)
-        except KeyboardInterrupt:
-            progress.stop()
-            print(
-                "interrupted; the questions done are stored, and the same command continues",
-                file=sys.stderr,
-            )
-            raise typer.Exit(130) from None
+    configured = load(config, [*(overrides or ()), *options])
+    rules = configured.settings.gate if limit is None else None
+    if junit is not None and rules is None:
+        why = "a run by --limit is not judged" if limit else f"{config} has no gate"
+        raise HarnessError(f"--junit writes what a gate says, and {why}\n  leave --junit out")
+    with gate.refusals_told(config.name, junit) if rules is not None else nullcontext():
+        prepared = runner.prepare(configured, limit, fresh)
+        with terminal.progress() as progress:
+            gating.foretold(rules, progress.note)
+            try:
+                finished = runner.run(prepared, progress, fresh, progress.note)
+            except KeyboardInterrupt:
+                progress.stop()
+                print(
+                    "interrupted; the questions done are stored, and the same command continues",
+                    file=sys.stderr,
+                )
+                raise typer.Exit(130) from None
     print(
         terminal.as_json(finished.folder, finished.run)
         if json

@@ -60,9 +60,7 @@ class Row:
     @property
     def identical(self) -> bool:
         """Whether no question tells the two apart."""
-        seen = self.difference
-        alike = seen.error in (0.0, None) if seen.wins is None else not (seen.wins or seen.losses)
-        return seen.difference == 0.0 and alike
+        return self.difference.identical
 
 
 @dataclass(frozen=True)

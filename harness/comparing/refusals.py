@@ -6,23 +6,42 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Literal
 
 from harness.comparing.sides import Incomparable, Side
+from harness.comparing.yardstick import other, yardstick
 
 Allowed = Literal["testset", "corpus", "metrics"]
 ALLOWED: tuple[Allowed, ...] = ("testset", "corpus", "metrics")
 
-_MEASURED = frozenset({"used_by", "texts_per_second", "runtime", "device", "precision"})
-"""What is said of a metric's model that makes it run faster, not what it is."""
+_ALLOWING: dict[Allowed, str] = {
+    "testset": "--allow testset compares the questions that are the same on both sides",
+    "corpus": "--allow corpus compares all the same; what is found may be the documents' doing",
+    "metrics": "--allow metrics leaves these out",
+}
+_MENDING: dict[Allowed, str] = {
+    "testset": "run the whole test set of the baseline; or promote a run of this one",
+    "corpus": "run with the corpus of the baseline; or promote a run with this one",
+    "metrics": "run with the baseline's settings; or promote a run with these",
+}
+"""What to do where nothing can be allowed: a gate judges what is the same."""
 
 
-def check(baseline: Side, run: Side, metrics: Collection[str], allow: Collection[Allowed]) -> None:
+def check(
+    baseline: Side,
+    run: Side,
+    metrics: Collection[str],
+    allow: Collection[Allowed],
+    advised: bool = False,
+) -> None:
     """Raise `Incomparable` with every reason why not, but for those that are allowed.
 
-    `metrics` are those to be compared by that both sides have.
+    `metrics` are those to be compared by that both sides have. `advised` says that the command has
+    the option `--allow`, and how it is named.
     """
-    found = [(kind, said) for kind, said in _reasons(baseline, run, metrics) if kind not in allow]
+    found = [each for each in _reasons(baseline, run, metrics) if each[0] not in allow]
     if found:
         lines = [f"{run.id} cannot be compared with {baseline.id}:"]
-        lines += [f"  {line}" for _, said in found for line in said]
+        for kind, said in found:
+            lines += [f"  {line}" for line in said]
+            lines.append(f"    {_ALLOWING[kind] if advised else _MENDING[kind]}")
         raise Incomparable("\n".join(lines))
 
 
@@ -41,7 +60,6 @@ def _reasons(
             "testset",
             [
                 f"the test set is another: {_named(before.testset)}, now {_named(after.testset)}",
-                "  --allow testset compares the questions that are the same on both sides",
             ],
         )
     if before.corpus.get("hash") != after.corpus.get("hash"):
@@ -49,7 +67,6 @@ def _reasons(
             "corpus",
             [
                 f"the corpus is another: {_named(before.corpus)}, now {_named(after.corpus)}",
-                "  --allow corpus compares all the same; what is found may be the documents' doing",
             ],
         )
     changed = changed_metrics(baseline, run, metrics)
@@ -58,8 +75,7 @@ def _reasons(
             "metrics",
             [
                 *(f"metric {name}: {why}" for name, why in changed.items()),
-                "  python -m harness score RUN scores a stored run by the metrics of today;",
-                "  --allow metrics leaves these out",
+                "  python -m harness score RUN scores a stored run by the metrics of today",
             ],
         )
 
@@ -70,21 +86,21 @@ def _named(about: Mapping[str, Any]) -> str:
 
 def _differs(baseline: Side, run: Side, name: str) -> str:
     """Return why a metric is not the same on both sides, "" where it is."""
-    before, after = baseline.provenance.metrics[name], run.provenance.metrics[name]
-    if before.version != after.version:
-        return f"version {before.version}, now version {after.version}"
-    if before.spec != after.spec:
-        return f"{before.spec}, now {after.spec}"
-    if _model(baseline, before.spec) != _model(run, after.spec):
-        return "the model that it scores with, its judge or its prompt is another"
-    return ""
+    before, after = _yardstick(baseline, name), _yardstick(run, name)
+    if why := other(before, after):
+        return why
+    one, two = _counts(baseline, name), _counts(run, name)
+    return f"{one} counts a question, now {two}" if one and two and one != two else ""
 
 
-def _model(side: Side, spec: str) -> list[dict[str, Any]]:
-    """Return what is said of the models that a metric scores with."""
-    name = spec.partition("(")[0].partition("@")[0]
-    return [
-        {key: value for key, value in model.items() if key not in _MEASURED}
-        for model in side.provenance.models
-        if model.get("used_by") == name
-    ]
+def _yardstick(side: Side, name: str) -> dict[str, Any]:
+    about = side.provenance
+    return yardstick(about.metrics[name], about.labels, about.models, side.config)
+
+
+def _counts(side: Side, name: str) -> int:
+    """Return how many counts a question has by a metric of the whole set; 0 where none has any."""
+    lines = (
+        result.scores.get(name) for cell in side.cells.values() for result in cell.results.values()
+    )
+    return next((len(line.counts) for line in lines if line is not None and line.counts), 0)

@@ -28,7 +28,7 @@ def comparison(baseline: Side, run: Side, options: Options | None = None) -> Com
     """
     options = options or Options()
     both = _metrics(baseline, run, options.metrics)
-    check(baseline, run, both, options.allow)
+    check(baseline, run, both, options.allow, advised=True)
     left_out = _alone(baseline, run, both) | changed_metrics(baseline, run, both)
     metrics = [name for name in both if name not in left_out]
     shared = [
@@ -41,6 +41,7 @@ def comparison(baseline: Side, run: Side, options: Options | None = None) -> Com
     by = _deciding(baseline, run, metrics, options.metrics)
     contrasts = [Contrast(baseline, run, each, shared) for each in chosen]
     rows, family = _table(contrasts, metrics, run, options)
+    _compared(baseline, run, contrasts, rows)
     wanted = [name for name in metrics if name in options.metrics] or [by]
     segments, segment_family = _by_segment(contrasts, wanted, run, options)
     finished = compare([each.finished() for each in contrasts], run.provenance.seed)
@@ -163,6 +164,27 @@ def _something(baseline: Side, run: Side, metrics: Sequence[str], shared: Sequen
             f"{run.id} and {baseline.id} share no metric\n"
             f"  score one again by the other's: python -m harness score RUN -m METRIC"
         )
+
+
+def _compared(
+    baseline: Side, run: Side, contrasts: Sequence[Contrast], rows: Sequence[Sequence[Row]]
+) -> None:
+    """Raise `Incomparable` where no metric has a value on both sides, though some could."""
+    tried = [row.difference for some in rows for row in some]
+    if not tried or any(each.difference is not None for each in tried):
+        return
+    failed = {
+        side.id: sum(each.error is not None for cell in cells for each in cell.results.values())
+        for side, cells in (
+            (baseline, [each.left for each in contrasts]),
+            (run, [each.right for each in contrasts]),
+        )
+    }
+    said = "; ".join(f"{count} answers failed in {id_}" for id_, count in failed.items() if count)
+    raise Incomparable(
+        f"{run.id} and {baseline.id} have no value to compare: "
+        f"{said or tried[0].reason}\n  find out why, and run it again"
+    )
 
 
 def _deciding(baseline: Side, run: Side, metrics: Sequence[str], wanted: Sequence[str]) -> str:

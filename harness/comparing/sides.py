@@ -74,7 +74,8 @@ class SideCell:
 class Side:
     """A run, or a baseline made of one, as comparisons, gates and baselines read it.
 
-    `stored` is the run itself, with rankings and answers; None for a baseline's file.
+    `stored` is the run itself, with rankings and answers; None for a baseline's file. `newest` are
+    the questions that the newest run asked, where it is pooled with earlier ones; None: all.
     """
 
     id: str
@@ -86,6 +87,7 @@ class Side:
     questions: Mapping[str, Asked]
     cells: Mapping[str, SideCell]
     stored: StoredRun | None = None
+    newest: frozenset[str] | None = None
 
 
 def read(folder: Path) -> Side:

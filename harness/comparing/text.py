@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from harness import numbers
 from harness.comparing import words as words
 from harness.comparing.comparison import Compared, Comparison, Row
+from harness.printable import printable
 
 _WIDTH = 100
 _NAME = 30
@@ -35,8 +36,7 @@ def text(found: Comparison) -> str:
         if len(found.changes) > _CHANGES:
             lines.append(f"  and {len(found.changes) - _CHANGES} more on the page")
     lines += ["", *_wrapped(words.method(found))]
-    # A name of somebody else's can hold anything, also what a terminal would obey.
-    return "\n".join("".join(c if c.isprintable() else " " for c in line) for line in lines)
+    return "\n".join(printable(line) for line in lines)
 
 
 def _pair(found: Comparison, pair: Compared) -> Iterator[str]:

@@ -68,13 +68,22 @@ def _of_one(found: Comparison, pair: Compared) -> str:
         said = "Worse" if by.difference.worse else "Better"
         verb = "fell" if by.difference.worse else "rose"
         size = numbers.score(abs(by.difference.difference or 0.0), digits(by))
-        return f"{said}: {found.by} {verb} by {size}."
+        return f"{said}: {found.by} {verb} by {size}{_against_better(by, pair.worse)}."
     worse, better = len(pair.worse), len(pair.better)
     shown = [f"{count} {word}" for count, word in ((worse, "worse"), (better, "better")) if count]
     if shown:
         what = numbers.count(worse + better, "other metric")
         return f"{found.by} is not shown to differ; of {what}: {', '.join(shown)}."
     return "No difference could be shown."
+
+
+def _against_better(by: Row, worse: Sequence[Row]) -> str:
+    """Return which other metrics are worse, where the deciding one is better."""
+    if by.difference.worse or not worse:
+        return ""
+    if len(worse) == 1:
+        return f"; {worse[0].metric} is worse"
+    return f"; {len(worse)} other metrics are worse, {worse[0].metric} the first of them"
 
 
 def sentences(found: Comparison, pair: Compared) -> Iterator[str]:
@@ -91,7 +100,7 @@ def sentences(found: Comparison, pair: Compared) -> Iterator[str]:
     if row.identical:
         yield "No question tells the two apart."
     elif not (seen.better or seen.worse):
-        yield _hidden(row)
+        yield _hidden(row, _units(found, row))
     if seen.unpaired:
         yield f"{numbers.count(seen.unpaired, 'question')} could not be paired."
 
@@ -107,13 +116,27 @@ def evidence(found: Comparison, row: Row) -> str:
     return f"{known}, p {p if p.startswith('<') else f'= {p}'}{many}, n = {seen.n:,}"
 
 
-def _hidden(row: Row) -> str:
+def _units(found: Comparison, row: Row) -> int:
+    """Return how many are drawn: the clusters of the questions, where whole ones are."""
+    sides = [
+        side
+        for side in (found.run, found.baseline)
+        if any(each.cluster for each in side.questions.values())
+    ]
+    if not sides:
+        return row.difference.n
+    asked = sides[0].questions
+    return min(row.difference.n, len({asked[id_].cluster or id_ for id_ in found.shared}))
+
+
+def _hidden(row: Row, units: int) -> str:
     seen = row.difference
     if seen.visible is None:
         if seen.test == "wilcoxon":
             return "Not shown is not equal."
-        if power.too_few(seen.n, ALARMS / max(seen.family, 1)):
-            return "With this few questions no difference, however large, could be shown."
+        if power.too_few(units, ALARMS / max(seen.family, 1)):
+            what = "questions" if units == seen.n else "clusters of questions"
+            return f"With this few {what} no difference, however large, could be shown."
         return "Not shown is not equal."
     size = numbers.score(seen.visible, digits(row))
     said = (

@@ -42,8 +42,18 @@ def judged(
         if at in p_values and before is not None and after is not None:
             each = found[at]
             caught = smallest_caught(rule.drop_more_than, each.visible, each.error)
-            seen = Seen(before, after, each, p_values[at], corrected[at], caught)
-        verdicts.append(_verdict(rule, contrast.pairing.run, seen, found[at].reason))
+            drawn = pairs[at].clusters
+            units = None if drawn is None else len(set(drawn.tolist()))
+            seen = Seen(before, after, each, p_values[at], corrected[at], caught, units)
+        name = contrast.pairing.run
+        if seen is not None:
+            verdicts.append(_verdict(rule, name, seen))
+        elif rule.segment is not None and not ids and _sampled(contrast):
+            said = gate_words.unasked(rule.segment)
+            verdicts.append(_of("cannot tell", rule, name, said))
+        else:
+            said = gate_words.nothing(found[at].reason)
+            verdicts.append(_of("not judged", rule, name, said))
     return verdicts, family
 
 
@@ -83,7 +93,8 @@ def smallest_caught(limit: float, visible: float | None, error: float | None) ->
 def decided(rule: Drop, found: Difference, corrected: float) -> tuple[Outcome, Form]:
     """Return the outcome of a rule, and why, by METRICS.md section 4.
 
-    Where all differences are equal there is no interval; it would be that one value.
+    Where all differences are equal there is no interval; it would be that one value. Identical
+    scores rule every drop out.
     """
     assert found.difference is not None
     limit = -rule.drop_more_than
@@ -92,12 +103,14 @@ def decided(rule: Drop, found: Difference, corrected: float) -> tuple[Outcome, F
     below = found.difference < limit - _ROUNDING
     if below and shown:
         return "regression", "shown"
+    if found.identical:
+        return "pass", "identical"
     if low is not None and low > limit:
-        return "pass", "identical" if found.identical else "interval"
+        return "pass", "interval"
     if rule.strict:
         return "cannot tell", "strict"
     if not below and not shown:
-        return "pass", "identical" if found.identical else "not seen"
+        return "pass", "not seen"
     return "cannot tell", "by chance" if below else "small"
 
 
@@ -113,10 +126,17 @@ def _ids(rule: Drop, contrast: Contrast) -> frozenset[str] | None:
     )
 
 
-def _verdict(rule: Drop, cell: str, seen: Seen | None, reason: str) -> Verdict:
-    if seen is None:
-        return Verdict(str(rule), cell, "not judged", False, gate_words.nothing(reason))
+def _sampled(contrast: Contrast) -> bool:
+    """Return whether the run asked a sample, which need not have a question of every segment."""
+    stored = contrast.run.stored
+    return stored is not None and stored.run.sample is not None
+
+
+def _verdict(rule: Drop, cell: str, seen: Seen) -> Verdict:
     outcome, form = decided(rule, seen.difference, seen.corrected)
+    return _of(outcome, rule, cell, gate_words.of_drop(rule, seen, form), seen)
+
+
+def _of(outcome: Outcome, rule: Drop, cell: str, said: str, seen: Seen | None = None) -> Verdict:
     failed = outcome == "regression" or (outcome == "cannot tell" and rule.cannot_tell == "fail")
-    said = gate_words.of_drop(rule, seen, form)
     return Verdict(str(rule), cell, outcome, failed, said, seen)

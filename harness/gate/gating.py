@@ -46,7 +46,7 @@ def judged(
         )
     if baseline is not None:
         rules = replace(rules, baseline=baseline)
-    pool = pooling.pooled(folder, rules.pool)
+    pool = pooling.pooled(folder, rules.pool, run)
     found = judgement.judge(rules, pool.side, baseline_of(rules))
     return replace(found, notes=(str(pool), *found.notes)) if str(pool) else found
 

@@ -32,8 +32,8 @@ def judged(gate: Gate, run: Side, cell: SideCell) -> Iterator[Verdict]:
             said = gate_words.of_cost(kind, value, most)
             yield _verdict(f"{kind}: at most {most:g}", cell, value, met, said)
     if gate.max.failures is not None:  # more of them, and nothing is judged
-        count = _failed(cell, gate.metrics)
-        said = gate_words.of_failures(count, len(cell.results))
+        count, asked = _failed(run, cell, gate.metrics)
+        said = gate_words.of_failures(count, asked)
         yield _verdict(f"failures: at most {gate.max.failures:g}", cell, count, True, said)
 
 
@@ -41,9 +41,10 @@ def faults(gate: Gate, run: Side, cell: SideCell) -> str:
     """Return that too much of a cell failed to judge it; "" where it did not.
 
     A question counts as failed too where the judge of a metric that is gated gave up on it. Where
-    the gate has no limit, the run's own `max_failures` is one.
+    the gate has no limit, the run's own `max_failures` is one. Of pooled runs only the newest is
+    held to it: earlier ones were, each on its day.
     """
-    count, asked = _failed(cell, gate.metrics), len(cell.results)
+    count, asked = _failed(run, cell, gate.metrics)
     bound = _own_limit(run) if gate.max.failures is None else gate.max.failures
     if count <= (bound if bound >= 1 else bound * asked):
         return ""
@@ -93,9 +94,12 @@ def _finished(cell: SideCell, kind: str) -> list[float | None]:
     return [getattr(each, kind) for each in cell.results.values() if each.error is None]
 
 
-def _failed(cell: SideCell, gated: Sequence[str]) -> int:
-    return sum(
+def _failed(run: Side, cell: SideCell, gated: Sequence[str]) -> tuple[int, int]:
+    """Return how many questions of the newest run failed, and how many it asked."""
+    own = [each for id_, each in cell.results.items() if run.newest is None or id_ in run.newest]
+    failed = sum(
         each.error is not None
         or any(each.scores[m].state == "judge_failed" for m in gated if m in each.scores)
-        for each in cell.results.values()
+        for each in own
     )
+    return failed, len(own)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from harness import store, summarise
 from harness.comparing import sides
 from harness.comparing.sides import Side
+from harness.comparing.yardstick import yardstick
 from harness.errors import DataError, HarnessError, Problem
 from harness.lines import score
 from harness.metrics import metrics
@@ -65,21 +66,21 @@ class Pool:
         return " ".join(said)
 
 
-def pooled(folder: Path, days: int = DAYS) -> Pool:
+def pooled(folder: Path, days: int = DAYS, side: Side | None = None) -> Pool:
     """Return a sampled run with the sampled runs of the last days that lie beside it.
 
-    A run that is no sample is a side by itself. In the pool are finished samples of the same system
-    and settings, test set and corpus, `days` days of them with the run's own; a change of any ends
-    it. Runs that share no cell with this one are those of another configuration: they are left out
-    and end nothing.
+    `side` is the run in `folder`, where it is read already. A run that is no sample is a side by
+    itself. In the pool are finished samples of the same system and settings, test set and corpus,
+    `days` days of them with the run's own; a change of any ends it. Runs that share no cell with
+    this one are those of another configuration: they are left out and end nothing.
 
     Raises:
         DataError: the folder holds no run, or one that is damaged or of a newer format.
         Incomparable: the run did not finish.
     """
-    sides.refuse_newer(folder)
-    newest = store.load(folder)
-    side = sides.of_run(newest)
+    side = side or sides.read(folder)
+    newest = side.stored
+    assert newest is not None
     sample = newest.run.sample
     if sample is None:
         return Pool(side, days, (side.id,), len(side.questions), len(side.questions))
@@ -96,7 +97,7 @@ def pooled(folder: Path, days: int = DAYS) -> Pool:
         left_out += [f"{path.name}, {why}"] if why else []
     pool = merged(runs)
     return Pool(
-        sides.of_run(pool),
+        replace(sides.of_run(pool), newest=frozenset(newest.questions)),
         days,
         tuple(each.run.id for each in runs),
         len(pool.questions),
@@ -201,7 +202,10 @@ def _shape(run: RunFile) -> dict[str, Any]:
         **{f"`{key}`": each for key, each in settings.items() if key not in _SHAPE_NOTHING},
         "the system": {cell.name: cell.fingerprint for cell in run.cells},
         "a model": models,
-        "a metric": about.metrics,
+        "a metric": {
+            name: yardstick(each, about.labels, about.models, run.config)
+            for name, each in about.metrics.items()
+        },
         "the harness": about.harness,
     }
 

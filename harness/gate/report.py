@@ -10,6 +10,7 @@ from typing import Any
 
 from harness import numbers
 from harness.gate.verdicts import Judged, Verdict
+from harness.printable import printable
 from harness.report.escaping import escaped
 
 _WIDTH = 100
@@ -21,19 +22,19 @@ _ROWS = 200
 
 def text(judged: Judged) -> str:
     """Return it for the terminal, 100 columns wide."""
-    lines = [judged.headline, *_against(judged)]
+    lines = [judged.headline, *(line for said in _against(judged) for line in _wrapped(said))]
     cells = _cells(judged)
     for cell in cells:
-        lines += ["", *([cell] if len(cells) > 1 else [])]
+        lines += ["", *(_wrapped(cell) if len(cells) > 1 else [])]
         for each in judged.verdicts:
             if each.cell != cell:
                 continue
-            lines.append(f"  {_word(each):<{_WORDS}} {each.rule}")
-            lines += _wrapped(each.said, " " * (_WORDS + 3))
-    lines += [line for said in judged.faults for line in _wrapped(said, "  ")]
-    lines += [line for said in judged.notes for line in _wrapped(f"note: {said}", "  ")]
-    # A name of somebody else's can hold anything, also what a terminal would obey.
-    return "\n".join("".join(c if c.isprintable() else " " for c in line) for line in lines)
+            further = " " * (_WORDS + 3)
+            lines += _wrapped(each.rule, f"  {_word(each):<{_WORDS}} ", further)
+            lines += _wrapped(each.said, further, further)
+    lines += [line for said in judged.faults for line in _wrapped(said, "  ", "  ")]
+    lines += [line for said in judged.notes for line in _wrapped(f"note: {said}", "  ", "  ")]
+    return "\n".join(printable(line) for line in lines)
 
 
 def markdown(judged: Judged) -> str:
@@ -95,5 +96,5 @@ def _word(verdict: Verdict) -> str:
     )
 
 
-def _wrapped(said: str, indent: str) -> list[str]:
-    return textwrap.wrap(said, _WIDTH, initial_indent=indent, subsequent_indent=indent)
+def _wrapped(said: str, first: str = "", further: str = "") -> list[str]:
+    return textwrap.wrap(said, _WIDTH, initial_indent=first, subsequent_indent=further)

@@ -29,7 +29,7 @@ class Seen:
 
     `p` is that of "no drop" against "a drop", and `corrected` the same by Holm over the rules;
     `caught` is the smallest drop that the rule would have caught four times in five, None where
-    there is none.
+    there is none. `clusters` counts those of the questions, where whole ones are drawn.
     """
 
     baseline: float
@@ -38,6 +38,7 @@ class Seen:
     p: float
     corrected: float
     caught: float | None
+    clusters: int | None = None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from harness import numbers
 from harness.gate.verdicts import Seen
-from harness.rules import Drop
+from harness.rules import Drop, Segment
 
 Form = Literal["shown", "identical", "interval", "not seen", "strict", "by chance", "small"]
 
@@ -33,24 +33,31 @@ def of_drop(rule: Drop, seen: Seen, form: Form) -> str:
         "shown": f"it fell by more than {most}, and that it fell is shown: {tested}",
         "identical": "identical question by question",
         "interval": f"the interval lies above {limit}",
-        "not seen": f"no drop seen of more than {most}; {_caught(seen, found.n)}",
-        "strict": f"the interval does not lie above {limit}, as a strict rule asks",
-        "by chance": f"it fell by more than {most}, which may be chance: {tested}; "
-        f"{_caught(seen, found.n)}",
+        "not seen": f"no drop seen of more than {most}; {_caught(seen)}",
+        "strict": f"the interval does not lie above {limit}, as a strict rule asks"
+        f"{'' if rule.cannot_tell == 'fail' else '; by `cannot_tell: pass` it may'}",
+        "by chance": f"it fell by more than {most}, which may be chance: {tested}; {_caught(seen)}",
         "small": f"that it fell is shown ({tested}), but not that it fell by more than {most}",
     }
     return f"{change}{ends}, {n}: {reasons[form]}"
 
 
-def _caught(seen: Seen, n: int) -> str:
-    if seen.caught is None:
-        return f"n = {n} is too few to catch any drop"
-    return f"the smallest that n = {n} would have caught is {numbers.score(seen.caught)}"
+def _caught(seen: Seen) -> str:
+    n = f"n = {seen.difference.n}"
+    if seen.caught is not None:
+        return f"the smallest that {n} would have caught is {numbers.score(seen.caught)}"
+    among = "" if seen.clusters is None else f" in {numbers.count(seen.clusters, 'cluster')}"
+    return f"{n}{among} is too few to catch any drop"
 
 
 def nothing(reason: str) -> str:
     """Return that a drop rule had nothing to compare."""
     return f"nothing to compare: {reason}"
+
+
+def unasked(segment: Segment) -> str:
+    """Return that a sample has no question that a drop rule is about."""
+    return f"nothing to compare: no question of {segment} was drawn"
 
 
 def of_mean(value: float | None, low: float | None, high: float | None, least: float) -> str:

@@ -13,9 +13,10 @@ from pydantic import ValidationError
 from harness.comparing import changes
 from harness.comparing.changes import Change
 from harness.comparing.sides import Side
+from harness.comparing.yardstick import yardstick
 from harness.errors import Problem
 from harness.fingerprint import fingerprint
-from harness.history.runheads import About, Cell, Head, Metric, Score
+from harness.history.runheads import Cell, Head, Score
 from harness.store import RUN, UNFINISHED
 from harness.stored import MetricLine, Provenance
 
@@ -114,7 +115,10 @@ def _finished(run: PastRun, head: Head) -> PastRun:
         data=fingerprint(
             about.corpus.get("hash"), about.collection, about.testset.get("hash"), _drawn(head)
         ),
-        yardstick={name: _yardstick(about, each) for name, each in about.metrics.items()},
+        yardstick={
+            name: repr(yardstick(each, about.labels, about.models, head.config))
+            for name, each in about.metrics.items()
+        },
         cells={cell.name: cell for cell in head.cells},
     )
 
@@ -128,13 +132,6 @@ def _drawn(head: Head) -> list[Any] | None:
         return None
     wanted = (head.config.get("resolved") or {}).get("sample") or head.sample.size
     return [wanted, head.sample.seed, head.sample.day is None]
-
-
-def _yardstick(about: About, metric: Metric) -> str:
-    """Return what tells whether two values of a metric were counted alike, its models included."""
-    name = metric.spec.partition("(")[0].partition("@")[0]
-    models = [_fixed(each) for each in about.models if each.get("used_by") == name]
-    return repr((metric.spec, metric.version, models))
 
 
 def _fixed(model: Mapping[str, Any]) -> dict[str, Any]:

@@ -45,6 +45,8 @@ class Metric(BaseModel):
 
     spec: str
     version: int
+    kind: str = ""
+    labels: str | None = None
 
 
 class About(BaseModel):

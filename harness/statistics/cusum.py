@@ -8,24 +8,20 @@ from itertools import pairwise
 from math import ceil, comb
 
 import numpy as np
-from numpy.typing import NDArray
 
 from harness.statistics.families import holm
-
-Floats = NDArray[np.float64]
+from harness.statistics.runningsums import Floats, farthest, p_values, place
 
 ALARMS = 0.05
 """How often at most a family of series that never shifted has any shift called."""
 FEWEST = 8
 """Values of a series: even a clean step is no rare order of seven, at 5 %."""
+MOST = 5
+"""Shifts that are looked for in one series, those that explain the most first."""
 _DRAWS, _PER_TEST = 5_000, 40
 """Orders drawn: so many, and so many a test of the family, so that Holm's first step is passed."""
-_PLAIN = 0.2
-"""From this p on no more orders are drawn: it is no shift whatever they would say."""
-_BLOCK = 500
-_MOST = 2**16
-"""Orders drawn at once, and numbers: 512 kB, which stay in a processor's cache."""
-_EXACT = 1e-9
+_LIMIT = 200_000
+"""Orders drawn at most; where those do not suffice, only what needs none is called."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +51,11 @@ class Tested:
     reason: str
     shifts: tuple[Shift, ...] = ()
 
+    @property
+    def stopped(self) -> bool:
+        """Whether so many shifts were called that no more were looked for."""
+        return len(self.shifts) >= MOST
+
 
 @dataclass(frozen=True)
 class Family:
@@ -64,30 +65,40 @@ class Family:
     size: int
 
 
-def shifts(series: Sequence[Sequence[float]], seed: int = 0) -> Family:
+def shifts(series: Sequence[Sequence[float]], seed: int = 0, every_night: bool = False) -> Family:
     """Return the shifts of each series, at most 5 % of such families having a false one.
 
     Each whole series is one hypothesis, "its values could have come in any order", corrected by
     Holm. Where that is rejected it is divided at its shift, and both parts are tested in turn; the
-    p value of a part counts as often as the part would fit into its series, too.
+    p value of a part counts as often as the part would fit into its series, too. `MOST` shifts of
+    a series end the search in it.
+
+    Args:
+        series: Values in the order of time.
+        seed: Of the orders that are drawn.
+        every_night: Keep the 5 % over all nights on which a series is tested anew as it grows, in
+            place of one: p counts as often as the series has values. So a series of n values
+            spends 5 % / n, and from 8 values to 60 that comes to 4 % in all, as tests of nearly
+            the same values mostly agree.
     """
     arrays = [np.asarray(each, dtype=np.float64) for each in series]
     reasons = [_reason(each) for each in arrays]
     moved = [at for at, each in enumerate(arrays) if not reasons[at] and np.ptp(each) > 0]
-    whole = [_Part(at, 0, arrays[at], 1.0) for at in moved]
-    found = _p_values(whole, len(moved), seed)
-    corrected = dict(zip(moved, holm(found), strict=True))
+    whole = [_Part(at, 0, arrays[at], len(arrays[at]) if every_night else 1) for at in moved]
+    found = _p_values(whole, 1, len(moved), seed)
+    looked = [min(1.0, part.times * p) for part, p in zip(whole, found, strict=True)]
+    corrected = dict(zip(moved, holm(looked), strict=True))
     p = dict(zip(moved, found, strict=True))
     called: dict[int, dict[int, float]] = {at: {} for at in range(len(arrays))}
     shifted = [(part, corrected[part.series]) for part in whole if corrected[part.series] <= ALARMS]
     while shifted:
         parts: list[tuple[_Part, float]] = []
-        for part, sure in shifted:
-            at = place(part.values)
-            called[part.series][part.start + at] = sure
-            size = len(arrays[part.series])
-            parts += [(each, sure) for each in part.divided(at, size) if each.may(len(moved))]
-        again = _p_values([part for part, _ in parts], len(moved), seed)
+        for part, sure in sorted(shifted, key=lambda each: -each[0].explained):
+            if len(called[part.series]) < MOST:
+                called[part.series][part.start + part.place] = sure
+                parts += [(each, sure) for each in part.divided() if each.may(len(moved))]
+        parts = [each for each in parts if len(called[each[0].series]) < MOST]
+        again = _p_values([part for part, _ in parts], len(moved), len(moved), seed)
         shifted = [
             (part, max(sure, min(1.0, part.times * len(moved) * p_)))
             for (part, sure), p_ in zip(parts, again, strict=True)
@@ -106,16 +117,26 @@ def shifts(series: Sequence[Sequence[float]], seed: int = 0) -> Family:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Some values of a series, from the one numbered `start` on, and how many such it holds."""
+    """Some values of a series, from the one numbered `start` on; its p counts `times` times."""
 
     series: int
     start: int
     values: Floats
     times: float
 
-    def divided(self, at: int, size: int) -> Iterator[_Part]:
+    @property
+    def place(self) -> int:
+        return place(self.values)
+
+    @property
+    def explained(self) -> float:
+        """How much less the values vary about two means than about one."""
+        return float(farthest(self.values - self.values.mean())) ** 2
+
+    def divided(self) -> Iterator[_Part]:
+        at, whole = self.place, self.times * len(self.values)
         for values, start in ((self.values[:at], 0), (self.values[at:], at)):
-            yield _Part(self.series, self.start + start, values, size / len(values))
+            yield _Part(self.series, self.start + start, values, whole / len(values))
 
     def may(self, family: int) -> bool:
         """Whether any order of the values could be rare enough."""
@@ -124,49 +145,22 @@ class _Part:
         return self.times * family * _least(len(self.values)) <= ALARMS
 
 
-def _p_values(parts: Sequence[_Part], family: int, seed: int) -> list[float]:
-    """Return the p value of each part; those of one length share their orders."""
+def _p_values(parts: Sequence[_Part], among: int, family: int, seed: int) -> list[float]:
+    """Return the p value of each part; those of one length share their orders.
+
+    A p above 5 % by `among` tests is none that matters.
+    """
     found = [1.0] * len(parts)
     alike: dict[tuple[int, float], list[int]] = {}
     for number, part in enumerate(parts):
         alike.setdefault((len(part.values), part.times), []).append(number)
     for (_, times), some in alike.items():
         table = np.stack([parts[number].values for number in some], axis=1)
-        values = p_values(table, max(_DRAWS, ceil(_PER_TEST * times * family)), seed)
+        draws = min(_LIMIT, max(_DRAWS, ceil(_PER_TEST * times * family)))
+        values = p_values(table, draws, seed, ALARMS / (times * among))
         for number, value in zip(some, values.tolist(), strict=True):
             found[number] = value
     return found
-
-
-def p_values(table: Floats, draws: int, seed: int) -> Floats:
-    """Return the p value of each column's greatest cumulative sum, shape [series].
-
-    `table` [values, series] holds series of one length in the order of time. The statistic is the
-    greatest distance from 0 of the running sum of a series' differences from its mean, in standard
-    deviations that such a sum has at its place; the greatest of all places, and so corrected for
-    having looked at each. p = (1 + as far) / (draws + 1) over orders drawn at random, the same for
-    all series. One that is plainly no shift is left after fewer: its p is over those drawn, and
-    above 0.2.
-    """
-    columns = np.ascontiguousarray((table - table.mean(axis=0)).T)
-    least = _farthest(columns) - _EXACT * np.abs(columns).sum(axis=1)
-    as_far = np.zeros(len(columns), dtype=np.int64)
-    made = np.zeros(len(columns), dtype=np.int64)
-    going = np.arange(len(columns))
-    for orders in _orders(len(table), draws, seed):
-        for at in going:
-            as_far[at] += np.count_nonzero(_farthest(columns[at].take(orders)) >= least[at])
-        made[going] += len(orders)
-        going = going[(1 + as_far[going]) / (1 + made[going]) <= _PLAIN]
-        if not going.size:
-            break
-    p: Floats = (1 + as_far) / (1 + made)
-    return p
-
-
-def place(values: Floats) -> int:
-    """Return the number of the first value after the likeliest shift, from 1 to n - 1."""
-    return int(np.abs(_sums(values - values.mean())).argmax()) + 1
 
 
 def _measured(values: Floats, called: Mapping[int, float]) -> tuple[Shift, ...]:
@@ -187,28 +181,3 @@ def _reason(values: Floats) -> str:
 def _least(n: int) -> float:
     """Return the p value of a clean step in the middle of n values, the least there can be."""
     return 2 / comb(n, n // 2)
-
-
-def _farthest(series: Floats) -> Floats:
-    """Return the greatest distance from 0 of each row's running sum."""
-    sums = _sums(series)
-    found: Floats = np.maximum(sums.max(axis=-1), -sums.min(axis=-1))
-    return found
-
-
-def _sums(series: Floats) -> Floats:
-    """Return the running sum of each row before its last value, divided by its usual size."""
-    n = series.shape[-1]
-    before = np.arange(1, n)
-    sums: Floats = np.cumsum(series, axis=-1)[..., :-1]
-    sums /= np.sqrt(before * (n - before) / n)
-    return sums
-
-
-def _orders(n: int, draws: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """Yield, a block at a time, orders of n values drawn at random, shape [block, n]."""
-    generator = np.random.default_rng([seed, n, 2])
-    block = max(1, min(_BLOCK, _MOST // n))
-    first = np.tile(np.arange(n), (block, 1))
-    for start in range(0, draws, block):
-        yield generator.permuted(first, axis=1)[: draws - start]

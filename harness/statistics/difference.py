@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import ceil, floor, log10
 
-from harness.statistics.paired_tests import Method, Test
+from harness.statistics.paired_tests import IDENTICAL, Method, Test
 
 ALARMS = 0.05
 """How often at most a family holds any false alarm."""
@@ -59,7 +59,9 @@ class Difference:
     @property
     def identical(self) -> bool:
         """Whether no question tells the two sides apart."""
-        return self.difference == 0.0 and self.error == 0.0
+        if self.wins is None:  # of a metric of the whole set
+            return self.reason == IDENTICAL
+        return self.difference == 0.0 and not (self.wins or self.losses)
 
     @property
     def _shown(self) -> bool:

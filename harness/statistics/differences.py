@@ -59,7 +59,7 @@ def compare(
     bare = [_bare(each, size) for each in units]
     if not wanted:
         return bare
-    plan = Plan(alarms / size, signflip.draws_for(size), seed, test)
+    plan = Plan(alarms / size, signflip.draws_for(size, alarms), seed, test)
     tested = _tested({at: units[at] for at in wanted}, plan)
     corrected = CORRECTIONS[correction]([tested[at].p for at in wanted], size)
     for at, p in zip(wanted, corrected, strict=True):

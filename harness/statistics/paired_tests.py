@@ -18,7 +18,7 @@ Method = Literal["bca", "bonett-price", "none"]
 Chosen = Literal["sign-flip", "wilcoxon", "t"]
 Test = Literal["mcnemar", "swap"] | Chosen
 
-_IDENTICAL = "the scores are identical"
+IDENTICAL = "the scores are identical"
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def of_whole(left: Floats, right: Floats, total: Total, plan: Plan, unit: str = 
 def _none(units: int, unit: str, identical: bool) -> str:
     """Return why there is no interval, "" where there is one."""
     if identical:
-        return _IDENTICAL
+        return IDENTICAL
     return f"{unit} {units} is under {FEWEST}" if units < FEWEST else ""
 
 

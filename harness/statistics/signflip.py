@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,10 @@ Total = Callable[[Sequence[float]], float | None]
 
 LEAST_DRAWS = 10_000
 _PER_TEST = 40
+_RARE = 4
 _BLOCK = 500
+_TOGETHER = 2**16
+"""Patterns of signs whose sums are held at once."""
 _MOST = 2**23
 """Signs held at once: 32 MB."""
 _EXACT = 1e-9
@@ -22,9 +26,14 @@ _SINGLE = 1e-5
 """Sums this close, in standard deviations, are equal: float32 says no more."""
 
 
-def draws_for(family: int) -> int:
-    """Return how many sign patterns to draw, so that Holm's first step can be passed."""
-    return max(LEAST_DRAWS, _PER_TEST * family)
+def draws_for(family: int, alarms: float = 0.05) -> int:
+    """Return how many sign patterns to draw, so that Holm's first step can be passed.
+
+    `alarms` is how often at most the family may hold a false alarm, by two-sided tests.
+    """
+    # In floating point 1 - 0.999 is a little more than 0.001, or a little less.
+    per_test = _PER_TEST if alarms >= 0.05 else round(_RARE / alarms, 3)
+    return max(LEAST_DRAWS, ceil(per_test * family))
 
 
 def p_values(table: Floats, draws: int, seed: int) -> Floats:
@@ -39,8 +48,9 @@ def p_values(table: Floats, draws: int, seed: int) -> Floats:
     few = changed <= _enumerable(draws)
     for at in np.flatnonzero(few & (changed > 0)):
         values = table[table[:, at] != 0, at]
-        sums = np.abs(_every(len(values)) @ values)
-        found[at] = float((sums >= abs(values.sum()) - _EXACT * np.abs(values).sum()).mean())
+        least = abs(values.sum()) - _EXACT * np.abs(values).sum()
+        as_far = sum(int((np.abs(signs @ values) >= least).sum()) for signs in _every(len(values)))
+        found[at] = as_far / 2 ** len(values)
     if not few.all():
         found[~few] = _drawn(table[:, ~few], draws, seed)
     return found
@@ -72,16 +82,18 @@ def p_of_whole(left: Floats, right: Floats, total: Total, draws: int, seed: int)
     gap = (left - right) / 2
     middle = (left + right).sum(axis=0) / 2
     exact = int(changed.sum()) <= _enumerable(draws)
+    moves: Iterable[Floats]
     if exact:
-        moves = _every(int(changed.sum())) @ gap[changed]
+        moves = (signs @ gap[changed] for signs in _every(int(changed.sum())))
     else:
-        moves = np.concatenate(
-            [gap.sum(axis=0) - 2 * (block @ gap) for block in _flips(len(gap), draws, seed)]
-        )
-    rows, times = np.unique(moves, axis=0, return_counts=True)
-    values, known = differences(middle + rows, middle - rows, total)
-    as_far = int(times[~known | (np.abs(values) >= abs(observed) - _EXACT)].sum())
-    return as_far / len(moves) if exact else (1 + as_far) / (draws + 1)
+        flips = _flips(len(gap), draws, seed)
+        moves = _joined(gap.sum(axis=0) - 2 * (block @ gap) for block in flips)
+    as_far = 0
+    for some in moves:
+        rows, times = np.unique(some, axis=0, return_counts=True)
+        values, known = differences(middle + rows, middle - rows, total)
+        as_far += int(times[~known | (np.abs(values) >= abs(observed) - _EXACT)].sum())
+    return as_far / 2 ** int(changed.sum()) if exact else (1 + as_far) / (draws + 1)
 
 
 def differ(left: Floats, right: Floats, total: Total) -> float | None:
@@ -101,10 +113,23 @@ def _enumerable(draws: int) -> int:
     return draws.bit_length() - 1
 
 
-def _every(count: int) -> Floats:
-    """Return every pattern of `count` signs, shape [2 to the power of count, count]."""
-    numbers = np.arange(2**count)[:, None]
-    return 1.0 - 2.0 * (numbers >> np.arange(count) & 1).astype(np.float64)
+def _every(count: int) -> Iterator[Floats]:
+    """Yield every pattern of `count` signs, [patterns, count], so many at a time."""
+    for start in range(0, 2**count, _TOGETHER):
+        numbers = np.arange(start, min(start + _TOGETHER, 2**count))[:, None]
+        yield 1.0 - 2.0 * (numbers >> np.arange(count) & 1).astype(np.float64)
+
+
+def _joined(blocks: Iterable[Floats]) -> Iterator[Floats]:
+    """Yield blocks of rows put together, so that few are left and none is great."""
+    kept: list[Floats] = []
+    for block in blocks:
+        kept.append(block)
+        if sum(map(len, kept)) >= _TOGETHER:
+            yield np.concatenate(kept)
+            kept = []
+    if kept:
+        yield np.concatenate(kept)
 
 
 def _flips(units: int, draws: int, seed: int) -> Iterator[NDArray[np.float32]]:

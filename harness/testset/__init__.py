@@ -57,13 +57,17 @@ readers: Registry[TestsetReader] = Registry("test-set format", __name__)
 
 @dataclass(frozen=True)
 class Testset:
-    """The questions of one test set, in the file's order; `drafts` has the ids of some of them."""
+    """The questions of one test set, in the file's order; `drafts` has the ids of some of them.
+
+    `of` is how many the file has, where only its first are here.
+    """
 
     __test__: ClassVar[bool] = False
     questions: tuple[Question, ...]
     id: str
     notes: tuple[str, ...] = ()
     drafts: frozenset[str] = frozenset()
+    of: int | None = None
 
     @property
     def unaccepted(self) -> int:
