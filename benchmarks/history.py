@@ -28,6 +28,8 @@ _CELLS, _METRICS, _QUESTIONS = 6, 21, 180
 _BOUND = 5.0
 KINDS = ("noise", "three steps", "a random walk")
 _FIRST = datetime(2024, 1, 1, 2, 30, tzinfo=UTC)
+STEPS = ((30, 15, 1.5), (30, 15, 2.0), (60, 30, 1.0), (60, 52, 2.0), (60, 57, 3.0))
+"""How many runs, after how many of them the step comes, and how large in their deviations."""
 _PADDING = "what a metric is, when to use it and what it cannot see, in a few sentences. " * 4
 
 
@@ -82,8 +84,8 @@ def make(folder: Path, runs: int, kind: str, corpora: int) -> int:
                 "harness": "0.1.0", "python": "3.11", "platform": "Linux", "packages": {},
                 "git_commit": f"{number:040x}", "git_dirty": False,
                 "models": [{"model": f"{number // 250}"}],
-                "corpus": {"hash": f"{number // (400 if corpora > 1 else runs)}"}, "testset": {"hash": "t"}, "seed": 7,
-                "labels": "evidence", "collection": None,
+                "corpus": {"hash": f"{number // (400 if corpora > 1 else runs)}"},
+                "testset": {"hash": "t"}, "seed": 7, "labels": "evidence", "collection": None,
                 "metrics": dict.fromkeys(metrics, about),
             },
         }  # fmt: skip
@@ -139,19 +141,7 @@ def alarms(draws: int = 2_000) -> list[Figure]:
         found.append(
             Figure(what, 100 * float(share), 5 + 100 * error * (draws / many) ** 0.5, "", many)
         )
-    nights = [
-        any(any(called_until) for called_until in _looks(np, shifts, seed)) for seed in range(200)
-    ]
-    found.append(
-        Figure(
-            "one series, looked at on each of 60 nights: ever, %",
-            100 * float(np.mean(nights)),
-            100,
-            "",
-            200,
-        )
-    )
-    for size, at, by in ((30, 15, 1.5), (30, 15, 2.0), (60, 30, 1.0), (60, 52, 2.0), (60, 57, 3.0)):
+    for size, at, by in STEPS:
         places = [called(seed, 1, size, at, by)[0] for seed in range(400)]
         missed = np.mean([not each for each in places])
         near = np.mean([any(abs(one - at) <= 1 for one in each) for each in places])
@@ -160,10 +150,35 @@ def alarms(draws: int = 2_000) -> list[Figure]:
     return found
 
 
-def _looks(np: Any, shifts: Any, seed: int) -> Any:
-    values = np.random.default_rng(seed).normal(size=60).tolist()
-    for size in range(8, 61):
-        yield [each.shifts for each in shifts([values[:size]], seed).tested if each.shifts]
+def nights(draws: int = 400) -> list[Figure]:
+    """Return how often one series of 60 nights has a false call on any, and what is then seen."""
+    import numpy as np
+
+    from harness.statistics.cusum import shifts
+
+    def called(values: Any, seed: int, every: bool) -> bool:
+        return bool(shifts([values], seed, every_night=every).tested[0].shifts)
+
+    def share(size: int, at: int, by: float, every: bool, first: int) -> float:
+        found = []
+        for seed in range(draws):
+            values = np.random.default_rng(seed).normal(size=size)
+            values[at:] += by
+            looks = (values[:n] for n in range(first, size + 1))
+            found.append(any(called(each, seed, every) for each in looks))
+        return 100 * float(np.mean(found))
+
+    error = 200 * (0.05 * 0.95 / draws) ** 0.5
+    never = "never shifted, looked at on each of 60 nights: any called, %"
+    figures = [
+        Figure(never, share(60, 60, 0.0, False, 8), 100, "", draws),
+        Figure(f"{never}, --every-night", share(60, 60, 0.0, True, 8), 5 + error, "", draws),
+    ]
+    for size, at, by in STEPS:
+        what = f"a step of {by:g} at {at} of {size}: not called, %, --every-night"
+        missed, usual = (100 - share(size, at, by, every, size) for every in (True, False))
+        figures.append(Figure(what, missed, 100, f"{usual:.0f} % without", draws))
+    return figures
 
 
 def _write(folder: Path) -> None:
@@ -179,4 +194,5 @@ if __name__ == "__main__":
     else:
         from benchmarks import table
 
-        sys.exit(table.show(alarms() if sys.argv[1:2] == ["alarms"] else history()))
+        found = {"alarms": alarms, "nights": nights}.get("".join(sys.argv[1:2]), history)()
+        sys.exit(table.show(found))

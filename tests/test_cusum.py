@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from harness.statistics.cusum import FEWEST, MOST, shifts
+from harness.statistics.cusum import FEWEST, MOST, OF_ALL, shifts
 from harness.statistics.runningsums import bound, farthest, p_values, place
 
 
@@ -135,3 +135,80 @@ def test_a_larger_family_asks_more_of_each_series():
 @pytest.mark.parametrize("at", [1, 5, 9])
 def test_the_place_is_the_first_value_after_the_step(at):
     assert place(np.array([0.0] * at + [1.0] * (10 - at))) == at
+
+
+def test_no_more_than_five_shifts_of_a_series_are_looked_for():
+    stairs = np.repeat(np.arange(10.0), 20) + step(200, 0, 0, 1) / 10
+
+    found = one(stairs)
+
+    assert len(found.shifts) == MOST == 5
+    assert 100 in [each.at for each in found.shifts]
+    assert [each.at for each in one(stairs[:60]).shifts] == [20, 40]
+
+
+def test_of_many_series_each_keeps_its_first_shift_and_the_clearest_others_fill_the_page():
+    steps, stairs = [0.0] * 40 + [1.0] * 40, np.repeat(np.arange(4.0), 20)
+
+    found = shifts([*[steps] * 140, *[stairs] * 20]).tested
+
+    assert [len(each.shifts) for each in found[:140]] == [1] * 140
+    assert [len(each.shifts) for each in found[140:]] == [1] * 20
+    few = shifts([*[steps] * 125, *[stairs] * 20]).tested
+    assert sum(len(each.shifts) for each in few) == OF_ALL == 150
+
+
+def test_the_bound_is_above_the_share_of_orders_that_are_as_far():
+    for seed in range(20):
+        values = step(8, 4, seed / 4, seed)
+        values -= values.mean()
+        orders = np.array(list(permutations(values)))
+        far = farthest(orders)
+        for least in np.quantile(far, [0.5, 0.9, 0.99, 1.0]) - 1e-9:
+            assert bound(values[None], np.array([least]))[0] >= np.mean(far >= least)
+    assert bound(np.zeros((1, 8)), np.zeros(1))[0] >= 1
+
+
+def test_a_shift_that_is_past_doubt_has_the_p_of_no_order_as_far_without_drawing_any():
+    values = step(1_000, 500, 3.0, 1)
+
+    assert p_values(values[:, None], 10**9, 1)[0] == 1 / (10**9 + 1)
+
+
+def test_what_is_left_early_is_no_shift_and_the_rest_has_the_p_of_all_orders():
+    table = np.stack([step(30, 15, by, seed) for by in (0.0, 1.0, 2.5) for seed in range(8)], 1)
+
+    all_, early = p_values(table, 4_000, 1), p_values(table, 4_000, 1, 0.01)
+
+    assert np.array_equal(early[all_ <= 0.01], all_[all_ <= 0.01])
+    assert (early[all_ > 0.01] > 0.01).all()
+    assert 0 < np.count_nonzero(all_ <= 0.01) < 24
+
+
+def test_each_night_counts_p_as_often_as_there_are_values():
+    values = step(16, 8, 2.5, 0)
+
+    once, every = shifts([values]).tested[0], shifts([values], every_night=True).tested[0]
+
+    assert once.corrected == once.p
+    assert every.corrected == pytest.approx(min(1.0, 16 * every.p))
+    assert once.shifts
+    assert not every.shifts
+
+
+def test_a_series_read_every_night_has_a_false_alarm_on_any_in_one_of_twenty_at_most():
+    draws, alarms = 100, 0
+    for seed in range(draws):
+        values = np.random.default_rng(seed).normal(size=40)
+        looks = (shifts([values[:n]], seed, every_night=True) for n in range(FEWEST, 41))
+        alarms += any(each.tested[0].shifts for each in looks)
+
+    assert alarms / draws <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / draws)
+
+
+def test_a_random_walk_of_a_thousand_values_costs_few_tests():
+    walks = np.random.default_rng(1).normal(size=(30, 1_000)).cumsum(axis=1)
+
+    found = shifts(walks)
+
+    assert {len(each.shifts) for each in found.tested} == {MOST}

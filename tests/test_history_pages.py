@@ -150,6 +150,23 @@ def test_json_has_every_value_and_writes_nothing(tmp_path):
     assert not (tmp_path / "history.html").exists()
 
 
+def test_the_page_says_that_reading_every_night_was_corrected_for_and_how_to(folder):
+    for every, said in (([], "--every-night corrects for that"), (["--every-night"], "any night.")):
+        done = CliRunner().invoke(commands, [str(folder), *every])
+        assert done.exit_code == 0
+        assert said in (folder / "history.md").read_text(encoding="utf-8")
+
+
+def test_the_page_says_that_no_more_shifts_were_looked_for(tmp_path):
+    nights(tmp_path, [0.1 * (at // 10) + at % 3 / 500 for at in range(90)])
+    note = "At most 5 shifts of a stretch and 150 of a page are looked for"
+
+    assert note in trend.write(history(tmp_path))[1].read_text(encoding="utf-8")
+    for path in sorted(tmp_path.glob("2026*"))[30:]:
+        path.rename(tmp_path / f".{path.name}")
+    assert note not in trend.write(history(tmp_path))[1].read_text(encoding="utf-8")
+
+
 def test_many_runs_are_read_and_tested_quickly(tmp_path):
     nights(tmp_path, [0.5 + (at * 37 % 11) / 500 for at in range(300)])
 

@@ -24,13 +24,19 @@ def history(
             "--cell", "-c", help="a cell, or part of its name; may be given several times"
         ),
     ] = None,
+    every_night: Annotated[
+        bool,
+        typer.Option(
+            "--every-night", help="read each night: at most 5 % false calls over all nights"
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Show each metric over time, and where it shifted: history.html beside the runs."""
     from harness import terminal_history
     from harness.history.series import history as over_time
 
-    found = over_time(reports, metrics or (), cells or ())
+    found = over_time(reports, metrics or (), cells or (), every_night=every_night)
     if json:
         print(terminal_history.as_json(found))
         return

@@ -57,8 +57,9 @@ class Called:
 class History:
     """The runs of a folder, oldest first, and the series that are shown of them.
 
-    `family` is how many tests the shifts are corrected for. `other_metrics` and `other_cells` are
-    there and not shown. `cells` are as the newest finished run that has them describes them.
+    `family` is how many tests the shifts are corrected for, with `every_night` for all nights of
+    reading, too. `other_metrics` and `other_cells` are there and not shown. `cells` are as the
+    newest finished run that has them describes them.
     """
 
     folder: Path
@@ -70,6 +71,7 @@ class History:
     other_cells: tuple[str, ...]
     series: tuple[Series, ...]
     family: int
+    every_night: bool = False
 
     def score(self, series: Series, run: int) -> Score | None:
         """Return a series' value in a run; None where that has none."""
@@ -128,7 +130,11 @@ class History:
 
 
 def history(
-    folder: Path, metrics: Sequence[str] = (), cells: Sequence[str] = (), seed: int = SEED
+    folder: Path,
+    metrics: Sequence[str] = (),
+    cells: Sequence[str] = (),
+    seed: int = SEED,
+    every_night: bool = False,
 ) -> History:
     """Return what the runs stored in `folder` say over time; only their `run.json` is read.
 
@@ -137,6 +143,7 @@ def history(
         metrics: Their names; none: the newest run's, the deciding one first, 5 at most.
         cells: Names, or parts of names; none: the newest run's, the best first, 6 at most.
         seed: Of the orders that the tests draw.
+        every_night: Of histories read every night, at most 5 % call a false shift on any night.
 
     Raises:
         DataError: it is no folder, or no run is in it.
@@ -160,9 +167,8 @@ def history(
     drafts = [
         (metric, cell, list(_segments(runs, metric, cell))) for metric in shown for cell in rows
     ]
-    found = cusum.shifts(
-        [_values(runs, metric, cell, some) for metric, cell, each in drafts for some in each], seed
-    )
+    values = [_values(runs, metric, cell, some) for metric, cell, each in drafts for some in each]
+    found = cusum.shifts(values, seed, every_night)
     tested = iter(found.tested)
     series = tuple(
         Series(metric, cell, tuple(Segment(tuple(some), next(tested)) for some in each))
@@ -178,6 +184,7 @@ def history(
         other_cells=tuple(_others(described, rows)),
         series=series,
         family=found.size,
+        every_night=every_night,
     )
 
 

@@ -10,7 +10,7 @@ from harness import numbers
 from harness.comparing.changes import Change
 from harness.history.series import Called, History, Series
 from harness.report.escaping import shortened
-from harness.statistics.cusum import FEWEST
+from harness.statistics.cusum import FEWEST, MOST, OF_ALL
 
 LANES = {
     "corpus": "corpus", "test set": "test set", "metric": "metric", "model": "model",
@@ -57,18 +57,31 @@ def lead(history: History) -> str:
 
 
 def notes(history: History) -> list[str]:
-    """Return what was tested, and what a page of each night would come to."""
+    """Return what was tested, how often that errs, and where the search for shifts ended."""
     if not history.series:
         return []
     if not history.family:
         return [f"Nothing was tested: no series of {FEWEST} runs that compare has moved."]
     tests = numbers.count(history.family, "test")
-    return [
+    often = (
+        "Corrected for reading every night, too: where nothing ever shifts, at most 5 % of "
+        "histories call a shift on any night."
+        if history.every_night
+        else "Of pages on which nothing ever shifted, at most 5 % call a shift; read night after "
+        "night, more do (--every-night corrects for that)."
+    )
+    said = [
         f"Tested by permutation (CUSUM): could the runs have come in any order? Corrected for each "
         f"place of a shift, and by Holm in one family of {tests}: each metric and cell shown, each "
-        f"stretch of {FEWEST} runs or more that compare and do not all score the same. Of pages on "
-        f"which nothing ever shifted, at most 5 % call a shift; read night after night, more do."
+        f"stretch of {FEWEST} runs or more that compare and do not all score the same. {often}"
     ]
+    most = max(len(e.tested.shifts) for each in history.series for e in each.segments)
+    if most >= MOST or len(history.called) >= OF_ALL:
+        said.append(
+            f"At most {MOST} shifts of a stretch and {OF_ALL} of a page are looked for, the "
+            "clearest first: there may be more."
+        )
+    return said
 
 
 def left_out(history: History) -> list[str]:

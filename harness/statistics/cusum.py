@@ -16,10 +16,11 @@ ALARMS = 0.05
 """How often at most a family of series that never shifted has any shift called."""
 FEWEST = 8
 """Values of a series: even a clean step is no rare order of seven, at 5 %."""
-MOST = 5
-"""Shifts that are looked for in one series, those that explain the most first."""
-_DRAWS, _PER_TEST = 5_000, 40
-"""Orders drawn: so many, and so many a test of the family, so that Holm's first step is passed."""
+MOST, OF_ALL = 5, 150
+"""Shifts that are looked for in one series, and in all: after so many no part is tested."""
+_DRAWS, _OF_PART, _PER_TEST = 5_000, 1_000, 40
+"""Orders drawn of a whole series and of a part: so many at least, and so many for each time that
+its p counts, so that Holm's first step can be passed."""
 _LIMIT = 200_000
 """Orders drawn at most; where those do not suffice, only what needs none is called."""
 
@@ -51,11 +52,6 @@ class Tested:
     reason: str
     shifts: tuple[Shift, ...] = ()
 
-    @property
-    def stopped(self) -> bool:
-        """Whether so many shifts were called that no more were looked for."""
-        return len(self.shifts) >= MOST
-
 
 @dataclass(frozen=True)
 class Family:
@@ -70,8 +66,8 @@ def shifts(series: Sequence[Sequence[float]], seed: int = 0, every_night: bool =
 
     Each whole series is one hypothesis, "its values could have come in any order", corrected by
     Holm. Where that is rejected it is divided at its shift, and both parts are tested in turn; the
-    p value of a part counts as often as the part would fit into its series, too. `MOST` shifts of
-    a series end the search in it.
+    p value of a part counts as often as the part would fit into its series, too. The
+    clearest parts come first; the search ends at `MOST` shifts of a series and `OF_ALL` of all.
 
     Args:
         series: Values in the order of time.
@@ -85,23 +81,22 @@ def shifts(series: Sequence[Sequence[float]], seed: int = 0, every_night: bool =
     reasons = [_reason(each) for each in arrays]
     moved = [at for at, each in enumerate(arrays) if not reasons[at] and np.ptp(each) > 0]
     whole = [_Part(at, 0, arrays[at], len(arrays[at]) if every_night else 1) for at in moved]
-    found = _p_values(whole, 1, len(moved), seed)
+    found = _p_values(whole, _DRAWS, 1, len(moved), seed)
     looked = [min(1.0, part.times * p) for part, p in zip(whole, found, strict=True)]
     corrected = dict(zip(moved, holm(looked), strict=True))
     p = dict(zip(moved, found, strict=True))
     called: dict[int, dict[int, float]] = {at: {} for at in range(len(arrays))}
     shifted = [(part, corrected[part.series]) for part in whole if corrected[part.series] <= ALARMS]
-    while shifted:
-        parts: list[tuple[_Part, float]] = []
-        for part, sure in sorted(shifted, key=lambda each: -each[0].explained):
-            if len(called[part.series]) < MOST:
-                called[part.series][part.start + part.place] = sure
-                parts += [(each, sure) for each in part.divided() if each.may(len(moved))]
-        parts = [each for each in parts if len(called[each[0].series]) < MOST]
-        again = _p_values([part for part, _ in parts], len(moved), len(moved), seed)
+    waiting: list[tuple[_Part, float]] = []
+    while shifted or waiting:
+        for part, sure in shifted:
+            called[part.series][part.start + part.place] = sure
+            waiting += [(each, sure) for each in part.divided() if each.may(len(moved))]
+        tried, waiting = _next(waiting, {at: len(each) for at, each in called.items()})
+        again = _p_values([part for part, _ in tried], _OF_PART, len(moved), len(moved), seed)
         shifted = [
             (part, max(sure, min(1.0, part.times * len(moved) * p_)))
-            for (part, sure), p_ in zip(parts, again, strict=True)
+            for (part, sure), p_ in zip(tried, again, strict=True)
             if part.times * len(moved) * p_ <= ALARMS
         ]
     return Family(
@@ -129,9 +124,11 @@ class _Part:
         return place(self.values)
 
     @property
-    def explained(self) -> float:
-        """How much less the values vary about two means than about one."""
-        return float(farthest(self.values - self.values.mean())) ** 2
+    def clear(self) -> float:
+        """How far its running sum goes, in standard deviations of the values."""
+        centred = self.values - self.values.mean()
+        centred /= np.abs(centred).max()
+        return float(farthest(centred) / centred.std())
 
     def divided(self) -> Iterator[_Part]:
         at, whole = self.place, self.times * len(self.values)
@@ -145,10 +142,30 @@ class _Part:
         return self.times * family * _least(len(self.values)) <= ALARMS
 
 
-def _p_values(parts: Sequence[_Part], among: int, family: int, seed: int) -> list[float]:
-    """Return the p value of each part; those of one length share their orders.
+def _next(
+    waiting: Sequence[tuple[_Part, float]], called: Mapping[int, int]
+) -> tuple[list[tuple[_Part, float]], list[tuple[_Part, float]]]:
+    """Return the parts to test now, no more than may yet be called, and those that wait."""
+    tried: list[tuple[_Part, float]] = []
+    later: list[tuple[_Part, float]] = []
+    room = OF_ALL - sum(called.values())
+    so_far = dict(called)
+    for each in sorted(waiting, key=lambda each: -each[0].clear) if room > 0 else ():
+        series = each[0].series
+        if len(tried) < room and so_far[series] < MOST:
+            tried.append(each)
+            so_far[series] += 1
+        elif called[series] < MOST:
+            later.append(each)
+    return tried, later
 
-    A p above 5 % by `among` tests is none that matters.
+
+def _p_values(
+    parts: Sequence[_Part], draws: int, among: int, family: int, seed: int
+) -> list[float]:
+    """Return the p value of each part, of so many draws at least; one length shares its orders.
+
+    A p above 5 % / `among` is none that matters.
     """
     found = [1.0] * len(parts)
     alike: dict[tuple[int, float], list[int]] = {}
@@ -156,8 +173,8 @@ def _p_values(parts: Sequence[_Part], among: int, family: int, seed: int) -> lis
         alike.setdefault((len(part.values), part.times), []).append(number)
     for (_, times), some in alike.items():
         table = np.stack([parts[number].values for number in some], axis=1)
-        draws = min(_LIMIT, max(_DRAWS, ceil(_PER_TEST * times * family)))
-        values = p_values(table, draws, seed, ALARMS / (times * among))
+        many = min(_LIMIT, max(draws, ceil(_PER_TEST * times * family)))
+        values = p_values(table, many, seed, ALARMS / (times * among))
         for number, value in zip(some, values.tolist(), strict=True):
             found[number] = value
     return found
