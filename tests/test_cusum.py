@@ -175,6 +175,16 @@ def test_a_shift_that_is_past_doubt_has_the_p_of_no_order_as_far_without_drawing
     assert p_values(values[:, None], 10**9, 1)[0] == 1 / (10**9 + 1)
 
 
+def test_where_too_many_orders_would_be_needed_only_what_is_past_doubt_is_called():
+    wide = [step(400, 200, 2.0, seed) for seed in range(20)]
+    small = [step(400, 200, 0.7, seed) for seed in range(20)]
+
+    found = shifts([*wide, *small], every_night=True).tested
+
+    assert all(each.shifts for each in found[:20])
+    assert not any(each.shifts for each in found[20:])
+
+
 def test_what_is_left_early_is_no_shift_and_the_rest_has_the_p_of_all_orders():
     table = np.stack([step(30, 15, by, seed) for by in (0.0, 1.0, 2.5) for seed in range(8)], 1)
 

@@ -18,11 +18,9 @@ FEWEST = 8
 """Values of a series: even a clean step is no rare order of seven, at 5 %."""
 MOST, OF_ALL = 5, 150
 """Shifts that are looked for in one series, and in all: after so many no part is tested."""
-_DRAWS, _OF_PART, _PER_TEST = 5_000, 1_000, 40
+_DRAWS, _OF_PART, _PER_TEST = 5_000, 1_000, 20
 """Orders drawn of a whole series and of a part: so many at least, and so many for each time that
 its p counts, so that Holm's first step can be passed."""
-_LIMIT = 200_000
-"""Orders drawn at most; where those do not suffice, only what needs none is called."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +171,8 @@ def _p_values(
         alike.setdefault((len(part.values), part.times), []).append(number)
     for (_, times), some in alike.items():
         table = np.stack([parts[number].values for number in some], axis=1)
-        many = min(_LIMIT, max(draws, ceil(_PER_TEST * times * family)))
+        may = any(parts[number].may(family) for number in some)
+        many = max(draws, ceil(_PER_TEST * times * family) if may else 0)
         values = p_values(table, many, seed, ALARMS / (times * among))
         for number, value in zip(some, values.tolist(), strict=True):
             found[number] = value

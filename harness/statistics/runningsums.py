@@ -16,6 +16,8 @@ _MOST = 2**16
 """Orders drawn at once, and numbers: 512 kB, which stay in a processor's cache."""
 _EXACT = 1e-6
 """Of a series' absolute values: sums nearer than this are as far, as they are added in 32 bits."""
+_LIMIT, _FEW = 100_000, 1_000
+"""Orders that are drawn at most, and those drawn in place of more, to tell about where p is."""
 _LEAST = 1e-100
 """What values that are all 0 are divided by."""
 _SURE = 1e-3
@@ -31,8 +33,8 @@ def p_values(table: Floats, draws: int, seed: int, needed: float = 1.0) -> Float
     random, the same for all series.
 
     The drawing stops early only towards "no shift": such a p is over the orders drawn, and above
-    0.2 or above `needed`. Where one of all orders in 1,000 times as many is as far at most, none
-    is drawn, as none would be found.
+    0.2 or above `needed`. Where so few of all orders are as far that none would be drawn, but for
+    one time in 1,000, none is drawn. Of more than 100,000 that would have to be, 1,000 are.
 
     Args:
         table: Series of one length, in the order of time, shape [values, series].
@@ -48,7 +50,8 @@ def p_values(table: Floats, draws: int, seed: int, needed: float = 1.0) -> Float
     going = np.flatnonzero(bound(columns, least) * draws > _SURE)
     made[going] = 0
     short = columns.astype(np.float32)
-    for orders in _orders(len(table), draws, seed) if going.size else ():
+    drawn = draws if draws <= _LIMIT else _FEW
+    for orders in _orders(len(table), drawn, seed) if going.size else ():
         for at in going:
             as_far[at] += np.count_nonzero(farthest(short[at].take(orders)) >= least[at])
         made[going] += len(orders)
