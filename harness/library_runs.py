@@ -91,7 +91,10 @@ def apply_gate(
 
 
 def read_history(
-    reports: Named = "reports", metrics: str | Sequence[str] = (), cells: str | Sequence[str] = ()
+    reports: Named = "reports",
+    metrics: str | Sequence[str] = (),
+    cells: str | Sequence[str] = (),
+    every_night: bool = False,
 ) -> History:
     """Read the runs stored in one folder as series over time, as the command `history` does.
 
@@ -99,12 +102,13 @@ def read_history(
         reports: the folder that holds a folder for each run.
         metrics: their names; none: the newest run's, the deciding one first, 5 at most.
         cells: names, or parts of names; none: the newest run's, the best first, 6 at most.
+        every_night: whether it is read each night, and false calls are to be rare over all of them.
 
     Raises:
         DataError: it is no folder, or no run is in it.
         HarnessError: no run has such a metric or cell.
     """
-    return history(Path(reports), _listed(metrics), _listed(cells))
+    return history(Path(reports), _listed(metrics), _listed(cells), every_night=every_night)
 
 
 def _sides(before: Scores, after: Scores | None) -> tuple[Side, Side]:

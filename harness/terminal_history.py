@@ -38,6 +38,7 @@ def as_json(history: History) -> str:
     said: dict[str, Any] = {
         "folder": str(history.folder),
         "family": history.family,
+        "every_night": history.every_night,
         "runs": [
             {
                 "run": run.name,

@@ -5,6 +5,10 @@ from pathlib import Path
 
 import yaml
 
+from harness import runner, store
+from harness.config import load
+from harness.store import StoredRun
+
 DOCUMENTS = {
     "fares.md": "# Fares\n\nA day pass costs 6 dollars.\n\nA month pass costs 40 dollars.\n",
     "rules.md": "# Rules\n\nHelmets are free at every station.\n\nRiders must be 14 years old.\n",
@@ -78,3 +82,9 @@ def project(folder: Path, questions: list[dict] | None = None, **changes: object
     config = folder / "config.yaml"
     config.write_text(yaml.safe_dump({**CONFIG, **place, **changes}), encoding="utf-8")
     return config
+
+
+def stored(folder: Path, **changes: object) -> StoredRun:
+    """Run the project in `folder`, changed like that; returns what it stored."""
+    prepared = runner.prepare(load(project(folder, **changes), [], {}))
+    return store.load(runner.run(prepared, lambda *_: None).folder)

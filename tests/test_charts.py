@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness import lines, runner, scoring, store
-from harness.config import load
+from harness import lines, scoring
 from harness.report.blocks import Mark
 from harness.report.charts import (
     by_rank,
@@ -36,14 +35,9 @@ from harness.stored import (
     LengthsLine,
     PassageLine,
 )
-from tests.small import project
+from tests.small import stored as run
 
 EACH = (curves, tradeoffs, scores, distribution, lengths, losses)
-
-
-def run(folder, **changes):
-    finished = runner.run(runner.prepare(load(project(folder, **changes), [], {})), lambda *_: None)
-    return store.load(finished.folder)
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import json
 import re
-from html.parser import HTMLParser
 
 import pytest
 from typer.testing import CliRunner
@@ -14,6 +13,7 @@ from harness.history.series import history
 from harness.report import html, trend
 from tests import browser
 from tests.history_made import night, nights
+from tests.pages import Page
 
 HOSTILE = '"><script>alert(1)</script>|\x00\u202e{{ 7 * 7 }}'
 STEP = [0.5, 0.51, 0.49, 0.5, 0.5, 0.52, 0.5, 0.49, 0.4, 0.41, 0.39, 0.4, 0.42, 0.4, 0.41, 0.39]
@@ -27,24 +27,9 @@ def folder(tmp_path_factory):
     return path
 
 
-class _Page(HTMLParser):
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.attributes, self.links, self.text = set(), set(), [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.add(tag)
-        self.attributes |= {name for name, _ in attributes}
-        self.links += [value for name, value in attributes if name == "href" and tag == "a"]
-
-    def handle_data(self, data):
-        self.text.append(data)
-
-
 def test_the_page_says_first_what_shifted_and_draws_each_metric_with_its_table(folder):
     page, text = trend.write(history(folder))
-    shown = _Page(page.read_text(encoding="utf-8"))
+    shown = Page(page.read_text(encoding="utf-8"))
     said = "".join(shown.text)
 
     assert (page, text) == (folder / "history.html", folder / "history.md")
@@ -71,7 +56,7 @@ def test_the_page_lets_nothing_run_and_only_its_own_style_in(folder):
 
     assert policy.startswith(f"default-src 'none'; style-src 'sha256-{html.digest(style)}'; ")
     assert "script" not in policy
-    found = _Page(text)
+    found = Page(text)
     assert "script" not in found.tags
     assert not {each for each in found.attributes if each.startswith("on") or each == "style"}
     assert not re.search(r"https?://(?!www\.w3\.org)|@import", text)
@@ -83,7 +68,7 @@ def test_hostile_names_stay_text(tmp_path):
             tmp_path, at, {HOSTILE: {"mrr@10": 0.5 + at / 10}}, config={HOSTILE: f"{HOSTILE}{at}"}
         )
     page, text = trend.write(history(tmp_path))
-    shown = _Page(page.read_text(encoding="utf-8"))
+    shown = Page(page.read_text(encoding="utf-8"))
 
     assert not shown.tags & {"script", "img"}
     assert not {each for each in shown.attributes if each.startswith("on") or each == "style"}

@@ -5,7 +5,6 @@ import re
 import shutil
 import threading
 import time
-from html.parser import HTMLParser
 
 import pytest
 
@@ -13,6 +12,7 @@ from harness import report, runner, store
 from harness.config import load
 from harness.report import digest, html, listing
 from harness.report.view import View
+from tests.pages import Page
 from tests.small import project
 
 
@@ -50,23 +50,8 @@ def entry(folder, name, **changes):
     return path
 
 
-class _Page(HTMLParser):
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.attributes, self.links, self.text = set(), set(), [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.add(tag)
-        self.attributes |= {name for name, _ in attributes}
-        self.links += [value for name, value in attributes if name == "href" and tag == "a"]
-
-    def handle_data(self, data):
-        self.text.append(data)
-
-
 def page(folder):
-    return _Page(listing.render(listing.runs(folder)))
+    return Page(listing.render(listing.runs(folder)))
 
 
 def test_a_run_writes_its_digest_with_its_verdict_and_score(made):
@@ -93,7 +78,7 @@ def test_a_run_writes_its_digest_with_its_verdict_and_score(made):
 
 def test_a_run_appears_in_the_list_beside_it(made):
     text = (made.parent / "index.html").read_text(encoding="utf-8")
-    shown = _Page(text)
+    shown = Page(text)
 
     assert shown.links == [f"{made.name}/report.html"]
     assert View(store.load(made)).verdict.headline in shown.text
@@ -266,7 +251,7 @@ def test_runs_that_end_at_once_are_all_in_the_list(tmp_path):
     for thread in threads:
         thread.join()
 
-    shown = _Page((folder / "index.html").read_text(encoding="utf-8"))
+    shown = Page((folder / "index.html").read_text(encoding="utf-8"))
     assert sorted(shown.links) == [f"run{at}/report.html" for at in range(8)]
     assert [path.name for path in folder.iterdir() if path.is_file()] == ["index.html"]
 

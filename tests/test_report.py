@@ -5,7 +5,6 @@ import hashlib
 import re
 import shutil
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
 
@@ -15,7 +14,9 @@ from harness.report.markdown import escaped
 from harness.report.sections import parts, sections
 from harness.report.view import View
 from harness.stored import AggregateLine
+from tests.pages import Page
 from tests.small import QUESTIONS, project
+from tests.small import stored as run
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -26,11 +27,6 @@ HOSTILE = [
     "| a | table |\n# heading\n```\ncode",
     "<img src=x onerror=alert(1)>",
 ]
-
-
-def run(folder, **changes):
-    finished = runner.run(runner.prepare(load(project(folder, **changes), [], {})), lambda *_: None)
-    return store.load(finished.folder)
 
 
 @pytest.fixture(scope="module")
@@ -164,22 +160,6 @@ def test_rendering_again_gives_the_same_bytes(many):
     assert {p.name: p.read_bytes() for p in many.folder.glob("report.*")} == before
 
 
-class _Page(HTMLParser):
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.attributes, self.text, self.scripts = set(), set(), [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.add(tag)
-        self.attributes |= {name for name, _ in attributes}
-        if tag == "script":
-            self.scripts.append(dict(attributes).get("type", "ours"))
-
-    def handle_data(self, data):
-        self.text.append(data)
-
-
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile")
@@ -200,7 +180,7 @@ def run_with(folder, rows, document):
 
 
 def test_no_text_of_corpus_or_test_set_becomes_markup(hostile):
-    page = _Page((hostile / "report.html").read_text(encoding="utf-8"))
+    page = Page((hostile / "report.html").read_text(encoding="utf-8"))
 
     assert not page.tags & {"img", "iframe", "object", "video"}
     assert set(page.scripts) == {"application/json", "text/plain", "ours"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -36,16 +37,16 @@ SUMS: Mapping[str, Sum] = {
 }
 
 
-class Approximate(Flat):
+class Approximate(Flat, ABC):
     """A collection that is asked for the nearest, beside its vectors, by which it is scored."""
 
     def __init__(self, folder: Path, space: Space, most: int | None = None) -> None:
         super().__init__(folder, space)
         self._most = min(self.built.chunks, most or self.built.chunks)
 
+    @abstractmethod
     def _find(self, vectors: Vectors, k: int) -> list[list[int]]:
         """Return the numbers of the `k` chunks that the collection finds for each vector."""
-        raise NotImplementedError
 
     def nearest(self, vectors: Vectors, k: int, among: Numbers | None = None) -> list[list[Near]]:
         """Return the nearest chunks that the index finds, with exact scores; of some, the true."""
