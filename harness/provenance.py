@@ -70,18 +70,21 @@ def provenance(config: RunConfig, corpus: Corpus, testset: Testset, plan: Plan) 
 def shaped_by(config: RunConfig, about: Provenance) -> str:
     """Return the fingerprint of all that shapes a run's records.
 
-    Where they are written, and the gate that judges them, do not.
+    Where they are written, the gate that judges them, and what is only told beside them do not.
     """
     settings = {
         key: value
         for key, value in resolved(config)["resolved"].items()
-        if key not in ("output", "cache", "gate")
+        if key not in _BESIDE
     }
     found = about.model_dump(
         mode="json", include={"harness", "corpus", "testset", "metrics", "collection"}
     )
     models = [{k: v for k, v in each.items() if k != "texts_per_second"} for each in about.models]
     return fingerprint(settings, found, models)
+
+
+_BESIDE = ("output", "cache", "gate", "oracle", "prices", "max_cost", "traffic")
 
 
 def resolved(config: RunConfig) -> dict[str, Any]:

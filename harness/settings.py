@@ -120,6 +120,16 @@ class Settings(BaseModel):
     targets: dict[str, Annotated[_Float, Ge(0), Le(1)]] = {}
     gate: Gate | None = Field(None, description="rules a run must pass: {fail_if, min, max}")
     index: IndexSettings = IndexSettings()
+    oracle: bool = Field(
+        False, description="also answer each question from its gold passages, and from nothing"
+    )
+    prices: str | None = Field(None, description="a file with what models cost, for money")
+    max_cost: Annotated[_Float, Gt(0)] | None = Field(
+        None, description="refuse a run that is expected to cost more"
+    )
+    traffic: str | None = Field(
+        None, description="a file of questions people really ask, to hold the test set against"
+    )
     max_failures: Annotated[_Float, Ge(0)] = Field(0.05, description="a share, or a count from 1")
     output: str = "reports"
     cache: str = ".harness"
