@@ -88,6 +88,15 @@ class Agreement:
             hint = "two models lie in folders of one name: rename one"
             yield self._problem(what, hint, "embedders")
 
+    def of_oracle(self, built: Sequence[Generator], own: Sequence[SystemCell]) -> Iterator[Problem]:
+        """Yield why there is nobody whom the oracle could ask."""
+        if self.settings.oracle and own:
+            what = "`oracle` asks the generators of a grid, and a system brings its own"
+            yield self._problem(what, "take `oracle` out, or run a grid", "oracle")
+        elif self.settings.oracle and built and not any(each.answers for each in built):
+            what = "`oracle` asks the generators, and none gives answers"
+            yield self._problem(what, "add a generator, or take `oracle` out", "oracle")
+
     def _unmet(
         self, metrics: Sequence[Named], need: Need, what: str, hint: str
     ) -> Iterator[Problem]:

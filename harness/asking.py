@@ -66,8 +66,8 @@ def outcomes(
         for each, case, row in zip(ended, cases, scores, strict=True):
             assert each.reply is not None
             stage: Stage = "generation" if cell.system.tells_answers else "retrieval"
-            answered = plan.settings.answer_test.passed(case)
-            lost = attribution(case, each.reply.told.sent, answered)
+            test = plan.settings.answer_test
+            lost = attribution(case, each.reply.told.sent, test.passed(case), test.keywords)
             seconds: Mapping[Stage, float] = {stage: each.reply.seconds}
             yield Outcome(cell.name, case, row, seconds=seconds, attribution=lost)
         if stopped is not None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from harness import spans
 from harness.attribution import Lists, attribute
+from harness.holding import held_in
 from harness.records import Attribution, Case, Span
 from harness.relevance import folded
+from harness.sentences import sentences
 
 
-def attribution(case: Case, sent: str | None, answered: bool | None) -> Attribution:
-    """Return where the answer was lost.
+def attribution(
+    case: Case, sent: str | None, answered: bool | None, by_keywords: bool = True
+) -> Attribution:
+    """Return where the answer was lost, and which sentence held it.
 
     All that the system retrieved counts. How it cuts its documents and how it searches them is not
     known: what it did not retrieve is lost at `retrieval`.
@@ -20,13 +24,28 @@ def attribution(case: Case, sent: str | None, answered: bool | None) -> Attribut
         case: what it told.
         sent: the text that it says its model was sent; None where it says nothing of that.
         answered: whether its answer is right; None where nothing says what would be.
+        by_keywords: whether that was told by keywords where the question has them.
     """
     if not case.ranked:
         return Attribution()
     retrieved = [hit.chunk.span for hit in case.hits]
-    prompt = retrieved if sent is None else _found(case, folded(sent))
+    read = None if sent is None else folded(sent)
+    prompt = retrieved if read is None else _found(case, read)
     lost_at, arrivals = attribute(case, Lists(retrieved, prompt), answered, case.answers)
-    return Attribution(lost_at, arrivals)
+    sentence = held_in(case.question, _parts(case, read), by_keywords)
+    return Attribution(lost_at, arrivals, held_in=sentence)
+
+
+def _parts(case: Case, sent: str | None) -> Iterator[tuple[Span, str]]:
+    """Yield what was retrieved; of what was `sent`, those sentences that stand in it."""
+    for hit in case.hits:
+        place, text = hit.chunk.span, hit.chunk.text
+        if sent is None:
+            yield place, text
+            continue
+        for start, end in sentences(text):
+            if folded(text[start:end]) in sent:
+                yield Span(place.doc, place.start + start, place.start + end), text[start:end]
 
 
 def _found(case: Case, sent: str) -> Sequence[Span]:

@@ -47,6 +47,7 @@ class Cache:
     def __init__(self, root: Path, fresh: bool = False) -> None:
         self.root = root
         self.warnings: list[str] = []
+        self.spending: Callable[[str, int | None, int | None], None] | None = None
         self._counts: Counter[tuple[str, str]] = Counter()
         self._fresh = fresh
         self._run = secrets.token_bytes(8)
@@ -133,6 +134,11 @@ class Cache:
         """Count what was made, and what was there already."""
         self._counts[kind, "made"] += made
         self._counts[kind, "reused"] += reused
+
+    def spend(self, model: str, tokens_in: int | None, tokens_out: int | None) -> None:
+        """Tell `spending`, if there is one, of a call whose reply is kept; it may end the run."""
+        if self.spending is not None:
+            self.spending(model, tokens_in, tokens_out)
 
     def counted(self) -> dict[str, dict[str, int]]:
         """Return how much was made and how much was reused, by kind."""

@@ -1,54 +1,23 @@
-"""What a reader of a run's scores should know: the warnings it is stored with."""
+"""What a reader of scores should know that only the run can tell: the warnings it is stored with.
+
+What is known before anything is spent is said by `findings`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from harness.corpus import Corpus
 from harness.matching import Counts
 from harness.plan import Plan
 from harness.scoring import label_of
-from harness.stored import CellLine, RecordLine, SampledLine
-from harness.sweep import Cell
-from harness.testset import Testset
+from harness.stored import CellLine, RecordLine
 
-_FEW = 50
-_FEW_CLUSTERS = 20
 _LOST = 0.05
 """The share of a system's contexts that may be nowhere in the corpus before a run warns."""
 _NAMED = 10
 """Missing questions that a warning names."""
 _LOSSY = 0.99
 """Index recall under which a run warns."""
-
-
-def of_data(
-    corpus: Corpus,
-    testset: Testset,
-    clusters: Mapping[str, str] | None,
-    sample: SampledLine | None = None,
-) -> Iterator[str]:
-    """Yield what is known before the run."""
-    yield from (f"skipped: {each.where}: {each.what}" for each in corpus.skipped)
-    yield from corpus.notes
-    yield from testset.notes
-    if testset.unaccepted:
-        yield (
-            f"{testset.unaccepted} of {len(testset.questions)} questions are drafts that no person "
-            "has accepted: read them, then `python -m harness draft accept`"
-        )
-    if clusters is not None and len(set(clusters.values())) < _FEW_CLUSTERS:
-        number = len(set(clusters.values()))
-        yield f"{number} clusters of questions are too few for an interval to rest on"
-    asked = len(testset.questions)
-    if sample is not None:
-        whose = "chosen once" if sample.day is None else f"those of {sample.day}"
-        yield (
-            f"a sample of {sample.size} of the {sample.of} questions, {whose}: only large "
-            "differences can show in it alone"
-        )
-    elif asked < _FEW:
-        yield f"{asked} questions are few: only large differences can show"
 
 
 def of_indexes(cells: Iterable[CellLine]) -> Iterator[str]:
@@ -62,12 +31,6 @@ def of_indexes(cells: Iterable[CellLine]) -> Iterator[str]:
                 f"chunks (over {found.questions} questions): "
                 f"{raised if cell.matched is None else ''}set index.exact: true"
             )
-
-
-def of_embedders(cells: Iterable[Cell]) -> Iterator[str]:
-    """Yield what each embedder says of itself, once; its model must be there."""
-    parts = dict.fromkeys(cell.embedder for cell in cells if cell.embedder is not None)
-    yield from dict.fromkeys(said for part in parts for said in part.warnings())
 
 
 def of_matching(cell: str, found: Counts) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from functools import partial
@@ -36,11 +36,8 @@ class ChatReplies:
         try. What is there twice is asked once.
         """
         each = {_key(one): one for one in wanted}
-        made: dict[bytes, T | StageError] = {}
-        for key, raw in self._rows.get(list(each)).items():
-            known = _read(each[key], Reply(**json.loads(raw)))
-            if not isinstance(known, StageError):
-                made[key] = known
+        known = self._known(each)
+        made: dict[bytes, T | StageError] = {**known}
         self._cache.count(KIND, reused=len(made))
 
         def keep(done: calls.Done[bytes, Reply]) -> None:
@@ -57,6 +54,25 @@ class ChatReplies:
                 keep(done)
         return [made[_key(one)] for one in wanted]
 
+    def missing(self, wanted: Sequence[Wanted[T]]) -> list[Wanted[T]]:
+        """Return those that the model would be asked, each once; nobody is asked."""
+        each = {_key(one): one for one in wanted}
+        known = self._known(each)
+        return [one for key, one in each.items() if key not in known]
+
+    def some(self, most: int) -> list[Reply]:
+        """Return at most so many replies that are there, any of them."""
+        return [Reply(**json.loads(raw)) for raw in self._rows.some(most)]
+
+    def _known(self, each: Mapping[bytes, Wanted[T]]) -> dict[bytes, T]:
+        """Return what is read of the replies that are there and can be used."""
+        found: dict[bytes, T] = {}
+        for key, raw in self._rows.get(list(each)).items():
+            known = _read(each[key], Reply(**json.loads(raw)))
+            if not isinstance(known, StageError):
+                found[key] = known
+        return found
+
     def _kept(self, done: calls.Done[bytes, Reply], one: Wanted[T]) -> T | StageError:
         """Return what a call came to, once it is kept if it can be used."""
         if done.answer is None:
@@ -64,7 +80,9 @@ class ChatReplies:
         found = _read(one, done.answer)
         if not isinstance(found, StageError):
             self._cache.count(KIND, made=1)
-            self._rows.put([(done.key, json.dumps(asdict(done.answer)).encode())])
+            reply = done.answer
+            self._rows.put([(done.key, json.dumps(asdict(reply)).encode())])
+            self._cache.spend(self._chat.shown, reply.tokens_in, reply.tokens_out)
         return found
 
 

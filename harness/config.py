@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from harness import paths, rules, scoring, usercode, yamlfile
+from harness import paths, prices, rules, scoring, usercode, yamlfile
 from harness.agreement import Agreement
 from harness.chat import ChatModel, located
 from harness.chunkers import Cut, chunkers
@@ -24,6 +24,7 @@ from harness.index import AsItStands
 from harness.needs import Need
 from harness.overrides import overridden
 from harness.places import Places
+from harness.prices import PriceError, Prices
 from harness.registry import Registry, label
 from harness.rerankers import rerankers
 from harness.retrievers import retrievers
@@ -55,8 +56,12 @@ class RunConfig:
     chat: ChatModel | None
     """The model that components ask, and that drafts questions."""
     judge: ChatModel | None
+    prices: Prices | None
+    """What models cost, where a price file is named."""
     where: Callable[..., str] = field(repr=False, compare=False)
     """Names the place of a key, with its line: `where("metrics", 3)`."""
+    traffic: Path | None = None
+    """A file of questions people really ask."""
 
     @property
     def decide_by(self) -> str:
@@ -166,13 +171,16 @@ class _Builder:
         metrics = self._metrics()
         corpus = self._source("corpus", corpus_reader)
         testset = self._source("testset", testset_reader)
+        traffic = self._traffic()
         agreement = Agreement(self.settings, self._where)
         self.problems.extend(agreement.of_metrics(metrics, built.get("generators", ()), own))
+        self.problems.extend(agreement.of_oracle(built.get("generators", ()), own))
         grid = tuple(cells(*built.values())) if built and all(built.values()) else ()
         baseline = self._baseline(grid) if self.settings.system is None else self._own(own)
         self.problems.extend(agreement.of_names(grid))
         self.problems.extend(agreement.of_sizes(metrics, built.get("rerankers", ())))
         self.problems.extend(self._gate(metrics, [*grid, *own]))
+        priced = self._prices()
         if self.problems:
             raise ConfigError(self.shown, self.problems)
         assert corpus is not None
@@ -191,7 +199,9 @@ class _Builder:
             cache=Path(self.settings.cache),
             chat=self.models["chat"],
             judge=self.models["judge"],
+            prices=priced,
             where=self._where,
+            traffic=traffic,
         )
 
     def _gate(
@@ -203,6 +213,23 @@ class _Builder:
         complete = len(metrics) == len(self.settings.metrics)
         names = [cell.name for cell in grid]
         return rules.misfits(self.settings.gate, kinds, names, self._where, complete)
+
+    def _prices(self) -> Prices | None:
+        """Return the prices in the file that is named; what is wrong with it is noted."""
+        if self.settings.prices is None:
+            return None
+        find = partial(_find, "prices", self.folder, self.places.outside, self.environment)
+        path = _try(partial(find, self.settings.prices), self._where("prices"), self.problems)
+        if path is None:
+            return None
+        try:
+            return prices.read(Path(path), paths.shown(Path(path)))
+        except PriceError as error:
+            self.problems.extend(
+                Problem(f"{error.path}, {each.where}", each.what, each.hint)
+                for each in error.problems
+            )
+            return None
 
     def _where(self, *place: str | int) -> str:
         return self.places.where(*place)
@@ -311,6 +338,12 @@ class _Builder:
                 self.problems.append(Problem(where, what, "take one of them out"))
             named.append(each)
         return named
+
+    def _traffic(self) -> Path | None:
+        given = self.settings.traffic
+        find = partial(self._at, "traffic")
+        path = given and _try(partial(find, given), self._where("traffic"), self.problems)
+        return Path(path) if path else None
 
     def _source(self, key: str, reader: Callable[[Any, Callable[[str], str]], T]) -> T | None:
         find = partial(_find, key, self.folder, self.places.outside, self.environment)

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from harness import parquet, triplets
+from harness import formulas, parquet, spending, triplets
 from harness.errors import HarnessError
 from harness.newfiles import check_new, put
 from harness.store import StoredRun
-from harness.stored import HitLine, RecordLine
+from harness.stored import HitLine, RecordLine, UsageLine
 
 FORMATS = ("trec", "csv", "parquet", "triplets")
 QRELS = "qrels.txt"
@@ -36,12 +36,11 @@ _COLUMNS: Mapping[str, str] = {
     "value": "float64",
     "state": "string",
     "reason": "string",
+    "tokens_in": "int64",
+    "tokens_out": "int64",
+    "money": "float64",
 }
 """What a row of scores holds, and Arrow's name for its type."""
-
-_FORMULA = re.compile(r"[=+\-@\t\r]")
-_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
-"""Ids are often negative numbers: no spreadsheet takes these for a formula."""
 
 
 def scores(stored: StoredRun) -> Iterator[tuple[Any, ...]]:
@@ -51,11 +50,15 @@ def scores(stored: StoredRun) -> Iterator[tuple[Any, ...]]:
         cell, question = cells[record.cell], stored.questions[record.question]
         parts = (cell.chunker, cell.embedder, cell.retriever, cell.reranker, cell.generator)
         segments = (question.category, question.difficulty, question.answerable)
+        took = record.usage or UsageLine()
+        money = spending.of_question(record, cell.spent, stored.run.prices)
+        paid = (took.tokens_in, took.tokens_out, money if record.error is None else None)
         for name, score in record.scores.items():
             said = score.reason or ("adds to a value of the whole set" if score.counts else "")
             yield (
                 *(stored.run.id, cell.name, *parts, record.question, *segments),
                 *(name, score.value, score.state, said),
+                *paid,
             )
 
 
@@ -73,8 +76,7 @@ def as_csv(stored: StoredRun) -> str:
 
 
 def _safe(text: str) -> str:
-    dangerous = _FORMULA.match(text) and not _NUMBER.fullmatch(text)
-    return f"'{text}" if dangerous else text
+    return f"'{text}" if formulas.runs(text) else text
 
 
 def write_parquet(stored: StoredRun, path: Path) -> None:

@@ -68,6 +68,11 @@ class Rankings:
         self._cache.count(self._kind, reused=len(ranked))
         return ranked
 
+    def there(self, questions: Sequence[Question]) -> set[str]:
+        """Return the ids of the questions whose rankings are there, without reading those."""
+        found = self._rows.get([key_of(each.text) for each in questions])
+        return {each.id for each in questions if key_of(each.text) in found}
+
     def put(self, made: Sequence[tuple[Question, Ranked]]) -> None:
         """Keep rankings."""
         self._cache.count(self._kind, made=len(made))
@@ -99,6 +104,8 @@ class Answers:
 
     def __init__(self, cache: Cache, generator: Any) -> None:
         about = {"version": _VERSION, "generator": identity_of(generator)}
+        asks = getattr(generator, "asked_model", None)
+        self._model: str | None = None if asks is None else asks().shown
         self._cache = cache
         self._rows = cache.rows("answers", about)
 
@@ -114,11 +121,18 @@ class Answers:
         self._cache.count("answers", reused=len(answers))
         return answers
 
+    def some(self, most: int) -> list[Answered]:
+        """Return at most so many answers that are there, to any questions."""
+        found = [json.loads(raw) for raw in self._rows.some(most)]
+        return [Answered(None if each is None else Answer(**each), took) for each, took in found]
+
     def put(self, asked: Asked, made: Answered) -> None:
         """Keep one answer; it survives a kill as soon as this returns."""
         self._cache.count("answers", made=1)
         answer = None if made.answer is None else asdict(made.answer)
         self._rows.put([(_answer_key(*asked), _raw([answer, made.seconds]))])
+        if made.answer is not None and self._model is not None:
+            self._cache.spend(self._model, made.answer.tokens_in, made.answer.tokens_out)
 
 
 def _answer_key(question: str, context: str, sample: int) -> bytes:
@@ -171,6 +185,7 @@ class Judgements:
 
     def __init__(self, cache: Cache, judge: ChatModel) -> None:
         self._cache = cache
+        self._model = judge.shown
         self._rows = cache.rows("judgements", {"version": _VERSION, "judge": judge.identity()})
 
     def get(self, prompts: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -185,10 +200,16 @@ class Judgements:
         self._cache.count("judgements", reused=len(found))
         return found
 
+    def some(self, most: int) -> list[Reply]:
+        """Return the replies to at most so many prompts, any of them."""
+        return [Reply(**each) for raw in self._rows.some(most) for each in json.loads(raw)]
+
     def put(self, prompt: str, replies: Sequence[Reply]) -> None:
         """Keep the replies to one prompt; they survive a kill as soon as this returns."""
         self._cache.count("judgements", made=1)
         self._rows.put([(key_of(prompt), _raw([asdict(each) for each in replies]))])
+        for each in replies:
+            self._cache.spend(self._model, each.tokens_in, each.tokens_out)
 
 
 class Scores:

@@ -35,6 +35,7 @@ from harness.stored import (
     RecordLine,
     SampleLine,
     ScoreLine,
+    SpanLine,
     UsageLine,
     VerdictLine,
 )
@@ -73,6 +74,7 @@ def record_line(outcome: Outcome, labels: Label) -> RecordLine:
         passages=list(map(_arrival_line, lost.passages)),
         missed=list(map(_missed_line, lost.missed)),
         traced_to=lost.traced_to,
+        held_in=None if lost.held_in is None else SpanLine(**asdict(lost.held_in)),
         error=None
         if case.failure is None
         else FailureLine(stage=case.failure.stage, reason=case.failure.reason),

@@ -66,6 +66,26 @@ def locate(model: str) -> Path:
     return _from_hub(model)
 
 
+def is_here(model: str) -> bool:
+    """Return whether `locate` finds the files of `model` without asking the hub."""
+    packaged = _PACKAGED.get(model)
+    if (model.strip() and Path(model).is_dir()) or (
+        packaged and importlib.util.find_spec(packaged.module)
+    ):
+        return True
+    try:
+        import huggingface_hub
+    except ModuleNotFoundError:
+        return False
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+    try:
+        huggingface_hub.snapshot_download(model, local_files_only=True)
+    except (HFValidationError, LocalEntryNotFoundError):
+        return False
+    return True
+
+
 @lru_cache
 def weights_id(model: str) -> str:
     """Return the identity of `model`: a hash of its weights and of all that shapes its vectors.

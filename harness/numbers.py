@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 MISSING = "–"
 MINUS = "−"
 
@@ -54,6 +56,26 @@ def seconds(value: float | None) -> str:
     if value >= 10:
         return f"{value:,.0f} s"
     return f"{_two_digits(value)} s" if value >= 1 else f"{_two_digits(value * 1000)} ms"
+
+
+def money(value: float | None, currency: str) -> str:
+    """Return an amount with its currency and three significant digits, none of them an exponent."""
+    if value is None:
+        return MISSING
+    if value == 0:
+        return f"{currency} 0"
+    digits = max(0, 2 - math.floor(math.log10(abs(float(f"{value:.2e}")))))
+    return f"{currency} {value:,.{digits}f}"
+
+
+def duration(value: float) -> str:
+    """Return how long something takes: seconds, minutes or hours, as a person says it."""
+    if value < 1:
+        return "under a second"
+    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if value >= 1.5 * size:
+            return count(round(value / size), unit)
+    return count(round(value), "second")
 
 
 def _two_digits(value: float) -> str:

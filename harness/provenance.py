@@ -73,9 +73,7 @@ def shaped_by(config: RunConfig, about: Provenance) -> str:
     Where they are written, the gate that judges them, and what is only told beside them do not.
     """
     settings = {
-        key: value
-        for key, value in resolved(config)["resolved"].items()
-        if key not in _BESIDE
+        key: value for key, value in resolved(config)["resolved"].items() if key not in _BESIDE
     }
     found = about.model_dump(
         mode="json", include={"harness", "corpus", "testset", "metrics", "collection"}

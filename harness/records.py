@@ -266,13 +266,15 @@ class Missed:
 class Attribution:
     """Where the answer to a question was lost: None where that is not known, or there is no answer.
 
-    `traced_to` is how many chunks deep exact search was looked at; None: it was not.
+    `traced_to` is how many chunks deep exact search was looked at; None: it was not. `held_in` is
+    the sentence of the context that held the answer; None: none did.
     """
 
     lost_at: LostAt | None = None
     passages: tuple[Arrival, ...] = ()
     missed: tuple[Missed, ...] = ()
     traced_to: int | None = None
+    held_in: Span | None = None
 
     @property
     def without_evidence(self) -> bool:

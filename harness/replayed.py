@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.chat import ChatModel, Reply
@@ -12,32 +12,41 @@ from harness.paths import portable
 from harness.records import Case, Score
 from harness.scoring import Keeper, Named
 from harness.store import StoredRun
-from harness.stored import RecordLine, SampleLine
+from harness.stored import RecordLine, SampleLine, ScoreLine
+
+Judged = tuple[Mapping[str, ScoreLine], Case]
+"""The scores of one answer of a run, and the case that they were given to."""
+
+
+def answers_of(
+    records: Sequence[RecordLine], sampled: Sequence[Sequence[Case]]
+) -> Iterator[Judged]:
+    """Yield the scores of each answer in the records, whose cases `sampled` holds."""
+    for record, some in zip(records, sampled, strict=True):
+        lines: Sequence[RecordLine | SampleLine] = record.samples or [record]
+        yield from zip((line.scores for line in lines), some, strict=True)
 
 
 def replies_of(
-    stored: StoredRun, named: Sequence[Named], sampled: Sequence[Sequence[Case]]
+    stored: StoredRun, named: Sequence[Named], judged: Sequence[Judged]
 ) -> dict[str, tuple[str, ...]]:
     """Return the replies to each prompt that gave one of a run's verdicts, in order.
 
-    Those of a metric whose judge or prompt is not that of the run are left out. `sampled` holds
-    the cases of each record.
+    Those of a metric whose judge or prompt is not that of the run are left out.
     """
     found: dict[str, tuple[str, ...]] = {}
     for each in named:
         if not isinstance(each.metric, ByJudge) or not _same(stored, each.metric):
             continue
-        for record, some in zip(stored.records, sampled, strict=True):
-            lines: Sequence[RecordLine | SampleLine] = record.samples or [record]
-            for line, case in zip(lines, some, strict=True):
-                score = line.scores.get(each.name)
-                items = each.metric.items(case) if score is not None and score.verdicts else []
-                if score is None or isinstance(items, Score):
-                    continue
-                if [item.of for item in items] == [verdict.of for verdict in score.verdicts]:
-                    for item, verdict in zip(items, score.verdicts, strict=True):
-                        if verdict.value is not None:
-                            found[item.prompt] = tuple(verdict.replies)
+        for scores, case in judged:
+            score = scores.get(each.name)
+            items = each.metric.items(case) if score is not None and score.verdicts else []
+            if score is None or isinstance(items, Score):
+                continue
+            if [item.of for item in items] == [verdict.of for verdict in score.verdicts]:
+                for item, verdict in zip(items, score.verdicts, strict=True):
+                    if verdict.value is not None:
+                        found[item.prompt] = tuple(verdict.replies)
     return found
 
 

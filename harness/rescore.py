@@ -20,10 +20,13 @@ from harness.lines import cases, question, score_line
 from harness.metrics import Asking
 from harness.metrics import metrics as registry
 from harness.numbers import count
+from harness.oracle import again
+from harness.oracle.file import read, text
+from harness.oracle.scored import scored, tested_by
 from harness.records import Case, Label, Sample, Score
 from harness.scoring import GOLD, Named, label_of, leaves, within_chunker
 from harness.store import StoredRun
-from harness.stored import RecordLine, RunFile, ScoreLine
+from harness.stored import OracleRecordLine, RecordLine, RunFile, ScoreLine
 
 
 def rescore(
@@ -48,6 +51,7 @@ def rescore(
     level = int(stored.run.config["resolved"]["relevance_level"])
     questions = {id_: question(line) for id_, line in stored.questions.items()}
     sampled = [cases(line, questions[line.question], stored.texts) for line in stored.records]
+    told = read(stored)
     named = _built(stored, metrics, [some[0] for some in sampled], labels, level)
     named = scoring.fitted(named, list(questions.values()), stored.run.provenance.seed)
     named = scoring.with_judge(named, judge or _own_judge(stored))
@@ -55,15 +59,24 @@ def rescore(
     for metric in judges:
         _start(metric, named_again=judge is not None)
     with Cache(cache) if judges and cache is not None else nullcontext() as kept:
-        said = replayed.replies_of(stored, named, sampled)
+        judged = [*replayed.answers_of(stored.records, sampled), *again.judged(told, questions)]
+        said = replayed.replies_of(stored, named, judged)
         keeper = replayed.Replayed(said, None if kept is None else Scores(kept))
         rows = scoring.score_sampled(named, sampled, labels, level, keeper)
+        test = tested_by(stored.run)
+        heard = scored(told, questions, named, labels, level, test, keeper)
     records = [
         record.model_copy(update=_rescored(record, *row))
         for record, row in zip(stored.records, rows, strict=True)
     ]
-    _check_kept(stored.records, records)
-    run = _run(stored, named, records)
+    _check_kept([*stored.records, *told], [*records, *heard])
+    of_oracle = {
+        "oracle": again.lines(stored, heard, named),
+        "ceilings": again.ceilings(stored, questions),
+    }
+    run = _run(stored, named, records).model_copy(update=of_oracle)
+    if heard:
+        store.atomically(folder / store.ORACLE, text(heard))
     store.rewrite(folder, run, records)
     report.write(folder)
     return run
@@ -108,7 +121,10 @@ def _start(metric: Asking, named_again: bool) -> None:
         raise ModelError(f"{error}\n  name the run's judge again: --judge gguf:PATH") from None
 
 
-def _check_kept(before: Sequence[RecordLine], after: Sequence[RecordLine]) -> None:
+_Scored = RecordLine | OracleRecordLine
+
+
+def _check_kept(before: Sequence[_Scored], after: Sequence[_Scored]) -> None:
     """Raise `RunError` where a judge gave up on what has a verdict."""
     lost: dict[tuple[str, str], str] = {}
     for old, new in zip(before, after, strict=True):
@@ -116,7 +132,7 @@ def _check_kept(before: Sequence[RecordLine], after: Sequence[RecordLine]) -> No
             for name, score in found.items():
                 judged = name in had and had[name].state == "scored"
                 if judged and score.state == "judge_failed":
-                    lost.setdefault((new.cell, new.question), score.reason)
+                    lost.setdefault((_asked_of(new), new.question), score.reason)
     if lost:
         reason = next(iter(lost.values()))
         raise RunError(
@@ -125,9 +141,15 @@ def _check_kept(before: Sequence[RecordLine], after: Sequence[RecordLine]) -> No
         )
 
 
-def _scores(record: RecordLine) -> list[Mapping[str, ScoreLine]]:
+def _asked_of(record: _Scored) -> str:
+    """Return what a question was asked of."""
+    return record.cell if isinstance(record, RecordLine) else f"{record.given}, {record.generator}"
+
+
+def _scores(record: _Scored) -> list[Mapping[str, ScoreLine]]:
     """Return the scores of each sample, then those of the question."""
-    return [*(sample.scores for sample in record.samples), record.scores]
+    samples = record.samples if isinstance(record, RecordLine) else []
+    return [*(sample.scores for sample in samples), record.scores]
 
 
 def _rescored(

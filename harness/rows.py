@@ -25,6 +25,7 @@ _TABLE = "rows (key blob primary key, value blob, sum blob, run blob)"
 _MAKE = f"create table if not exists {_TABLE}"
 _MADE = f"CREATE TABLE {_TABLE}"
 _READ = "select key, value, sum from rows where key in ({}) and (? or run = ?)"
+_SOME = "select key, value, sum from rows limit ?"
 _WRITE = "insert or replace into rows (key, value, sum, run) values (?, ?, ?, ?)"
 _ENDS = ("-wal", "-shm", "-journal", "")
 """The files there may be of one; the file itself is deleted last, or a stale log would be read."""
@@ -84,6 +85,15 @@ class Rows:
                         found[key] = value
                     else:
                         self._warn(f"{self._name}: a row is damaged; it is made anew")
+        return found
+
+    def some(self, most: int) -> list[bytes]:
+        """Return at most so many values that are there and whole, any of them."""
+        found: list[bytes] = []
+        with self._guarded():
+            if self._file is not None and not self._fresh:
+                rows = self._file.execute(_SOME, (most,))
+                found = [value for key, value, sum_ in rows if sum_ == _sum(key, value)]
         return found
 
     def put(self, rows: Mapping[bytes, bytes] | Iterable[tuple[bytes, bytes]]) -> None:

@@ -82,12 +82,13 @@ def _surest(family: int) -> float:
 class Limits:
     """What a cell may take at most.
 
-    `seconds` is the median of a question, `tokens` the mean; `failures` a share of the questions,
-    or a count from 1.
+    `seconds` is the median of a question, `tokens` and `money` the mean; `failures` a share of the
+    questions, or a count from 1. Money is that of the run's price file.
     """
 
     seconds: Annotated[_Float, Gt(0)] | None = None
     tokens: Annotated[_Float, Gt(0)] | None = None
+    money: Annotated[_Float, Gt(0)] | None = None
     failures: Annotated[_Float, Ge(0)] | None = None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -10,6 +11,8 @@ from typing import Any
 from harness import (
     checks,
     corpus,
+    findings,
+    forecast,
     index,
     provenance,
     retrievers,
@@ -22,12 +25,15 @@ from harness.cache import Cache, check_version
 from harness.chunkers import Chunker, handed
 from harness.chunking import chunk_texts
 from harness.config import RunConfig
+from harness.findings import Finding
 from harness.fingerprint import fingerprint, identity_of
+from harness.forecast import limit, words
 from harness.index import Collected
 from harness.metrics import Asking
 from harness.models import token_counter
 from harness.registry import label
 from harness.running import Finished, Prepared, Run, Sampled
+from harness.spending import Spending
 from harness.stages import Progress, Stages
 from harness.store import RunWriter
 from harness.stored import SampledLine
@@ -146,6 +152,18 @@ def run(
         prepared = replace(prepared, plan=prepared.plan.fitted(prepared.whole.questions))
         collection = _collection(prepared, cache, progress)
         stages = Stages(prepared.corpus, cache, prepared.plan, questions, progress, collection)
+        clock = time.perf_counter()
+        known = findings.found(prepared, stages, cache, collection, progress=progress)
+        findings.refuse(known)
+        warnings = [str(each) for each in known if each.level == "warning"]
+        for warning in warnings:
+            note(f"warning: {warning}")
+        ahead = forecast.forecast(prepared, True, cache, collection, fresh, progress)
+        limit.refuse(ahead, config)
+        for line in words.lines(ahead):
+            note(line)
+        if config.prices is not None and config.settings.max_cost is not None:
+            cache.spending = Spending(config.prices, config.settings.max_cost)
         about = provenance.provenance(config, prepared.corpus, prepared.whole, prepared.plan)
         if collection is not None:
             about = about.model_copy(update={"collection": collection.describe()})
@@ -157,7 +175,27 @@ def run(
         with RunWriter(config.output, _new_id(content), labels, continues, fresh) as writer:
             if writer.resumed:
                 note(f"continuing {writer.folder}")
-            return Run(prepared, stages, cache, writer, about, progress).to_the_end()
+            run = Run(prepared, stages, cache, writer, about, progress, warnings, clock)
+            return run.to_the_end()
+
+
+def look_over(prepared: Prepared, progress: Progress) -> list[Finding]:
+    """Return all that can be known of a run before anything is spent on it, errors first.
+
+    Documents are cut into chunks, and the cache keeps them; an existing collection is read.
+
+    Raises:
+        HarnessError: a model, the collection or the cache cannot be used.
+    """
+    config = prepared.config
+    store.check_writable(config.cache, "cache")
+    check_version(config.cache)
+    runtime.keep_in(config.cache / "models")
+    with Cache(config.cache) as cache:
+        collection = _collection(prepared, cache, progress)
+        questions = prepared.testset.questions
+        stages = Stages(prepared.corpus, cache, prepared.plan, questions, progress, collection)
+        return findings.found(prepared, stages, cache, collection, deep=True, progress=progress)
 
 
 def _collection(prepared: Prepared, cache: Cache, progress: Progress) -> Collected | None:
@@ -175,8 +213,6 @@ def _collection(prepared: Prepared, cache: Cache, progress: Progress) -> Collect
     for embedder in dict.fromkeys(cell.embedder for cell in config.cells):
         if embedder is not None:
             found.check(embedder, cache, settings.seed)
-    for warning in found.warnings:
-        cache.warn(warning)
     return found
 
 

@@ -11,7 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from harness import asking, cautions, provenance, report, store, summarise
+from harness import asking, cautions, provenance, report, spending, store, summarise
+from harness.asked_models import of_cell, of_run
 from harness.cache import Cache
 from harness.clusters import clusters
 from harness.config import RunConfig
@@ -19,6 +20,10 @@ from harness.corpus import Corpus
 from harness.errors import HarnessError, RunError
 from harness.kept import Measured
 from harness.lengths import lengths
+from harness.losses import losses
+from harness.oracle.asking import generators
+from harness.oracle.file import text
+from harness.oracle.oracle import Oracle
 from harness.pipeline import outcomes
 from harness.plan import Plan
 from harness.records import Failure
@@ -29,6 +34,8 @@ from harness.stored import (
     CellLine,
     IndexRecallLine,
     MatchedLine,
+    OracleLine,
+    OracleRecordLine,
     Provenance,
     RecordLine,
     RunFile,
@@ -99,7 +106,11 @@ class Run:
         writer: RunWriter,
         about: Provenance,
         progress: Progress,
+        known: Sequence[str] = (),
+        clock: float | None = None,
     ) -> None:
+        """Begin; `known` are the warnings there are before, `clock` is when the run was begun."""
+        self.known = known
         self.prepared = prepared
         self.stages = stages
         self.cache = cache
@@ -107,10 +118,17 @@ class Run:
         self.about = about
         self.progress = progress
         self.started = _now()
-        self.clock = time.perf_counter()
+        self.clock = time.perf_counter() if clock is None else clock
         self.lines: list[CellLine] = []
-        self.truncated: dict[str, str] = {}
         self.shallow = cautions.Shallow(prepared.plan)
+        questions, clusters = prepared.testset.questions, prepared.clusters
+        wanted = prepared.config.settings.oracle
+        self.oracle = Oracle(questions, prepared.plan, clusters) if wanted else None
+        priced = prepared.config.prices
+        # What a system's models are called is known once it has answered.
+        named = list(priced.line.models) if priced and prepared.config.systems else []
+        asked = [*of_run(prepared.config), *named]
+        self.prices = None if priced is None else priced.asked(asked)
         self.sample = None if prepared.sample is None else prepared.sample.line
 
     def to_the_end(self) -> Finished:
@@ -120,6 +138,8 @@ class Run:
                 self._cell(cell)
             for own in self.prepared.config.systems:
                 self._cell(own)
+            if self.oracle is not None:
+                self._ask(self.oracle)
             return self._store("finished")
         except KeyboardInterrupt:
             self._store_what_there_is("interrupted")
@@ -143,9 +163,8 @@ class Run:
             done, failed = done + 1, failed + (failure is not None)
             self.progress(cell.name, done, len(questions))
             if failure is not None and not imported:
-                self._stop_if_hopeless(
-                    cell, f"question {question!r}: {failure.reason}", failed, done
-                )
+                last = f"cell {cell.name}, question {question!r}: {failure.reason}"
+                self._stop_if_hopeless(last, failed, done)
 
         try:
             plan = self.prepared.plan
@@ -160,30 +179,41 @@ class Run:
                 self._sum_up(cell, records)
         self.stages.done(cell)
 
+    def _ask(self, oracle: Oracle) -> None:
+        """Ask the generators with all evidence, and with none."""
+        told: dict[str, list[bool]] = {}
+
+        def answered(work: str, record: OracleRecordLine, total: int) -> None:
+            failures = told.setdefault(work, [])
+            failures.append(record.error is not None)
+            self.progress(work, len(failures), total)
+            if record.error is not None:
+                last = f"{work}, question {record.question!r}: {record.error.reason}"
+                self._stop_if_hopeless(last, sum(failures), len(failures))
+
+        cells, stages = self.prepared.config.cells, self.stages
+        with stages.ledger.timed("oracle"):
+            oracle.ask(cells, stages.answers, stages.scores, answered)
+
     def _sum_up(self, cell: Cell | SystemCell, records: Sequence[RecordLine]) -> None:
         whole = len(records) == len(self.prepared.testset.questions)
         measured = self.stages.measured(cell) if whole and isinstance(cell, Cell) else None
-        if measured is not None and measured.truncated:
-            labels = cell.labels()
-            work = f"embedding {labels['chunker']} with {labels['embedder']}"
-            self.truncated[work] = (
-                f"{work}: {measured.truncated} chunks are longer than the model reads; "
-                "their ends are not in the index"
-            )
         if isinstance(cell, SystemCell) and cell.system.imported:
             for said in cautions.of_missing(cell.name, records):
                 self.cache.warn(said)
         if isinstance(cell, Cell):  # how much a system retrieves is its own affair
             self.shallow.add(records)
+            if self.oracle is not None:
+                self.oracle.look(cell, records)
         with self.stages.ledger.timed("summing up"):
             self.lines.append(self._line(cell, records, measured))
 
-    def _stop_if_hopeless(self, cell: Cell | SystemCell, last: str, failed: int, done: int) -> None:
+    def _stop_if_hopeless(self, last: str, failed: int, done: int) -> None:
         bound = self.prepared.config.settings.max_failures
         allowed = bound if bound >= 1 else bound * len(self.prepared.testset.questions)
         if failed > allowed:
             raise RunError(
-                f"cell {cell.name}, {last}\n"
+                f"{last}\n"
                 f"  {failed} of {done} questions failed, more than "
                 f"`max_failures: {bound:g}` allows; what was done is in {self.writer.folder}, "
                 "and the same command continues from there"
@@ -200,6 +230,8 @@ class Run:
         self.writer.questions(self.prepared.testset.questions, self.prepared.clusters)
         self.writer.documents(self.prepared.corpus.converted())
         file = self._file(status)
+        if self.oracle is not None:
+            store.atomically(self.writer.folder / store.ORACLE, text(self.oracle.records))
         self.writer.finish(file)
         stored = store.load(self.writer.folder)
         view = View(stored, self.cache.rows("charts", {"version": 1}))
@@ -226,17 +258,28 @@ class Run:
             seconds={**self.stages.ledger.seconds, "all": time.perf_counter() - self.clock},
             cache=self.cache.counted(),
             warnings=[
-                *self.truncated.values(),
-                *cautions.of_embedders(config.cells),
+                *self.known,
                 *cautions.of_indexes(self.lines),
                 *(each for cell in config.systems for each in self._lost(cell)),
-                *cautions.of_data(
-                    prepared.corpus, prepared.testset, prepared.clusters, self.sample
-                ),
+                *prepared.corpus.remarks,
+                *prepared.testset.notes,
                 *self.shallow.said(),
                 *self.cache.warnings,
             ],
+            prices=self.prices,
+            oracle=[] if self.oracle is None else list(self._told(self.oracle)),
+            ceilings=[] if self.oracle is None else self.oracle.ceilings(),
         )
+
+    def _told(self, oracle: Oracle) -> Iterator[OracleLine]:
+        """Yield what the oracle came to, and what its answers took."""
+        asked = generators(self.prepared.config.cells)
+        for line in oracle.summed():
+            part = (line.generator, line.given)
+            own = [each for each in oracle.records if (each.generator, each.given) == part]
+            model, _ = of_cell(asked[line.generator])
+            took = spending.spent(own, model, [], self.prices)
+            yield line.model_copy(update={"spent": took})
 
     def _lost(self, cell: SystemCell) -> Iterator[str]:
         return cautions.of_matching(cell.name, self.stages.matched(cell))
@@ -273,6 +316,10 @@ class Run:
             ),
             matched=self._matched(cell),
             spread=summarise.spread(records),
+            spent=spending.spent(
+                records, *of_cell(cell), self.prices, isinstance(cell, SystemCell)
+            ),
+            losses=losses(records, {each.id: each for each in self.prepared.testset.questions}),
         )
 
     def _matched(self, cell: Cell | SystemCell) -> MatchedLine | None:

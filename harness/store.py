@@ -27,9 +27,10 @@ RECORDS = "records.jsonl"
 QUESTIONS = "questions.jsonl"
 TEXTS = "texts.jsonl"
 DOCUMENTS = "documents.jsonl"
+ORACLE = "oracle.jsonl"
 UNFINISHED = "unfinished.json"
 """Is there until a run has finished, and says what would continue it."""
-_MADE_AT_THE_END = (RUN, "report.html", "report.md", "report.json")
+_MADE_AT_THE_END = (RUN, ORACLE, "report.html", "report.md", "report.json")
 
 
 @dataclass(frozen=True)
@@ -223,11 +224,9 @@ def load(folder: Path) -> StoredRun:
         run = RunFile.model_validate_json(path.read_text(encoding="utf-8"))
     except (ValidationError, UnicodeDecodeError, OSError) as error:
         raise DataError(str(folder), [Problem(RUN, _first(error), "run it again")]) from None
-    records = tuple(_lines(folder, RECORDS, RecordLine))
-    questions = {line.id: line for line in _lines(folder, QUESTIONS, QuestionLine)}
-    texts = {
-        (line.doc, line.start, line.end): line.text for line in _lines(folder, TEXTS, TextLine)
-    }
+    records = tuple(lines(folder, RECORDS, RecordLine))
+    questions = {line.id: line for line in lines(folder, QUESTIONS, QuestionLine)}
+    texts = {(line.doc, line.start, line.end): line.text for line in lines(folder, TEXTS, TextLine)}
     stored = StoredRun(folder, run, records, questions, texts)
     problems = list(_disagreements(stored))
     if problems:
@@ -256,7 +255,8 @@ def _disagreements(stored: StoredRun) -> Iterator[Problem]:
                 yield Problem(f"{RECORDS}, line {number}", what, "the run is damaged: run it again")
 
 
-def _lines(folder: Path, name: str, model: type[M]) -> Iterator[M]:
+def lines(folder: Path, name: str, model: type[M]) -> Iterator[M]:
+    """Yield the lines of one of a run's files; raises `DataError` where one is damaged."""
     path = folder / name
     if not path.is_file():
         raise DataError(str(folder), [Problem(name, "is not there", "run it again")])

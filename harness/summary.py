@@ -9,6 +9,9 @@ from pathlib import Path
 from harness import numbers
 from harness.printable import printable
 from harness.report.phrases import counts
+from harness.report.potential import potentials
+from harness.report.potentialwords import line
+from harness.report.unjudged import Unjudged
 from harness.report.view import View
 from harness.store import load
 from harness.stored import AggregateLine, CellLine
@@ -30,11 +33,14 @@ def summary(folder: Path, view: View | None = None) -> str:
     """
     view = view or View(load(folder))
     shown = _shown(view)
-    lines = [*_verdict(view), "", f"Ranked by {view.by}, 95 % interval", "", *_ranking(view, shown)]
+    lines = [*_verdict(view), *_unsettled(view)]
+    lines += ["", f"Ranked by {view.by}, 95 % interval", "", *_ranking(view, shown)]
     if len(shown) < len(view.cells):
         more = numbers.count(len(view.cells) - len(shown), "more cell")
         lines.append(f"     {more} in the report")
     lines += ["", *_table(view, shown)]
+    told = [line(view, each) for each in potentials(view) if each.rows]
+    lines += ["", *(text for each in told for text in _wrapped(each, "", "  "))] if told else []
     if view.run.warnings:
         lines.append("")
         for each in view.run.warnings:
@@ -61,6 +67,20 @@ def _verdict(view: View) -> list[str]:
     for label, text in view.verdict.sentences:
         lines += _wrapped(f"{label} {text}")
     return lines
+
+
+def _unsettled(view: View) -> list[str]:
+    """Say so where another cell could be ahead if what nobody judged is relevant."""
+    rivals, best = Unjudged(view).contenders, view.best
+    if not rivals or best is None:
+        return []
+    others = numbers.count(len(rivals), "other configuration")
+    if len(rivals) == 1:
+        others = view.name(rivals[0])
+    return _wrapped(
+        f"Open: if documents that nobody judged are relevant, {others} could be ahead of "
+        f"{view.name(best)} by {view.by}; see Results nobody judged in the report."
+    )
 
 
 def _ranking(view: View, cells: Mapping[str, CellLine]) -> list[str]:

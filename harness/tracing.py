@@ -18,6 +18,7 @@ from harness import attribution
 from harness.attribution import Lists
 from harness.batches import batched
 from harness.errors import StageError
+from harness.holding import held_in
 from harness.plan import Plan
 from harness.records import Attribution, Case, Chunk, Hit, Label, Span
 from harness.stages import Stages
@@ -75,8 +76,18 @@ def attributions(
         answered = plan.settings.answer_test.passed(case)
         lost_at, arrivals = attribution.attribute(case, lists, answered, cell.generator.answers)
         traced_to = None if order is None else looked_at
-        found.append(Attribution(lost_at, arrivals, attribution.missing(some, ranks), traced_to))
+        sent = _sent(each)
+        sentence = held_in(case.question, sent, plan.settings.answer_test.keywords)
+        found.append(
+            Attribution(lost_at, arrivals, attribution.missing(some, ranks), traced_to, sentence)
+        )
     return found
+
+
+def _sent(followed: Followed) -> Iterator[tuple[Span, str]]:
+    """Yield the places of the text of a prompt, each with its text."""
+    for hit, span in zip(followed.case.hits, followed.prompt, strict=False):
+        yield span, hit.chunk.text[: span.end - span.start]
 
 
 def _all_retrieved(followed: Followed, counted: int) -> bool:

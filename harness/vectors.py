@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,15 @@ class Texts:
         """
         vectors, flags = self._whole(texts, kind, progress)
         return vectors if self._shortens is None else self._shortens.shorten(vectors), flags
+
+    def missing(self, texts: Iterable[str], kind: Kind) -> dict[bytes, str]:
+        """Return the different texts whose vectors are not there, by the keys of their rows."""
+        missing: dict[bytes, str] = {}
+        for batch in batched(texts, _BATCH):
+            different = {key_of(kind, text): text for text in batch}
+            known = {} if self._rows is None else self._rows.get(different)
+            missing |= {key: text for key, text in different.items() if key not in known}
+        return missing
 
     def _whole(
         self, texts: Sequence[str], kind: Kind, progress: Callable[[int], None]

@@ -6,28 +6,29 @@ from pathlib import Path
 import pytest
 
 LAYERS = """
-arguments bands batches checksums dcg declines described errors fingerprint headings locate locks
-markup needs numbers printable prompts records sentences shortening squad stopwords tokens
-calls clusters context cuts documents dotted endpoint exact facts filters frames fusion jsonl
-labels models parquet paths project quantities ranked references registry removal rows rules
+arguments bands batches checksums dcg declines described errors fingerprint formulas headings
+locate locks markup needs numbers printable prompts records sentences shortening squad stopwords
+tokens
+calls clusters context covering cuts documents dotted endpoint exact facts filters frames fusion
+jsonl labels models parquet paths project quantities ranked references registry removal rows rules
 sampling spans statistics stored trec wholefile yamlfile
-cache coverage embedding_class lengths lines named_corpus relevance runtime told usercode
-answer_labels attribution chat converting embedders foreign housekeeping jsonreply orders store
-system_replies token_match unindexed
+cache coverage embedding_class lengths lines losses named_corpus prices relevance runtime told
+usercode
+answer_labels attribution chat converting embedders foreign holding housekeeping jsonreply orders
+spending store system_replies token_match unindexed
 attribution_systems chunkers corpus generators judging newfiles rephrasing rerankers systems
 terminal_cache triplets vectors
 answering chat_replies chunking exporting handed matching metrics testset
-answertest index judge_check kept retrievers scoring sources
-comparing evaluation extraction imported_metrics importing replayed searched settings summarise
-sweep
-agreement baselines catalogue framed history imported_answers imported_runs library overrides
-places plan
-cautions config report stages
-asking checks drafting provenance rescore summary terminal_history tracing
-pipeline
+answertest incomplete index judge_check kept pools retrievers scoring sources traffic
+evaluation extraction imported_metrics importing people replayed searched settings summarise sweep
+agreement catalogue comparing imported_answers imported_runs library overrides places plan
+baselines cautions config framed history oracle stages
+asked_models asking checks doctor drafting provenance report tracing
+pipeline ratings rescore summary terminal_history
 running
-gate runner terminal
-cli library_runs
+findings forecast gate terminal
+library_runs runner
+cli
 __main__
 """
 NEVER = {("pipeline", "store"), ("pipeline", "report"), ("store", "pipeline"), ("report", "stages")}
@@ -67,6 +68,7 @@ ONLY_IN = {
     "vl_convert": {"report"},
     "rich": {"terminal"},
     "typer": {"cli"},
+    "packaging": {"doctor"},
     "pandas": {"evaluation", "frames"},
 }
 FAMILIES = (

@@ -141,7 +141,26 @@ def ran(config, **parts):
 
 
 def lost(stored):
-    return {int(record.question): record.lost_at for record in stored.records}
+    """Return where each question was lost; the cell has counted the same, and its groups."""
+    found = {int(record.question): record.lost_at for record in stored.records}
+    groups = [each.stage for record in stored.records if record.lost_at for each in record.passages]
+    (cell,) = stored.run.cells
+    assert counted(cell.losses.questions) == Counter(filter(None, found.values()))
+    assert counted(cell.losses.groups) == Counter(filter(None, groups))
+    assert {line.of for line in cell.losses.groups.values()} == {len(groups)}
+    return found
+
+
+def counted(lines):
+    return {stage: line.count for stage, line in lines.items() if line.count}
+
+
+def held(stored):
+    """Return the document and place of the sentence that held each answer."""
+    return {
+        int(record.question): record.held_in and tuple(record.held_in.model_dump().values())
+        for record in stored.records
+    }
 
 
 def all_facts(stored):
@@ -200,6 +219,7 @@ def test_an_embedder_that_hides_a_document_loses_it_at_retrieval(tmp_path):
     stored = ran(written(tmp_path), embedder=Numbered(hidden=(3, 6)))
 
     assert lost(stored) == expected("retrieval", (3, 6))
+    assert [n for n, place in held(stored).items() if place is None] == [3, 6]
     record = stored.records[3]
     assert record.passages[0].facts == FactsLine(pieces=1, largest=1, exact_rank=8)
     (missed,) = record.missed
@@ -244,6 +264,8 @@ def test_a_tiny_budget_loses_at_context_what_it_cuts(tmp_path):
     stored = ran(written(tmp_path, context={"chunks": 2, "tokens": 5}))
 
     assert lost(stored) == expected("context", LONG)
+    # Of a long entry the first five tokens are sent, and its word is its last.
+    assert held(stored) == {n: None if n % 2 else (f"e{n}", 0, 17) for n in ENTRIES}
     assert all_facts(stored)[1] == [FactsLine(pieces=1, largest=1, rank=1, cut_at=5)]
     assert all_facts(stored)[2] == [FactsLine(pieces=1, largest=1, rank=1)]
 
@@ -252,6 +274,7 @@ def test_a_generator_that_ignores_its_context_loses_at_generation(tmp_path):
     stored = ran(written(tmp_path), generator=Reader(ignores=(1, 2)))
 
     assert lost(stored) == expected("generation", (1, 2))
+    assert held(stored) == {n: (f"e{n}", 0, len(text(n))) for n in ENTRIES}
     assert all(each.stage is None for record in stored.records for each in record.passages)
 
 
@@ -382,7 +405,7 @@ def test_a_fused_ranking_starts_as_it_would_have_in_the_run(tmp_path):
 
 def test_runs_from_before_there_was_attribution_are_read(tmp_path):
     stored = ran(written(tmp_path), embedder=Numbered(hidden=(3,)))
-    fresh = {"lost_at", "without_evidence", "passages", "missed", "traced_to"}
+    fresh = {"lost_at", "without_evidence", "passages", "missed", "traced_to", "held_in"}
     file = stored.folder / "records.jsonl"
     rows = map(json.loads, file.read_text().splitlines())
     old = [{key: each[key] for key in each if key not in fresh} for each in rows]
@@ -393,7 +416,7 @@ def test_runs_from_before_there_was_attribution_are_read(tmp_path):
 
     again = store.load(stored.folder)
     assert again.run.cells[0].lengths is None
-    assert {(each.lost_at, each.traced_to) for each in again.records} == {(None, None)}
+    assert {(each.lost_at, each.held_in) for each in again.records} == {(None, None)}
 
 
 def test_a_run_that_lacks_the_text_of_a_missed_chunk_is_damaged(tmp_path):
@@ -438,6 +461,8 @@ def test_a_system_is_followed_as_far_as_it_tells(tmp_path, monkeypatch):
     stored = store.load(finished.folder)
 
     assert lost(stored) == {1: "none", 2: "retrieval", 3: "context", 4: "generation"}
+    # The third says what it sent, and nothing of its document stands in that.
+    assert held(stored) == {1: ("e1", 0, 56), 2: None, 3: None, 4: ("e4", 0, 17)}
     assert [record.traced_to for record in stored.records] == [None] * 4
     assert stored.records[1].passages[0].facts == FactsLine()
     assert stored.run.cells[0].lengths is None

@@ -92,6 +92,10 @@ def lost(record):
         ]
 
 
+def unanswered(record):
+    record["lost_at"] = "generation"
+
+
 def graded(record):
     """Let one chunk be found and three be missed, of grades 1 and 2, and more that nobody named."""
     first, *others = record["hits"]
@@ -120,6 +124,7 @@ def folders(tmp_path_factory):
         "graded": made(new("graded"), [asked], graded, **pieces, relevance_level=2),
         "retrieved": made(new("retrieved"), [DAY, AGE], **ranked, generators=["none"]),
         "unscored": made(new("unscored"), [DAY, AGE], **ranked),
+        "unanswered": made(new("unanswered"), [AGE], unanswered, **ranked),
     }
 
 
@@ -157,6 +162,21 @@ def test_why_nobody_can_say_where_it_was_lost_is_told(pages, question, wanted):
     said = pages("lost", f"#q-{question}").locator(".facts p").first.text_content()
 
     assert said.endswith(wanted)
+
+
+def test_the_sentence_that_held_the_answer_is_named_and_marked_in_the_context(pages):
+    page = pages("unanswered", "#q-age")
+    said = page.locator(".facts p").first.text_content()
+    assert said.endswith(
+        "all evidence was in the prompt, and it was not answered; "
+        "held the answer, at rank 1: Riders must be 14 years old."
+    )
+
+    page.get_by_text("The prompt’s context").click()
+    page.locator(".sent .held").wait_for()
+    assert page.locator(".sent .held").all_text_contents() == ["Riders must be 14 years old."]
+    assert page.locator(".held mark").all_text_contents() == ["Riders must be 14 years old."]
+    assert page.locator(".held + .held-said").all_text_contents() == [" held the answer "]
 
 
 def test_a_question_that_no_shown_metric_scores_is_among_those_that_failed(pages):

@@ -356,7 +356,7 @@ class TestLosses:
     def test_title_and_section_name_the_largest_loss(self, many):
         view = View(lost(many, STAGES, traced_to=9))
         name = view.name(view.best)
-        said, figure = Losses().blocks(view)
+        said, figure, *_ = Losses().blocks(view)
 
         assert figure.drawings[0].title == f"Retrieval loses 2 of 4 questions of {name}"
         assert said.text == (
@@ -373,7 +373,7 @@ class TestLosses:
         assert drawing.wide.count('aria-label="retrieval: 2, ') == 4
 
     def test_what_the_index_may_have_lost_is_said_where_nobody_can_tell(self, many):
-        *_, note = Losses().blocks(View(lost(many, STAGES, traced_to=None)))
+        _, _, note, *_ = Losses().blocks(View(lost(many, STAGES, traced_to=None)))
 
         assert note.text.startswith(
             "Not known for all configurations: what exact search would have found."
@@ -383,7 +383,7 @@ class TestLosses:
         assert Losses().blocks(View(lost(many, {}))) == []
 
     def test_nothing_lost_is_said_as_such(self, many):
-        said, figure = Losses().blocks(View(lost(many, dict.fromkeys(STAGES, "none"))))
+        said, figure, *_ = Losses().blocks(View(lost(many, dict.fromkeys(STAGES, "none"))))
 
         assert said.text == "No question that could be followed was lost at any stage."
         assert figure.drawings[0].title.endswith(" lost none of 4 questions")

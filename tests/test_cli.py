@@ -66,7 +66,8 @@ def test_help_names_every_verb(cli):
         *("run", "validate", "report", "evaluate", "score"),
         *("compare", "gate", "history"),
         *("import", "export", "extract"),
-        *("list", "schema", "init"),
+        *("rate", "pool"),
+        *("list", "schema", "init", "doctor"),
         *("baseline", "judge", "draft", "cache"),
     ]
     assert said.status == 0
@@ -115,6 +116,8 @@ def test_validate_says_what_the_configuration_will_do(project, cli):
         "  grid: 2 cells",
         "    sentence × hashing(dimensions=64) × dense × extractive",
         "    sentence × bm25 × extractive",
+        "to do: 2 documents; 2 chunks; all chunks and 3 questions to embed with "
+        "hashing(dimensions=64)",
     ]
     assert project.written() == []
 
@@ -123,7 +126,11 @@ def test_progress_goes_to_stderr_in_plain_lines_and_results_to_stdout(project):
     done = in_a_process("run", "config.yaml")
 
     assert done.returncode == 0
+    few = "warning: 3 questions are few: no difference between two cells can be significant; "
     assert done.stderr.splitlines() == [
+        f"{few}`python -m harness draft` proposes more",
+        "to do: 2 documents; 2 chunks; 2 chunks and 3 questions to embed with "
+        "hashing(dimensions=64)",
         "embedding sentence with hashing(dimensions=64): 2 of 2",
         "sentence × hashing(dimensions=64) × dense × extractive: 3 of 3",
     ]

@@ -212,6 +212,11 @@ def test_every_reranker_gives_a_permutation_or_the_first_of_one(name, found, nee
         assert kept.rerank("Which moon has air?", hits) == reranked[:3]
 
 
+def shown(value):
+    """Return what names a case, the same in every process."""
+    return getattr(value, "family", None) or str(value)
+
+
 @pytest.mark.parametrize(
     ("registry", "spec"),
     [
@@ -223,7 +228,7 @@ def test_every_reranker_gives_a_permutation_or_the_first_of_one(name, found, nee
         (generators, "extractive(sentences=2, threshold=0.5)"),
         (generators, "chat(model=openai:gpt)"),
     ],
-    ids=str,
+    ids=shown,
 )
 def test_a_label_says_all_that_was_set_and_reads_back(registry, spec):
     assert label(registry.build(spec)) == spec
@@ -247,7 +252,7 @@ def test_a_label_says_all_that_was_set_and_reads_back(registry, spec):
             "overlap (9) must be smaller than size (9)",
         ),
     ],
-    ids=str,
+    ids=shown,
 )
 def test_a_bad_spec_of_any_family_says_what_is_wrong(registry, spec, message):
     with pytest.raises(SpecError) as caught:

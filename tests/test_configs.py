@@ -25,7 +25,11 @@ def run(config, folder, environment=None, *overrides):
     return View(store.load(runner.run(runner.prepare(loaded), lambda *_: None).folder))
 
 
-CONFIGS = sorted(f"configs/{path.name}" for path in (ROOT / "configs").glob("*.yaml"))
+PRICES = "prices.yaml"
+"""No configuration: what one names as its price file."""
+CONFIGS = sorted(
+    f"configs/{path.name}" for path in (ROOT / "configs").glob("*.yaml") if path.name != PRICES
+)
 PARAGRAPH = {
     "context": "The harbour station has 24 docks. It opened in May 2019.",
     "qas": [

@@ -5,16 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from harness import cautions
-from harness.chunkers import chunkers
 from harness.embedders import embedders
-from harness.generators import generators
 from harness.registry import label
-from harness.rerankers import rerankers
-from harness.retrievers import retrievers
 from harness.runtime import prompts
 from harness.runtime.prompts import Prompts
-from harness.sweep import Cell
 
 ASKED = "Represent this sentence for searching relevant passages: "
 TEXTS = ["When was the firm founded?", "Is the cat insured?", ""]
@@ -129,19 +123,6 @@ def test_prompts_by_other_names_are_a_warning_until_one_is_given(model):
     assert ["the model card of intfloat/e5-base-v2" in each for each in said] == [True] * 2
     (many,) = prompts.missing(model("many", {str(n): "x" for n in range(999)}), Prompts())
     assert len(many) < 400
-
-
-def test_a_run_gets_each_warning_once_whatever_the_cells(model):
-    folder = model("e5-base")
-    specs = [{"model": folder, "quantize": each} for each in ("none", "int8")]
-    parts = [embedders.build({"sentence_transformer": each}) for each in specs]
-    made = chunkers.build("whole"), retrievers.build("dense"), rerankers.build("none")
-    cells = [
-        Cell(made[0], part, made[1], made[2], generators.build("none"))
-        for part in (*parts, *parts, embedders.build("hashing"), None)
-    ]
-    said = list(cautions.of_embedders(cells))
-    assert [each.rpartition(" ")[2] for each in said] == ["query_prompt", "document_prompt"]
 
 
 @pytest.mark.parametrize("prompt", ["query: ", "", "a, b (c)\n", 'say "so": ', "none: "])

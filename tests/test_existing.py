@@ -407,7 +407,7 @@ class TestRun:
             "dimensions": 64,
             "space": "l2",
         }
-        assert not any("handbook" in each for each in found.run.warnings)
+        assert not any("collection 'handbook'" in each for each in found.run.warnings)
 
     def test_again_nothing_is_made_and_after_a_change_rankings_are(self, stood, cli):
         self.run(stood, cli)

@@ -100,7 +100,7 @@ def test_what_a_strict_rule_cannot_tell_fails_unless_given(project):
         (
             {"max": {"second": 2}},
             "line 21, gate.max.second: unknown key 'second'",
-            "did you mean 'seconds'? choose from: failures, seconds, tokens",
+            "did you mean 'seconds'? choose from: failures, money, seconds, tokens",
         ),
         (
             {"fail_if": {"metric": "token_f1"}},

@@ -96,6 +96,9 @@ def check(stored):
             assert said["searched"] == list(record.searched)
             assert said["tracedTo"] == record.traced_to
             assert said["without"] == record.without_evidence
+            there = record.held_in and any(hit.doc == record.held_in.doc for hit in record.hits)
+            place = tuple(record.held_in.model_dump().values()) if there else None
+            assert _held(said) == place
             stage = None if said["lost"] is None else STAGES[said["lost"]]
             assert stage == record.lost_at
             assert lost[at][number] == (said["lost"] if record.error is None else -1)
@@ -116,6 +119,15 @@ def check(stored):
                 assert (said["grades"], said["inventory"]) == (judged.grades, judged.inventory)
             _check_scores(view, data, record, said, at, number)
     assert answered == len(stored.records)
+
+
+def _held(said):
+    """Return the stretch of the document in which the answer was held."""
+    if said["held"] is None:
+        return None
+    at, start, end = said["held"]
+    doc, first, *_ = said["hits"][at]
+    return doc, first + start, first + end
 
 
 def _check_scores(view, data, record, said, cell, question):

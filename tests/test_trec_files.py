@@ -174,9 +174,12 @@ def test_of_many_problems_twenty_are_shown_and_the_rest_counted(file):
     assert found[20:] == [("and 5 more lines", "with problems of this kind")]
 
 
+NO_TEXT = gzip.compress(b"", mtime=0)
+
+
 @pytest.mark.parametrize("read", [read_qrels, read_run])
 @pytest.mark.parametrize(
-    "content", [b"", b"\n \n", b"# nothing\n", b"query-id\tcorpus-id\tscore\n", gzip.compress(b"")]
+    "content", [b"", b"\n \n", b"# nothing\n", b"query-id\tcorpus-id\tscore\n", NO_TEXT]
 )
 def test_a_file_with_nothing_in_it_is_an_error(file, read, content):
     assert problems(read, file(content)) == [("the file", "is empty")]

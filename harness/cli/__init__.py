@@ -22,6 +22,7 @@ from harness.cli import (
     gate,
     history,
     judge,
+    people,
     runs,
 )
 from harness.errors import HarnessError
@@ -33,7 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verbs in (runs, comparing, gate, history, data, about):
+for verbs in (runs, comparing, gate, history, data, people, about):
     app.add_typer(verbs.commands)
 groups = {"baseline": baseline, "judge": judge, "draft": draft, "cache": cache}
 for name, group in groups.items():

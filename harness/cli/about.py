@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from harness.cli.options import Json, Override
+
 commands = typer.Typer()
 
 
@@ -42,3 +44,24 @@ def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="a new folde
     for path in project.create(folder):
         print(path)
     print(f"\nNow run: python -m harness run {folder / 'config.yaml'}")
+
+
+@commands.command()
+def doctor(
+    config: Annotated[
+        Path | None, typer.Argument(help="the configuration of a planned run, if there is one")
+    ] = None,
+    overrides: Override = None,
+    json: Json = False,
+) -> None:
+    """Look at this machine: versions, models, servers, memory, disk, network. Nothing is spent.
+
+    Exits 3 where a problem is found.
+    """
+    from harness.config import load
+    from harness.doctor import examined, written
+
+    found = list(examined(None if config is None else load(config, overrides or ())))
+    print(written.as_json(found) if json else written.as_text(found))
+    if any(fact.status == "problem" for _, fact in found):
+        raise typer.Exit(3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -29,6 +30,14 @@ def run(
         str | None,
         typer.Option(metavar="date|INT", help="choose others each UTC day, or always the same"),
     ] = None,
+    oracle: Annotated[
+        bool,
+        typer.Option("--oracle", help="also ask with perfect retrieval, and with none at all"),
+    ] = False,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(metavar="MONEY", help="refuse a run that may cost more, by its price file"),
+    ] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="start over: use nothing of earlier runs")
     ] = False,
@@ -44,8 +53,9 @@ def run(
     from harness.config import load
     from harness.gate import gating
 
-    given = {"sample": sample, "sample_seed": sample_seed}
+    given = {"sample": sample, "sample_seed": sample_seed, "oracle": "true" if oracle else None}
     options = [f"{key}={value}" for key, value in given.items() if value is not None]
+    options += [] if max_cost is None else [f"max_cost={max_cost:f}"]
     configured = load(config, [*(overrides or ()), *options])
     rules = configured.settings.gate if limit is None else None
     if junit is not None and rules is None:
@@ -77,17 +87,51 @@ def run(
 def validate(
     config: Config,
     overrides: Override = None,
-    deep: Annotated[bool, typer.Option(help="also find the models, libraries and keys")] = False,
+    deep: Annotated[
+        bool, typer.Option(help="also find the models, and look at data, chunks and questions")
+    ] = False,
+    traffic: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="questions people really ask; goes with --deep"),
+    ] = None,
+    unlike: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="write those that no test question is near to a file"),
+    ] = None,
+    json: Json = False,
 ) -> None:
     """Check a configuration, its corpus and its test set: everything wrong, at once."""
-    from harness import runner, terminal
+    from harness import findings, newfiles, runner, terminal
     from harness.config import load
+    from harness.findings import printing
+    from harness.findings import traffic as real
+    from harness.forecast import forecast, limit, words
     from harness.gate import outlook
+    from harness.traffic import listing
 
-    prepared = runner.prepare(load(config, overrides or ()))
+    configured = load(config, overrides or ())
+    if traffic is not None:
+        configured, deep = replace(configured, traffic=traffic), True
+    if unlike is not None and not (deep and configured.traffic is not None):
+        raise HarnessError("--unlike writes what --traffic FILE finds\n  name such a file")
+    prepared = runner.prepare(configured)
+    found, far = [], []
     if deep:
         runner.check_models(prepared)
-    print("\n".join([terminal.checked(prepared), *outlook.outlook(prepared)]))
+        with terminal.progress() as progress:
+            found = runner.look_over(prepared, progress)
+        far = real.far(prepared)
+        if unlike is not None:
+            newfiles.put(unlike, listing.as_lines(far))
+    ahead = forecast(prepared, deep)
+    if json:
+        print(printing.as_json(found))
+    else:
+        said = [terminal.checked(prepared), *words.lines(ahead), *outlook.outlook(prepared)]
+        deeper = [printing.shown(found), *listing.shown(far)] if deep else []
+        print("\n".join([*said, *deeper]))
+    findings.refuse(found)
+    limit.refuse(ahead, prepared.config)
 
 
 @commands.command()

@@ -53,6 +53,7 @@ def _pair(pair: Compared) -> dict[str, Any]:
         "unpaired": [asdict(each) for each in pair.unpaired],
         "untested": dict(pair.untested),
         "differs": [asdict(each) for each in pair.differs],
+        "people": None if pair.people is None else asdict(pair.people),
     }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.comparing.changes import Change
 from harness.comparing.pairing import Pairing
+from harness.comparing.rated import Rating
 from harness.comparing.refusals import Allowed
 from harness.comparing.sides import Side
 from harness.frames import table
@@ -88,7 +89,8 @@ class Compared:
 
     `finished` is of the share of questions that did not fail; its family is that of all pairs.
     `lost` and `won` are the questions that the run does worse and better by the deciding metric,
-    the greatest gaps first. `untested` says why a metric that both have is not compared.
+    the greatest gaps first. `untested` says why a metric that both have is not compared. `people`
+    is what people said of both; None unless both were rated.
     """
 
     pairing: Pairing
@@ -100,6 +102,7 @@ class Compared:
     unpaired: tuple[Unpaired, ...]
     untested: Mapping[str, str]
     differs: tuple[Change, ...]
+    people: Rating | None = None
 
     @property
     def identical(self) -> bool:

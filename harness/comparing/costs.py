@@ -6,30 +6,52 @@ from collections.abc import Collection, Sequence
 from statistics import fmean, median
 from typing import Literal
 
-from harness.stored import RecordLine
+from harness import spending
+from harness.stored import CellLine, PricesLine, RecordLine, RunFile
 
 Cost = Literal["money", "tokens", "seconds"]
 
 
 def known(
-    kinds: Sequence[Cost], cells: Collection[str], records: Sequence[RecordLine]
+    kinds: Sequence[Cost],
+    cells: Collection[str],
+    records: Sequence[RecordLine],
+    run: RunFile | None = None,
 ) -> tuple[Cost | None, dict[str, float]]:
     """Return the first kind of cost that is known of each of `cells`, and what each costs.
 
-    Tokens are the mean of those that a question sent and got, seconds the median of the sum of its
-    stages'. Money is not known of any cell. None and nothing where no kind is known of all.
+    Money is the mean of what an answer to a question cost by the prices of `run`, tokens the mean
+    of those that a question sent and got, seconds the median of the sum of its stages'. Of
+    questions that finished. None and nothing where no kind is known of all.
     """
     finished: dict[str, list[RecordLine]] = {name: [] for name in cells}
     for record in records:
         if record.cell in finished and record.error is None:
             finished[record.cell].append(record)
+    lines = {} if run is None else {cell.name: cell for cell in run.cells}
     for kind in kinds:
-        if kind != "money":
+        if kind == "money":
+            found = {
+                name: money(some, lines.get(name), None if run is None else run.prices)
+                for name, some in finished.items()
+            }
+        else:
             found = {name: _COSTS[kind](some) for name, some in finished.items()}
-            spent = {name: cost for name, cost in found.items() if cost is not None}
-            if spent and len(spent) == len(found):
-                return kind, spent
+        spent = {name: cost for name, cost in found.items() if cost is not None}
+        if spent and len(spent) == len(found):
+            return kind, spent
     return None, {}
+
+
+def money(
+    records: Sequence[RecordLine], cell: CellLine | None, prices: PricesLine | None
+) -> float | None:
+    """Return the mean money of a question in one cell; None where one's is not known."""
+    if cell is None or prices is None:
+        return None
+    paid = [spending.of_question(record, cell.spent, prices) for record in records]
+    known = [each for each in paid if each is not None]
+    return fmean(known) if known and len(known) == len(paid) else None
 
 
 def tokens(records: Sequence[RecordLine]) -> float | None:

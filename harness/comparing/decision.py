@@ -93,6 +93,7 @@ class Decision:
     cost: Cost | None
     costs: Mapping[str, float]
     cheaper: Cheaper | None
+    currency: str = ""
 
     @property
     def visible(self) -> float | None:
@@ -141,12 +142,17 @@ def decide(contrasts: Contrasts) -> Decision:
     against = baseline if baseline in others else next(iter(others), None)
     fit = [each for each in not_worse if each not in floors]
     kind, spent = (
-        costs.known(kinds, [best, *fit], contrasts.stored.records) if best and fit else (None, {})
+        costs.known(kinds, [best, *fit], contrasts.stored.records, run)
+        if best and fit
+        else (None, {})
     )
+    currency = "" if run.prices is None else run.prices.currency
     weighed = [
         _weighed(name, (cost, spent[best]), others[name], units[name], finished[name], margin)
         for name, cost in sorted(spent.items(), key=lambda each: each[1])
-        if best and cost < spent[best] and amount(kind, cost) != amount(kind, spent[best])
+        if best
+        and cost < spent[best]
+        and amount(kind, cost, currency) != amount(kind, spent[best], currency)
     ]
     return Decision(
         form=_form(best, baseline, others, beaten, ahead),
@@ -170,11 +176,14 @@ def decide(contrasts: Contrasts) -> Decision:
         cost=kind,
         costs=spent,
         cheaper=next((each for each in weighed if each.warranted), next(iter(weighed), None)),
+        currency=currency,
     )
 
 
-def amount(kind: Cost | None, cost: float) -> str:
-    """Return what a question costs, as people read it."""
+def amount(kind: Cost | None, cost: float, currency: str = "") -> str:
+    """Return what a question costs, as people read it; money with its `currency`."""
+    if kind == "money":
+        return numbers.money(cost, currency)
     if kind == "seconds":
         return numbers.seconds(cost)
     return numbers.count(round(cost), "token" if kind == "tokens" else "unit")

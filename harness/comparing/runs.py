@@ -8,6 +8,7 @@ from harness.comparing.changes import between_cells, changes
 from harness.comparing.comparison import Compared, Comparison, Gap, Options, Row, Unpaired
 from harness.comparing.contrast import Contrast
 from harness.comparing.pairing import Pairing, pairings
+from harness.comparing.rated import grades, rating
 from harness.comparing.refusals import changed_metrics, check
 from harness.comparing.sides import Incomparable, Side
 from harness.errors import HarnessError, suggest
@@ -47,6 +48,7 @@ def comparison(baseline: Side, run: Side, options: Options | None = None) -> Com
     finished = compare([each.finished() for each in contrasts], run.provenance.seed)
     known = baseline.questions.keys() & run.questions.keys()
     moved = known - set(shared)
+    before, after = grades(baseline), grades(run)
     return Comparison(
         baseline=baseline,
         run=run,
@@ -63,6 +65,13 @@ def comparison(baseline: Side, run: Side, options: Options | None = None) -> Com
                 unpaired=tuple(Unpaired(*lone) for name in metrics for lone in each.unpaired(name)),
                 untested=each.untested(metrics),
                 differs=between_cells(each.left, each.right),
+                people=rating(
+                    before.get(each.pairing.baseline, {}),
+                    after.get(each.pairing.run, {}),
+                    shared,
+                    {row.metric: row.difference for row in rows[at]},
+                    run.provenance.seed,
+                ),
             )
             for at, each in enumerate(contrasts)
         ),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from harness import spending
 from harness.errors import DataError, HarnessError, Problem
 from harness.fingerprint import fingerprint
 from harness.store import RUN, StoredRun, load
@@ -45,13 +46,15 @@ class Asked:
 class Result:
     """What came of one question in one cell: each metric's score, and what it took.
 
-    `seconds` is the sum of its stages', `tokens` what was sent and got; None where not known.
+    `seconds` is the sum of its stages', `tokens` what was sent and got, and `money` what that cost;
+    None where not known.
     """
 
     scores: Mapping[str, ScoreLine]
     error: FailureLine | None = None
     seconds: float | None = None
     tokens: int | None = None
+    money: float | None = None
 
 
 @dataclass(frozen=True)
@@ -110,8 +113,10 @@ def of_run(stored: StoredRun, finished: bool = True) -> Side:
     if finished:
         refuse_unfinished(stored.folder, stored.run)
     results: dict[str, dict[str, Result]] = {cell.name: {} for cell in stored.run.cells}
+    spent = {cell.name: cell.spent for cell in stored.run.cells}
     for record in stored.records:
-        results[record.cell][record.question] = _result(record)
+        money = spending.of_question(record, spent[record.cell], stored.run.prices)
+        results[record.cell][record.question] = _result(record, money)
     return Side(
         id=stored.run.id,
         started=stored.run.started,
@@ -162,7 +167,7 @@ def _cell(line: CellLine, results: Mapping[str, Result]) -> SideCell:
     return SideCell(line.name, parts, line.fingerprint, line.floor, results)
 
 
-def _result(record: RecordLine) -> Result:
+def _result(record: RecordLine, money: float | None) -> Result:
     usage = record.usage
     known = usage is not None and usage.tokens_in is not None and usage.tokens_out is not None
     return Result(
@@ -170,4 +175,5 @@ def _result(record: RecordLine) -> Result:
         error=record.error,
         seconds=sum(record.seconds.values()) if record.seconds else None,
         tokens=(usage.tokens_in or 0) + (usage.tokens_out or 0) if usage and known else None,
+        money=money,
     )

@@ -87,7 +87,13 @@ def _against_better(by: Row, worse: Sequence[Row]) -> str:
 
 
 def sentences(found: Comparison, pair: Compared) -> Iterator[str]:
-    """Yield what the deciding metric says of one pair, and how sure that is."""
+    """Yield what the deciding metric says of one pair, how sure that is, and what people say."""
+    yield from _deciding(found, pair)
+    if pair.people is not None and pair.people.said:
+        yield pair.people.said
+
+
+def _deciding(found: Comparison, pair: Compared) -> Iterator[str]:
     row = next((row for row in pair.rows if row.metric == found.by), None)
     if row is None or row.difference.difference is None:
         reason = pair.untested.get(found.by) or (row.difference.reason if row else "")

@@ -25,7 +25,8 @@ def judged(gate: Gate, run: Side, cell: SideCell) -> Iterator[Verdict]:
         met = value is not None and value >= least - _ROUNDING
         said = gate_words.of_mean(value, low, high, least)
         yield _verdict(f"{metric}: at least {least:g}", cell, value, met, said)
-    for kind, value in {"seconds": _seconds(cell), "tokens": _tokens(cell)}.items():
+    taken = {"seconds": _seconds(cell), "tokens": _mean_of(cell, "tokens")}
+    for kind, value in {**taken, "money": _mean_of(cell, "money")}.items():
         most = getattr(gate.max, kind)
         if most is not None:
             met = value is not None and value <= most
@@ -84,8 +85,8 @@ def _seconds(cell: SideCell) -> float | None:
     return median(known) if known else None
 
 
-def _tokens(cell: SideCell) -> float | None:
-    spent = _finished(cell, "tokens")
+def _mean_of(cell: SideCell, kind: str) -> float | None:
+    spent = _finished(cell, kind)
     known = [each for each in spent if each is not None]
     return fmean(known) if known and len(known) == len(spent) else None
 

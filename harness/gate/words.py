@@ -75,8 +75,10 @@ def of_mean(value: float | None, low: float | None, high: float | None, least: f
 def of_cost(kind: str, value: float | None, most: float) -> str:
     """Return what a question took, and how that stands to its limit."""
     if value is None:
-        return f"{kind} are not known of every question"
+        return f"{kind} {'is' if kind == 'money' else 'are'} not known of every question"
     shown = numbers.seconds(value) if kind == "seconds" else f"{value:,.0f} tokens"
+    if kind == "money":
+        shown = numbers.money(value, "").strip()
     which = "the median" if kind == "seconds" else "the mean"
     return f"{which} of a question, {shown}, is {'over' if value > most else 'within'} {most:g}"
 

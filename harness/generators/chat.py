@@ -80,7 +80,7 @@ class Chat:
 
     def answer(self, question: str, context: str, sample: int = 0) -> Answer:
         """Ask the model once; `sample` is added to the seed."""
-        prompt = self._template.format(context=context, question=question)
+        prompt = self.filled(question, context)
         reply = self._model.ask(prompt, sample)
         return Answer(
             reply.text,
@@ -91,6 +91,14 @@ class Chat:
             finish=reply.finish,
             prompt=prompt,
         )
+
+    def filled(self, question: str, context: str) -> str:
+        """Return what the model is sent."""
+        return self._template.format(context=context, question=question)
+
+    def asked_model(self) -> ChatModel:
+        """Return the chat model, with this generator's own settings."""
+        return self._model
 
     def identity(self) -> dict[str, Any]:
         """Return all that shapes one answer: not how many, nor the pace, nor the file's name."""

@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 from harness import numbers
+from harness.report.advising_retrieval import of_oracle
 from harness.report.blocks import Advice
 from harness.report.lost import Lost
 from harness.report.view import View
@@ -24,6 +25,7 @@ def advice(view: View, cell: CellLine) -> list[Advice]:
     lost = Lost(cell, settings, followed, len(followed))
     found = [each for what in _WHATS for each in what(lost)]
     found += _answered_anyway(Lost(cell, settings, unanswerable, len(unanswerable)))
+    found += of_oracle(view, cell)
     return sorted(found, key=lambda each: -each.mends)
 
 

@@ -191,7 +191,7 @@ class PerCell:
     """The same blocks for each cell of the grid, in the leaderboard's order; one is shown."""
 
     names: Sequence[str]
-    blocks: Sequence[Sequence[Text | Table | Advice]]
+    blocks: Sequence[Sequence[Text | Table | Advice | Fold]]
     shown: int
     """The one that is shown at first, and the only one in Markdown."""
 

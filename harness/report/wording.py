@@ -200,7 +200,9 @@ class Words:
 
     def _cost(self, best: str, cheaper: Cheaper) -> str:
         seen, kind = cheaper.difference, self.decision.cost
-        now, then = amount(kind, cheaper.best_cost), amount(kind, cheaper.cost)
+        now, then = (
+            amount(kind, each, self.decision.currency) for each in (cheaper.best_cost, cheaper.cost)
+        )
         price = f"{then} a question in place of {now}"
         name, margin = self.name(cheaper.cell), self.decision.margin
         worse = f"less than {margin:g} worse" if margin else "no worse"

@@ -26,9 +26,14 @@ def name() -> str:
     return _field("model name") or platform.processor() or platform.machine()
 
 
+def instructions() -> frozenset[str]:
+    """Return the sets of instructions that the processor has, as Linux calls them."""
+    return frozenset((_field("flags") or _field("Features")).split())
+
+
 def has_bfloat16() -> bool:
     """Return whether the processor is known to have instructions for bfloat16."""
-    return not _BFLOAT16.isdisjoint(_field("flags").split())
+    return not _BFLOAT16.isdisjoint(instructions())
 
 
 @lru_cache

@@ -85,7 +85,7 @@ def interval(values: Sequence[float], seed: int = 0) -> Interval:
     if len(unique) == 1:
         return _constant(float(unique[0]), n)
     if bool(np.isin(unique, (0.0, 1.0)).all()) or counts.max() >= 0.9 * n:
-        return _wilson(float(scores.mean()), n)
+        return wilson(float(scores.mean()), n)
     means = resampled_sums(scores[:, None], seed)[:, 0] / n
     return bca(float(scores.mean()), means, scores - scores.mean())
 
@@ -136,7 +136,8 @@ def _constant(value: float, n: int) -> Interval:
     return Interval(None, None, "none", "all scores are equal")
 
 
-def _wilson(mean: float, n: int) -> Interval:
+def wilson(mean: float, n: int) -> Interval:
+    """Return the Wilson interval of a share of `n`; n is at least 1."""
     centre = mean + _Z**2 / (2 * n)
     half = _Z * float(np.sqrt(mean * (1 - mean) / n + _Z**2 / (4 * n**2)))
     scale = 1 + _Z**2 / n

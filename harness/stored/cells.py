@@ -83,6 +83,9 @@ class LossesLine(Stored):
     failed: int = Field(description="not attributed: given up on")
     unanswerable: int = Field(description="not attributed: nothing in the corpus answers them")
     unlabelled: int = Field(description="not attributed: without evidence")
+    untold: int = Field(
+        default=0, description="not attributed: what was retrieved for them is not told"
+    )
 
 
 class SpentLine(Stored):
@@ -94,6 +97,12 @@ class SpentLine(Stored):
     money: float | None = Field(
         default=None,
         description="null: no price is known of a model that was asked, or its tokens are not",
+    )
+    model: str | None = Field(
+        default=None, description="by whose price; null: that which each answer names"
+    )
+    besides: list[str] = Field(
+        default=[], description="models that the retriever asked, whose tokens are not in these"
     )
 
 

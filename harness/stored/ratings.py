@@ -21,12 +21,15 @@ class RatedChunkLine(Stored):
 
 
 class RatingLine(Stored):
-    """A line of `ratings.jsonl`: what one person said of one question in one cell."""
+    """A line of `ratings.jsonl`: what one person said of one answer."""
 
     source: Source
-    form: str = Field(description="the form, or the file of thumbs")
-    rater: str = Field(description="as the form has it: a pseudonym")
-    cell: str
+    form: str = Field(description="the form's id; or the file of thumbs, and a hash of it")
+    item: str = Field(default="", description="of the form; empty: a thumb")
+    rater: str = Field(description="the form's number of who rated; of a thumb's user a hash")
+    name: str = Field(default="", description="a pseudonym, where one was given")
+    saved: str = Field(default="", description="when, in UTC; empty: not known")
+    cells: list[str] = Field(min_length=1, description="all that gave this answer")
     question: str
     chunks: list[RatedChunkLine] = Field(default=[])
     correctness: int | None = Field(default=None, ge=0, le=3)
@@ -42,9 +45,9 @@ class FormItemLine(Stored):
     """One item of a form, and what stands behind it; the form itself says nothing of cells."""
 
     item: str
-    cell: str
+    cells: list[str] = Field(description="all that gave this answer from these chunks")
     question: str
-    chunks: list[SpanLine]
+    chunks: list[SpanLine] = Field(description="in the order shown, which is not their rank")
     raters: list[int] = Field(description="the numbers of those who are to rate it, from 1")
 
 

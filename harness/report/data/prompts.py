@@ -1,4 +1,4 @@
-"""Contexts and prompts told by the texts that they are made of."""
+"""Contexts, prompts and what held the answer in them, told by the texts that they are made of."""
 
 from __future__ import annotations
 
@@ -31,3 +31,16 @@ def around(record: RecordLine) -> tuple[str, ...] | None:
     if not record.context:
         return (record.prompt,)
     return tuple(record.prompt.split(record.context, 1))
+
+
+def held(record: RecordLine) -> tuple[int, int, int] | None:
+    """Return the first hit with the sentence that held the answer: its number, from 0, and where.
+
+    The sentence is the characters of the hit's text from the second number up to the third.
+    """
+    found = record.held_in
+    for at, hit in enumerate(record.hits if found is not None else ()):
+        assert found is not None
+        if hit.doc == found.doc and hit.start <= found.start and found.end <= hit.end:
+            return at, found.start - hit.start, found.end - hit.start
+    return None

@@ -13,7 +13,7 @@ from harness.lines import SpanKey, judged_of
 from harness.ranked import Ranked
 from harness.records import Label, Stage
 from harness.report.data.packing import Column, falling, short
-from harness.report.data.prompts import around, context
+from harness.report.data.prompts import around, context, held
 from harness.stored import (
     ArrivalLine,
     FactsLine,
@@ -128,6 +128,7 @@ class Page:
     def _loss(self, record: RecordLine) -> None:
         self._add("lost", None if record.lost_at is None else STAGES.index(record.lost_at))
         self._add("without", record.without_evidence)
+        self._add("held", held(record))
         arrived = [
             (each.group, None if each.stage is None else STAGES.index(each.stage), *_facts(each))
             for each in record.passages

@@ -101,6 +101,7 @@ const { index, questions, scores, lost, answersOf, record } = (() => {
       ])),
       lost: loss === null ? null : index.stages[loss],
       without: of("without"),
+      held: heldIn(hits, of("held")),
       passages: of("passages").map(passageOf),
       error: error && { stage: error[0], reason: error[1] },
     };
@@ -121,6 +122,13 @@ const { index, questions, scores, lost, answersOf, record } = (() => {
   function risen([decimals, ...drops]) {
     let at = 0;
     return drops.map((drop) => (at -= drop) / 10 ** decimals);
+  }
+
+  // The sentence that held the answer: in which hit, where in its text, and what it says.
+  function heldIn(hits, held) {
+    if (held === null) return null;
+    const [at, start, end] = held;
+    return { at, start, end, text: cut(hits[at].text, start, end - start) };
   }
 
   // The context's text; notes in each hit how much of it is there.

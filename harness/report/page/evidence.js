@@ -26,7 +26,7 @@ function trueRank(rank, tracedTo) {
 
 /** The context as it was sent, hit by hit, with the prompt around it. */
 function contextOf(recorded, { passages }) {
-  const { context, prompt } = recorded;
+  const { context, prompt, held } = recorded;
   if (context === null && prompt === null) return null;
   const length = counted(characters(context ?? "").length, "character");
   return fold(`The prompt’s context (${length})`, () => [
@@ -34,9 +34,24 @@ function contextOf(recorded, { passages }) {
     partsOf(recorded).map(({ rank, hit, text }) => el("div", { class: "sent" },
       hit && el("p", { class: "about" }, `${rank} `, quoted("b", "", hit.doc),
         hit.prompt === "cut" && el("span", {}, "cut here by the budget")),
-      quoted("p", "chunk", hit ? marked(text, hit.start, goldIn(passages, hit.doc)) : text))),
+      quoted("p", "chunk", hit
+        ? withHeld(text, hit.start, goldIn(passages, hit.doc), held?.at === rank - 1 ? held : null)
+        : text))),
     prompt?.[1] && quoted("p", "around", prompt[1]),
   ].flat().filter(Boolean));
+}
+
+/** The text as `marked` shows it, with the sentence that held the answer underlined and named. */
+function withHeld(text, docStart, spans, held) {
+  const chars = characters(text);
+  if (held === null || held.end > chars.length) return marked(text, docStart, spans);
+  const part = (start, end) => marked(between(chars, start, end), docStart + start, spans);
+  return [
+    part(0, held.start),
+    el("span", { class: "held" }, part(held.start, held.end)),
+    el("span", { class: "held-said" }, " held the answer "),
+    part(held.end, chars.length),
+  ];
 }
 
 const GAP = "\n\n";

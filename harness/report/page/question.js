@@ -40,7 +40,7 @@ function summary(recorded, asked, cell) {
 }
 
 function outcome(recorded, { answerable, passages: gold }, cell) {
-  const { lost: stage, error, without, passages, tracedTo } = recorded;
+  const { lost: stage, error, without, held, passages, tracedTo } = recorded;
   if (error) return [chip("failed"), ` at ${error.stage}: `, quoted("bdi", "", error.reason)];
   if (stage === "none") {
     const lucky = without ? ", though not all of its evidence was in the prompt" : "";
@@ -50,7 +50,9 @@ function outcome(recorded, { answerable, passages: gold }, cell) {
     const [only] = passages.length === 1 ? passages : [];
     const words = stage === "generation" ? "all evidence was in the prompt, and it was not answered"
       : only?.stage === stage ? factsInWords(only, tracedTo, cell) : "";
-    return [el("span", {}, "lost at ", chip(stage)), words && `: ${words}`];
+    const sentence = stage === "generation" && held
+      ? [`; held the answer, at rank ${grouped(held.at + 1)}: `, quoted("q", "", held.text)] : null;
+    return [el("span", {}, "lost at ", chip(stage)), words && `: ${words}`, sentence];
   }
   if (!answerable) return [el("span", {}, "the sources hold no answer to it: nothing to lose")];
   const why = !gold.length ? "no evidence is given, so nobody can say where it was lost"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from harness import numbers
+from harness.report import paying
 from harness.report.blocks import Block, Cell, Items, Measure, Table, Text
 from harness.report.phrases import counts, listed, measure
 from harness.report.sections import sections
@@ -99,7 +100,8 @@ def _table(
             shown = _measure(view, cell, name, marked[name][at], alike[name])
             row.append(_in_words(view, cell, name, shown) if first else replace(shown, drawn=False))
         rows.append(row + (_costs(view, cell) if first else []))
-    head = ["Configuration", *names, *(["Seconds, median", "Tokens, mean"] if first else [])]
+    paid = ["Money, mean"] if paying.known(view) else []
+    head = ["Configuration", *names, *(["Seconds, median", "Tokens, mean", *paid] if first else [])]
     if first and view.failed:
         head.append("Failed")
     resting = _alike(alike.values())
@@ -126,6 +128,9 @@ def _costs(view: View, cell: CellLine) -> list[Cell]:
         Measure(numbers.seconds(seconds), seconds),
         Measure(numbers.MISSING if tokens is None else f"{tokens:,.0f}", tokens),
     ]
+    if paying.known(view):
+        money = paying.of_question(view, cell)
+        shown.append(Measure(paying.shown(view, money), money))
     if view.failed:
         shown.append(Measure(f"{cell.failed:,}", cell.failed))
     return shown
@@ -180,10 +185,12 @@ def _notes(view: View) -> list[Items]:
     said = ["n: scored and failed questions. The mean counts a failed question as 0."]
     if view.embeds:
         said.append(NOT_COUNTED)
+    if paying.known(view):
+        said.append(paying.NOT_IN_IT)
     if any((view.judged_share(c, name) or 1) < 1 for c in view.cells for name in view.metrics):
         said.append(
             "Judged: the share of the documents read that anybody judged; the others count "
-            "as not relevant."
+            "as not relevant. What else they could come to: see Results nobody judged."
         )
     if any(view.score(c, name).judge_failed for c in view.cells for name in view.metrics):
         said.append(

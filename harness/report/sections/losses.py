@@ -1,4 +1,4 @@
-"""Where answers are lost: the stage that each lost question was lost at, by cell."""
+"""Where answers are lost: the stage that each lost question was lost at, by cell and category."""
 
 from __future__ import annotations
 
@@ -7,17 +7,24 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from harness import numbers
-from harness.report.blocks import Block, Text
-from harness.report.charts import cells, losses
+from harness.report import losing
+from harness.report.blocks import Block, PerCell, Text
+from harness.report.charts import cells, flow, losses
 from harness.report.phrases import listed
 from harness.report.sections import sections
 from harness.report.view import View
+
+_HOW = (
+    "Counts, with their share and its 95 % Wilson interval in percent. A group is the passages "
+    "that say the same: any one of them will do. Failed and unanswerable questions, and those "
+    "without evidence, are not among them."
+)
 
 
 @sections.register
 @dataclass(frozen=True)
 class Losses:
-    """The largest loss in words, and all of them as bars."""
+    """The largest loss in words; all of them as bars, as a flow, and as tables."""
 
     name: ClassVar[str] = "losses"
     order: ClassVar[int] = 45
@@ -25,7 +32,7 @@ class Losses:
     short: ClassVar[str] = "Losses"
 
     def blocks(self, view: View) -> Sequence[Block]:
-        """Return the figure and what it says; nothing where no question could be followed."""
+        """Return the figures and tables; nothing where no question could be followed."""
         figure = losses.figure(view)
         if figure is None:
             return []
@@ -38,7 +45,25 @@ class Losses:
                 "there counts as lost at retrieval."
             )
             said.append(Text(text, "note"))
-        return said
+        return [*said, *_counted(view)]
+
+
+def _counted(view: View) -> list[Block]:
+    """Return the flow of the configuration in focus, and the tables of all and of each."""
+    found, kept = losing.lines(view), losses.kept(view)
+    focus = view.focus
+    flowing = None if focus is None else flow.figure(view, focus)
+    blocks: list[Block] = [] if flowing is None else [flowing]
+    blocks += losing.by_cell(view, found, kept)
+    blocks.append(Text(" ".join(filter(None, [_HOW, losing.left_out(view, found)])), "note"))
+    parts = [
+        losing.by_category(view, cell, found[cell.name], kept) if cell.name in found else []
+        for cell in view.cells
+    ]
+    if focus is not None and any(parts):
+        names = [view.name(cell) for cell in view.cells]
+        blocks.append(PerCell(names, parts, view.cells.index(focus)))
+    return blocks
 
 
 def _largest(view: View) -> str:

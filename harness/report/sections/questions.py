@@ -10,6 +10,7 @@ from harness import numbers
 from harness.records import Loss
 from harness.report.blocks import Block, Browser, Fold, Passage, Text
 from harness.report.data.indexed import going_on
+from harness.report.data.prompts import held
 from harness.report.data.ten import to_read
 from harness.report.sections import sections
 from harness.report.view import View
@@ -76,13 +77,19 @@ def _fold(view: View, record: RecordLine) -> Fold:
     return Fold(f"{question.id}: {_cut(question.text)}{about}; {view.by} {value}", blocks)
 
 
-def _outcome(view: View, record: RecordLine) -> Iterator[Text]:
+def _outcome(view: View, record: RecordLine) -> Iterator[Text | Passage]:
     """Yield where the question failed, or was lost, and what is known of that."""
     if record.error is not None:
         said = f"{record.error.stage}: {_cut(record.error.reason)}"
         yield Text(said, "warning", "Failed at")
     elif record.lost_at == "generation":
         yield Text("generation: all evidence was in the prompt", label="Lost at")
+        found = held(record)
+        if found is not None:
+            at, start, end = found
+            hit = record.hits[at]
+            text = view.stored.texts[(hit.doc, hit.start, hit.end)][start:end]
+            yield Passage(f"Held the answer, at rank {at + 1}", _cut(text))
     elif record.lost_at not in (None, "none"):
         groups = [each for each in record.passages if each.stage == record.lost_at]
         cell = next(cell for cell in view.cells if cell.name == record.cell)

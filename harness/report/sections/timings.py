@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from harness import numbers
+from harness.report import paying
 from harness.report.blocks import Block, Columns, Table
 from harness.report.sections import sections
 from harness.report.view import View
@@ -60,5 +61,6 @@ class Timings:
             return whole
         return [
             Table(head, rows, "Mean of a question, without embedding it"),
+            *paying.tables(view),
             Columns(whole[:1], whole[1:]),
         ]

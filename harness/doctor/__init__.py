@@ -1,0 +1,47 @@
+"""What this machine lacks for a run, found without making it. Add a check by adding a file here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Protocol
+
+from harness.config import RunConfig
+from harness.registry import Registry
+
+Status = Literal["ok", "warning", "problem"]
+"""A problem stops a run, or makes it worthless; a warning may."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One thing a check saw, in plain words, and what would put it right."""
+
+    status: Status
+    text: str
+    remedy: str = ""
+
+
+class Check(Protocol):
+    """What every file in this package provides; `order` is its place among the others."""
+
+    name: ClassVar[str]
+    order: ClassVar[int]
+
+    def facts(self, config: RunConfig | None) -> Iterator[Fact]:
+        """Yield what it sees; without a configuration, what holds for any run."""
+        ...
+
+
+checks: Registry[Check] = Registry("check of the machine", __name__)
+
+
+def examined(config: RunConfig | None) -> Iterator[tuple[str, Fact]]:
+    """Yield every check's facts, each with the name of its check.
+
+    Nothing is spent: no model is loaded or asked, nothing is fetched, and no file is left behind.
+    Connections are made to the servers that the configuration names, and to no others.
+    """
+    for check in sorted((checks[name]() for name in checks), key=lambda each: each.order):
+        for fact in check.facts(config):
+            yield check.name, fact

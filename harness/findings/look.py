@@ -1,0 +1,117 @@
+"""What a check may look at: the data, the chunks, the models and the settings of a run to come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from harness.cache import Cache
+from harness.chunkers import Chunker
+from harness.chunking import ChunkSet
+from harness.embedders import Embedder
+from harness.fingerprint import identity_of
+from harness.index import Collected
+from harness.records import Question
+from harness.rerankers import Reranker
+from harness.running import Prepared
+from harness.stages import Progress, Stages
+
+Part = Literal["documents", "questions", "chunks", "embedders", "rerankers", "settings"]
+"""What findings depend on; `settings` are labels, metrics and what they are judged by."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """A run to come. `collection` is the existing one that it searches, if it searches one.
+
+    `deep`: there is time to look at everything.
+    """
+
+    prepared: Prepared
+    stages: Stages
+    cache: Cache
+    collection: Collected | None
+    deep: bool
+    progress: Progress
+
+    @property
+    def questions(self) -> Sequence[Question]:
+        """Every question of the test set, be it asked this time or not."""
+        return self.prepared.whole.questions
+
+    @cached_property
+    def chunkers(self) -> dict[Chunker, str]:
+        """What cuts the documents, with its name in reports; none for systems."""
+        cells = self.prepared.config.cells
+        return {cell.chunker: str(cell.labels()["chunker"]) for cell in cells}
+
+    @cached_property
+    def embedders(self) -> dict[Embedder, str]:
+        """The embedders whose vectors are searched, with their names in reports."""
+        return {
+            cell.embedder: str(cell.labels()["embedder"])
+            for cell in self.prepared.config.cells
+            if cell.embedder is not None and cell.retriever.uses_vectors
+        }
+
+    @property
+    def embeds(self) -> bool:
+        """Whether a model embeds the chunks, which takes longer than any check."""
+        return any(each.kept for each in self.embedders)
+
+    @cached_property
+    def pairs(self) -> list[tuple[Chunker, Embedder]]:
+        """Each chunker with each embedder that reads its chunks."""
+        return list(
+            dict.fromkeys(
+                (cell.chunker, cell.embedder)
+                for cell in self.prepared.config.cells
+                if cell.embedder is not None and cell.retriever.uses_vectors
+            )
+        )
+
+    @cached_property
+    def rerankers(self) -> dict[Reranker, str]:
+        """The rerankers, with their names in reports."""
+        cells = self.prepared.config.cells
+        return {cell.reranker: str(cell.labels()["reranker"]) for cell in cells}
+
+    def chunks(self, chunker: Chunker) -> ChunkSet:
+        """Return what a chunker makes of the corpus."""
+        return self.stages.chunks(chunker)
+
+    def handed(self, chunker: Chunker) -> ChunkSet:
+        """Return the chunks that hits are of: with `parent`, the larger ones."""
+        return self.stages.handed(chunker)
+
+    def about(self, part: Part) -> Any:
+        """Return what tells this part from another, as JSON values."""
+        return list(self._about(part))
+
+    def _about(self, part: Part) -> Iterator[Any]:
+        prepared = self.prepared
+        if part == "documents":
+            yield prepared.corpus.id
+        elif part == "questions":
+            yield from (prepared.whole.id, len(prepared.testset.questions))
+        elif part == "chunks":
+            yield from self._chunk_ids
+        elif part == "embedders":
+            yield from (identity_of(each) for each in self.embedders)
+        elif part == "rerankers":
+            yield from (identity_of(each) for each in self.rerankers)
+        else:
+            settings = prepared.config.settings
+            yield [each.name for each in prepared.plan.metrics]
+            yield [prepared.plan.labels, list(prepared.plan.kinds), settings.min_overlap]
+            yield [settings.clusters, settings.answer_test.keywords]
+            yield None if prepared.sample is None else prepared.sample.line.model_dump(mode="json")
+
+    @cached_property
+    def _chunk_ids(self) -> list[list[str]]:
+        return [
+            [name, self.chunks(chunker).id, self.handed(chunker).id]
+            for chunker, name in self.chunkers.items()
+        ]

@@ -1,0 +1,56 @@
+"""A run that would cost more than it may: refused before anything is spent."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from harness import numbers
+from harness.config import RunConfig
+from harness.errors import ConfigError, Problem
+from harness.forecast.work import Calls, Forecast
+
+
+def refuse(found: Forecast, config: RunConfig) -> None:
+    """Raise where a run may cost more than its `max_cost`, or nobody can say what it costs.
+
+    Where what is kept was not looked up, only what cannot be known is refused.
+
+    Raises:
+        ConfigError: with place, fact and remedy.
+    """
+    most = config.settings.max_cost
+    if most is None or not found.asking:
+        return
+    where = config.where("max_cost")
+    if found.unpriced or found.currency is None:
+        raise ConfigError(config.shown, [_unknown(found, config, where)])
+    cost = found.most_money
+    assert cost is not None
+    if cost > most and not found.unlooked:
+        limit, shown = (numbers.money(each, found.currency) for each in (most, cost))
+        likely = numbers.money(found.money, found.currency)
+        what = f"the run may cost {shown} (about {likely}), more than {limit}: {_calls(found)}"
+        hint = "raise it, ask fewer (`sample`, --limit), a cheaper model, or a smaller `max_tokens`"
+        raise ConfigError(config.shown, [Problem(where, what, hint)])
+
+
+def _unknown(found: Forecast, config: RunConfig, where: str) -> Problem:
+    model = found.unpriced[0] if found.unpriced else found.asking[0].model
+    calls = sum(each.most for each in found.asking if each.model == model)
+    asked = f"{model!r}, which {numbers.count(calls, 'call')} would ask"
+    line = f'"{model}": {{input: 0.1, output: 0.4}}'
+    if config.prices is None:
+        what = f"what the run costs cannot be known: no price file is named, nor a price of {asked}"
+        return Problem(where, what, f"`prices: prices.yaml`, with `models: {{{line}}}` in it")
+    what = f"what the run costs cannot be known: {config.prices.shown} has no price of {asked}"
+    near = get_close_matches(model, config.prices.line.models, 1)
+    meant = f"it has one of {near[0]!r}; " if near else ""
+    return Problem(where, what, f"{meant}add below `models`, with what it costs you: {line}")
+
+
+def _calls(found: Forecast) -> str:
+    return ", ".join(map(_named, found.asking))
+
+
+def _named(each: Calls) -> str:
+    return f"{each.most:,} {each.purpose} by {each.model}"

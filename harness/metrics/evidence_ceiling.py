@@ -1,0 +1,103 @@
+"""Evidence ceiling: how much of the evidence could k chunks hold, whichever they are?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from math import comb, prod
+from typing import Annotated, ClassVar
+
+from annotated_types import Gt
+
+from harness import covering, spans
+from harness.coverage import gold, groups
+from harness.facts import Example, Facts, overlapping
+from harness.metrics import metrics
+from harness.needs import Kind, Need
+from harness.records import Case, Score, Span, not_scored
+
+_WAYS = 256
+"""Ways to choose between passages that say the same, or sets of chunks, that are gone through."""
+
+
+@metrics.register
+@dataclass(frozen=True)
+class EvidenceCeiling:
+    """The largest evidence_recall@k that any k chunks of the index could give.
+
+    What a perfect retriever would reach: a property of the chunker. Exact; where passages that say
+    the same could be chosen between in more than 256 ways, or a choice that is best by characters
+    is not the one that evidence_recall makes, it may be an upper bound, and the reason says so.
+    From 0 to 1. Source: this harness; maximum coverage by intervals, by dynamic programming.
+    """
+
+    k: Annotated[int, Gt(0)]
+
+    name: ClassVar[str] = "evidence_ceiling"
+    version: ClassVar[int] = 1
+    kind: ClassVar[Kind] = "descriptive"
+    needs: ClassVar[frozenset[Need]] = frozenset({"evidence"})
+    perfect: ClassVar[bool] = True
+    facts: ClassVar[Facts] = Facts(
+        formula="max |G ∩ U| / |G| over every k chunks of the index, U = their characters",
+        example=Example(
+            "Evidence at 10–20 and 30–34, chunks 0–15, 10–24 and 24–40: of single chunks 10–24 "
+            "holds most, all of the first passage, and 10 / 14 = 0.7143. Two chunks could hold "
+            "all.",
+            "evidence_ceiling@1",
+            [overlapping([(10, 20), (30, 34)], [(0, 15), (10, 24), (24, 40)])],
+            0.7143,
+        ),
+        use="to tell what the chunker withholds from what the retriever misses",
+        blind="what is retrieved",
+        family="graded",
+        order="not order-aware",
+        higher_k="raises it, up to what all chunks together hold",
+    )
+
+    def score(self, case: Case) -> Score:
+        """Score one case; None where its question has no evidence."""
+        if not case.question.passages:
+            return not_scored("the question has no evidence label")
+        if case.touching is None:
+            return not_scored("the chunks of the index are not known")
+        known = groups(case).values()
+        ways = prod(map(len, known))
+        if ways > _WAYS:
+            return self._bound(case, case.touching, ways)
+        found = [
+            (covering.best(wanted, case.touching, self.k), wanted)
+            for wanted in (spans.union(each.span for each in some) for some in product(*known))
+        ]
+        most = max(best.characters / spans.size(wanted) for best, wanted in found)
+        tried = [_recall(case, best.chunks) for best, _ in found]
+        if most not in tried and _sets(len(case.touching), self.k) <= _WAYS:
+            tried = [_recall(case, some) for some in _subsets(case.touching, self.k)]
+            most = max(tried)
+        if most not in tried:
+            return Score(most, "at most: evidence_recall may choose other passages")
+        return Score(most, f"{self.k} of {len(case.touching)} chunks near the evidence")
+
+    def _bound(self, case: Case, chunks: Sequence[Span], ways: int) -> Score:
+        """Return what no choice can exceed: most of all passages over the least to be found."""
+        known = groups(case).values()
+        every = spans.union(passage.span for some in known for passage in some)
+        least = max(min(spans.size([each.span]) for each in some) for some in known)
+        most = covering.best(every, chunks, self.k).characters
+        return Score(min(1.0, most / least), f"at most: {ways:,} ways to choose between passages")
+
+
+def _recall(case: Case, chunks: Sequence[Span]) -> float:
+    """Return the evidence_recall of these chunks."""
+    wanted = gold(case, chunks)
+    return spans.overlap(wanted, spans.union(chunks)) / spans.size(wanted)
+
+
+def _sets(of: int, k: int) -> int:
+    return sum(comb(of, size) for size in range(min(of, k) + 1))
+
+
+def _subsets(chunks: Sequence[Span], k: int) -> Iterator[tuple[Span, ...]]:
+    for size in range(min(len(chunks), k) + 1):
+        yield from combinations(chunks, size)

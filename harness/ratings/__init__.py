@@ -1,0 +1,1 @@
+"""Files of what people said of a run, brought into it."""

@@ -1,0 +1,415 @@
+"""Perfect retrieval and none: what is asked, what it comes to, and what a report says of it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness import oracle, runner, store
+from harness.config import load
+from harness.errors import DataError, RunError
+from harness.oracle.file import read
+from harness.oracle.given import evidence
+from harness.records import Passage, Question, Span
+from harness.report.advising import advice
+from harness.report.potential import potentials
+from harness.report.sections import parts
+from harness.report.view import View
+from harness.rescore import rescore
+from harness.summary import summary
+from tests import small
+from tests.judge_server import part, sitting
+
+N = 24
+KNOWN = "s00"
+"""The question that the model answers without any context."""
+METRICS = ["passage_recall@1", "evidence_ceiling@1", "chunk_ceiling", "token_f1", "abstention"]
+
+
+def passage(doc, start, text, group):
+    return Passage(Span(doc, start, start + len(text)), text, group)
+
+
+class TestTheContext:
+    def test_holds_the_first_passage_of_each_group_in_document_order(self):
+        asked = Question(
+            "q",
+            "?",
+            passages=(
+                passage("b", 40, "late in b", "#0"),
+                passage("a", 0, "says the same", "#0"),
+                passage("b", 3, "early in b", "#1"),
+                passage("a", 9, "in a", "#2"),
+            ),
+        )
+
+        assert evidence(asked, 100) == "in a\n\nearly in b\n\nlate in b"
+
+    def test_is_cut_at_the_tokens_of_a_context_but_at_no_number_of_chunks(self):
+        asked = Question(
+            "q", "?", passages=tuple(passage("a", 9 * at, "one two", f"#{at}") for at in range(9))
+        )
+
+        assert evidence(asked, 1000).count("one two") == 9
+        assert evidence(asked, 3) == "one two\n\none"
+
+    def test_holds_a_passage_of_two_groups_once(self):
+        asked = Question(
+            "q", "?", passages=(passage("a", 0, "x", "#0"), passage("a", 0, "x", "#1"))
+        )
+
+        assert evidence(asked, 10) == "x"
+
+    def test_there_is_none_without_passages_or_of_an_unanswerable_question(self):
+        some = (passage("a", 0, "x", "#0"),)
+
+        assert evidence(Question("q", "?"), 10) is None
+        assert evidence(Question("q", "?", passages=some, answerable=False), 10) is None
+
+    def test_what_is_wanted_is_each_pair_once(self, project):
+        questions = [
+            Question("q1", "What?", passages=(passage("a", 0, "x", "#0"),)),
+            Question("q2", "What?", passages=(passage("a", 0, "x", "#0"),)),
+            Question("q3", "Who?", answerable=False),
+        ]
+        settings = load(project.config(), [], {}).settings
+
+        assert oracle.wanted(questions, settings) == [("What?", "x"), ("What?", ""), ("Who?", "")]
+
+
+def planted(folder, url, **changes):
+    """Write a project whose evidence half of the questions cannot find; return its configuration.
+
+    Question `sNN` with an even number names its station, as the document does; one with an odd
+    number shares no word with any document.
+    """
+    corpus, rows = folder / "corpus", []
+    corpus.mkdir(parents=True, exist_ok=True)
+    for number in range(N):
+        said = f"Station s{number:02} has code {7000 + number}."
+        (corpus / f"{number:02}.md").write_text(f"Ahead lies nothing.\n\n{said}\n", "utf-8")
+        plain = number % 2 == 0
+        rows.append(
+            {
+                "id": f"s{number:02}",
+                "question": f"Which code for s{number:02}?" if plain else f"Whither {number}th?",
+                "answers": [str(7000 + number)],
+                "evidence": [{"doc": f"{number:02}.md", "quote": said}],
+            }
+        )
+    rows.append({"id": "none", "question": "Who sings?", "answerable": False})
+    (folder / "testset.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    chat = {"model": "openai:reader", "base_url": url, "retries": 0, "concurrent": 1}
+    settings = {
+        "corpus": "corpus",
+        "testset": "testset.jsonl",
+        "chunkers": ["whole"],
+        "embedders": ["hashing"],
+        "retrievers": ["bm25"],
+        "generators": [{"chat": chat}],
+        "retrieve": 1,
+        "context": {"chunks": 1, "tokens": 100},
+        "metrics": METRICS,
+        "decide_by": "token_f1",
+        "oracle": True,
+        "output": str(folder / "reports"),
+        "cache": str(folder / "cache"),
+        **changes,
+    }
+    path = folder / "config.yaml"
+    path.write_text(json.dumps(settings), "utf-8")
+    return path
+
+
+def reads(prompt):
+    """Answer as a model does that finds a code in its context, and knows one by heart."""
+    context, asked = part(prompt + "\n\n?", "context"), prompt.rpartition("Question: ")[2]
+    codes = [word.rstrip(".") for word in context.split() if word.rstrip(".").isdigit()]
+    if codes:
+        return codes[0]
+    return "7000" if KNOWN in asked else "I don't know."
+
+
+def ran(config):
+    return runner.run(runner.prepare(load(config, [], {})), lambda *_: None)
+
+
+def one(folder, **changes):
+    """Return what the small project with one cell stored, run with the oracle."""
+    return small.stored(
+        folder, **{"oracle": True, "chunkers": ["markdown"], "retrievers": ["bm25"], **changes}
+    )
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """Return the planted run, its view, and the prompts that were asked; it is run twice."""
+    with pytest.MonkeyPatch.context() as environment, sitting(reads) as bench:
+        environment.setenv("OPENAI_API_KEY", "none")
+        config = planted(tmp_path_factory.mktemp("oracle"), bench.url)
+        ran(config)
+        asked = list(bench.asked)
+        again = ran(config)
+        assert bench.asked == asked
+        return again, View(store.load(again.folder)), asked
+
+
+def lines(view, given):
+    return {each.question: each for each in read(view.stored) if each.given == given}
+
+
+class TestARun:
+    def test_asks_each_generator_with_the_evidence_and_with_nothing(self, finished):
+        _, view, asked = finished
+        contexts = [part(prompt + "\n\n?", "context").strip() for prompt in asked]
+
+        assert contexts.count("") == N + 1
+        assert sum(each.startswith("Station") for each in contexts) == N
+        assert len(asked) == len(set(asked))
+        assert lines(view, "evidence")["s03"].context == "Station s03 has code 7003."
+        assert lines(view, "nothing")["s03"].context == ""
+
+    def test_finds_the_whole_of_what_was_planted_and_nothing_else(self, finished):
+        _, view, _ = finished
+        everything, nothing = view.run.oracle
+
+        assert (everything.given, everything.asked, everything.answered) == ("evidence", N, N)
+        assert (everything.right, everything.tested, everything.declined) == (N, N, 0)
+        assert everything.scores["token_f1"].mean == 1.0
+        assert (nothing.given, nothing.asked, nothing.declined) == ("nothing", N + 1, N)
+        assert (nothing.right, nothing.tested) == (1, N)
+        assert nothing.scores["token_f1"].mean == pytest.approx(1 / N)
+        # Of all 25 it declines the unanswerable one rightly, and answers one of the others.
+        assert nothing.scores["abstention"].mean == pytest.approx(2 / (N + 1))
+
+    def test_scores_what_looks_at_answers_and_no_metric_of_rankings(self, finished):
+        _, view, _ = finished
+
+        assert {*view.run.oracle[0].scores} == {"token_f1", "abstention"}
+        assert all({*each.scores} == {"token_f1", "abstention"} for each in read(view.stored))
+
+    def test_asks_nothing_where_a_question_has_no_evidence_and_says_why(self, finished):
+        _, view, _ = finished
+        line = lines(view, "evidence")["none"]
+
+        assert (line.context, line.answer, line.answered, line.error) == (None, None, None, None)
+        assert line.scores["abstention"].state == "not_scored"
+        assert line.scores["abstention"].reason.startswith("nothing was asked")
+        assert view.run.oracle[0].scores["abstention"].not_scored == 1
+
+    def test_counts_what_its_answers_took(self, finished):
+        _, view, _ = finished
+        took = [line.spent for line in view.run.oracle]
+
+        # The server says 57 tokens in and 9 out of every answer.
+        assert [each.calls for each in took] == [N, N + 1]
+        assert [each.tokens_in for each in took] == [57 * N, 57 * (N + 1)]
+        assert [each.tokens_out for each in took] == [9 * N, 9 * (N + 1)]
+        assert [each.money for each in took] == [None, None]
+
+    def test_keeps_the_ceilings_that_the_metrics_of_the_same_names_come_to(self, finished):
+        _, view, _ = finished
+        (line,), (cell,) = view.run.ceilings, view.cells
+
+        assert (line.chunker, line.k) == (cell.chunker, 1)
+        assert line.evidence_recall == cell.scores["evidence_ceiling@1"]
+        assert line.chunk_ceiling == cell.scores["chunk_ceiling"]
+        assert line.evidence_recall.mean == 1.0
+
+    def test_the_same_command_again_asks_nothing_and_comes_to_the_same(self, finished):
+        done, view, _ = finished
+        (first,) = (each for each in done.folder.parent.glob("2*") if each != done.folder)
+
+        assert view.run.cache["answers"]["made"] == 0
+        assert store.load(first).run.oracle == view.run.oracle
+        assert (first / store.ORACLE).read_bytes() == (done.folder / store.ORACLE).read_bytes()
+
+    def test_without_it_nothing_is_asked_stored_or_shown(self, tmp_path):
+        stored = one(tmp_path, oracle=False)
+
+        assert (stored.run.oracle, stored.run.ceilings) == ([], [])
+        assert not (stored.folder / store.ORACLE).exists()
+        assert read(stored) == []
+        assert "oracle" not in [part.id for part in parts(View(stored))]
+
+    def test_several_answers_to_a_question_are_asked_for_once(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        with sitting(reads) as bench:
+            chat = {"model": "openai:reader", "base_url": bench.url, "retries": 0, "repeat": 3}
+            chat |= {"temperature": 0.7}
+            done = ran(planted(tmp_path, bench.url, generators=[{"chat": chat}]))
+            empty = [each for each in bench.asked if "Context:\n\n" in each]
+
+        # What bm25 finds nothing for, the cell asks from nothing too: three times each.
+        found = read(store.load(done.folder))
+        assert len(found) == 2 * (N + 1)
+        alone = sum(not each.context for each in store.load(done.folder).records)
+        assert len(empty) == 3 * alone + N + 1 - alone
+
+
+class TestFailures:
+    def test_are_recorded_and_count_as_nothing(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        fails = "Station s05 has"
+        with sitting(lambda prompt: None if f"\n{fails}" in prompt else reads(prompt)) as bench:
+            stored = store.load(ran(planted(tmp_path, bench.url)).folder)
+        line, summed = lines(View(stored), "evidence")["s05"], stored.run.oracle[0]
+
+        # The cell never saw that passage alone: its context begins with the line above it.
+        assert stored.run.cells[0].failed == 0
+        assert line.error is not None
+        assert line.scores["token_f1"].state == "failed"
+        assert (summed.failed, summed.answered, summed.right, summed.tested) == (1, N - 1, N - 1, N)
+        assert summed.scores["token_f1"].mean == pytest.approx((N - 1) / N)
+
+    def test_that_are_too_many_end_the_run_which_the_same_command_continues(
+        self, tmp_path, monkeypatch
+    ):
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+
+        def fails(prompt):
+            return "Context:\nStation" in prompt and "Station s00" not in prompt
+
+        with sitting(lambda prompt: None if fails(prompt) else reads(prompt)) as bench:
+            config = planted(tmp_path, bench.url, max_failures=2)
+            with pytest.raises(RunError, match="oracle: evidence, chat") as ended:
+                ran(config)
+            (folder,) = (tmp_path / "reports").glob("2*")
+            broken = store.load(folder)
+            kept = read(broken)
+            before = len(bench.asked)
+            bench.says = reads
+            whole = ran(config)
+            again = bench.asked[before:]
+
+        assert "3 of 4 questions failed" in str(ended.value)
+        assert broken.run.status == "failed"
+        assert [each.question for each in kept] == ["s00", "s01", "s02", "s03"]
+        assert whole.folder == folder
+        assert whole.run.oracle[0].right == N
+        assert not any("Context:\nStation s00" in prompt for prompt in again)
+
+    def test_where_no_generator_answers_it_is_refused(self, project, refused):
+        project.config(generators=["none"], metrics=["hit_rate@2"])
+
+        (_, what, hint) = refused("--oracle")
+        assert what.strip().endswith("oracle: `oracle` asks the generators, and none gives answers")
+        assert hint.strip() == "add a generator, or take `oracle` out"
+
+    def test_a_system_alone_cannot_be_asked(self, project, refused):
+        project.config(
+            system={"http": {"url": "http://127.0.0.1:9/", "response": {"answer": "$.answer"}}},
+            **dict.fromkeys(["chunkers", "embedders", "retrievers", "generators", "context"]),
+            metrics=["token_f1"],
+        )
+
+        (_, what, hint) = refused("--oracle")
+        assert what.strip().endswith("of a grid, and a system brings its own")
+        assert hint.strip() == "take `oracle` out, or run a grid"
+
+    def test_a_damaged_file_is_named(self, tmp_path):
+        stored = one(tmp_path)
+        path = stored.folder / store.ORACLE
+        path.write_text(path.read_text("utf-8").replace('"day"', '"night"', 1), "utf-8")
+
+        with pytest.raises(DataError, match=r"oracle\.jsonl, line 1: the run has no question"):
+            read(stored)
+
+
+class TestTheReport:
+    def test_says_what_perfect_retrieval_would_buy_at_most(self, finished):
+        _, view, _ = finished
+        (found,) = potentials(view)
+        row = found.rows[0]
+        right = sum(each.scores["token_f1"].value == 1.0 for each in view.records(found.cell))
+
+        assert row.name == "token_f1"
+        assert N // 2 <= right < N
+        assert row.cell.mean == pytest.approx(right / N)
+        assert row.gain.difference == pytest.approx(1 - right / N)
+        assert row.gain.n == row.evidence.n == N
+        assert row.gain.better
+        # Two differences of the first measure, and one of each other: of right answers, abstention.
+        assert row.gain.family == found.family == 4
+        assert found.remembered == [KNOWN]
+        assert found.wrong == []
+
+    def test_tells_it_in_words_and_lists_what_was_remembered(self, finished):
+        done, view, _ = finished
+        text = (done.folder / "report.md").read_text("utf-8")
+        html = (done.folder / "report.html").read_text("utf-8")
+        gain = potentials(view)[0].rows[0].gain.difference
+
+        assert "## What better retrieval could buy" in text
+        assert f"would raise token\\_f1 from {1 - gain:.2f} to 1.00 at most (+{gain:.2f}" in text
+        assert "the model alone, without any context, reaches 0.04." in text
+        assert "1 question is answered right from nothing" in text
+        assert 'href="#questions?ids=s00"' in html
+        assert "With whole, 1 chunk could hold 1.00 of the evidence; what is retrieved" in text
+
+    def test_where_no_gain_is_shown_it_advises_against_work_on_retrieval(self, tmp_path):
+        stored = one(tmp_path)
+        view = View(stored)
+        found = {cell.name: [each.title for each in advice(view, cell)] for cell in view.cells}
+
+        told = "Retrieval is not what to work on first"
+        assert [told in titles for titles in found.values()].count(True) == 1
+        assert told in found[potentials(view)[0].cell.name]
+
+    def test_where_a_gain_is_shown_it_does_not(self, finished):
+        _, view, _ = finished
+
+        assert all("not what" not in each.title for each in advice(view, view.cells[0]))
+
+    def test_one_line_stands_in_the_terminal(self, finished):
+        done, view, _ = finished
+        gain = potentials(view)[0].rows[0].gain.difference
+        said = " ".join(summary(done.folder, view).split())
+
+        assert f"token_f1 0.04 without retrieval, {1 - gain:.2f} as retrieved, 1.00 with a" in said
+
+
+class TestScoringAgain:
+    def test_scores_the_oracle_s_answers_by_the_same_metrics(self, tmp_path):
+        stored = one(tmp_path)
+        before = read(stored)
+        run = rescore(stored.folder, ["exact_match", "passage_recall@2"])
+        after = read(store.load(stored.folder))
+
+        assert [(e.answer, e.answered, e.seconds) for e in after] == [
+            (e.answer, e.answered, e.seconds) for e in before
+        ]
+        assert all({*each.scores} == {"exact_match"} for each in after)
+        # The answer to `day` is one of its references, to the letter; no other is.
+        assert run.oracle[0].scores["exact_match"].mean == pytest.approx(1 / 4)
+        assert run.ceilings == stored.run.ceilings
+
+    def test_by_its_own_metrics_it_changes_nothing(self, tmp_path):
+        stored = one(tmp_path)
+        text = (stored.folder / store.ORACLE).read_text("utf-8")
+        run = rescore(stored.folder)
+
+        assert (stored.folder / store.ORACLE).read_text("utf-8") == text
+        assert run.oracle == stored.run.oracle
+
+    def test_asks_the_judge_nothing_that_it_has_said(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        with sitting() as bench:
+            changes = {"judge": bench.settings(), "metrics": ["token_f1", "correctness"]}
+            stored = one(tmp_path, **changes)
+            before = len(bench.asked)
+            run = rescore(stored.folder)
+
+            assert len(bench.asked) == before
+        assert run.oracle == stored.run.oracle
+        assert run.oracle[0].scores["correctness"].mean == 1.0
+
+
+def test_the_command_and_the_environment_ask_for_it(project, cli, monkeypatch):
+    said = cli("run", "config.yaml", "--json", "--oracle")
+    asked = store.load(Path(json.loads(said.out)["run"]))
+    monkeypatch.setenv("HARNESS_ORACLE", "true")
+    again = store.load(Path(json.loads(cli("run", "config.yaml", "--json").out)["run"]))
+
+    assert len(asked.run.oracle) == len(again.run.oracle) == 2
+    assert asked.run.config["resolved"]["oracle"] is True

@@ -1,0 +1,501 @@
+"""Pools: what nobody judged goes out to people, and what they judged comes back as labels."""
+
+import csv
+import io
+import json
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness import formulas, runner, store
+from harness.config import load
+from harness.errors import DataError, HarnessError
+from harness.pools import collecting, files, merging
+from harness.pools.collecting import Item, Pool, mark
+from harness.pools.merging import with_documents
+from harness.testset.jsonl import Jsonl
+from tests import small
+
+SETTINGS = {
+    "labels": "documents",
+    "chunkers": ["markdown"],
+    "metrics": ["precision@3", "recall@3", "ndcg@3", "judged@3"],
+}
+TRUTH = {
+    row["id"]: dict.fromkeys(small.DOCUMENTS, 0) | row["documents"]
+    for row in small.QUESTIONS
+    if "documents" in row
+}
+HOLES = [
+    {**row, "documents": {"rules.md": 3}} if row["id"] == "age" else row for row in small.QUESTIONS
+]
+"""Of the question `age` nobody has seen that fares.md is relevant too."""
+
+
+def run(folder, questions=HOLES, retriever="bm25", testset=None):
+    config = small.project(folder, questions=questions, retrievers=[retriever], **SETTINGS)
+    overrides = [] if testset is None else [f"testset={testset}"]
+    return runner.run(runner.prepare(load(config, overrides, {})), lambda *_: None).folder
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return a folder with two runs of one test set, and their folders."""
+    folder = tmp_path_factory.mktemp("pool")
+    return folder, [run(folder, retriever=each) for each in ("bm25", "dense")]
+
+
+@pytest.fixture
+def runs(made, tmp_path, monkeypatch):
+    """Return the folders of the two runs; the working directory is a new one with the test set."""
+    shutil.copy(made[0] / "testset.jsonl", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return made[1]
+
+
+def rows(path):
+    text = path.read_text("utf-8-sig")
+    if path.suffix == ".csv":
+        return list(csv.DictReader(io.StringIO(text)))
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def fill(path, grade=lambda row: TRUTH[row["id"]][row["doc"]]):
+    """Write a grade into every row of a pool's file, as a person would."""
+    filled = [{**row, "grade": grade(row)} for row in rows(path)]
+    if path.suffix == ".csv":
+        out = io.StringIO()
+        writer = csv.DictWriter(out, files.FIELDS)
+        writer.writeheader()
+        writer.writerows(filled)
+        path.write_text(out.getvalue(), "utf-8")
+    else:
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in filled), "utf-8")
+
+
+def scores(folder):
+    return {
+        (line.question, name): score.value
+        for line in store.load(folder).records
+        for name, score in line.scores.items()
+    }
+
+
+@pytest.mark.parametrize("name", ["pool.jsonl", "pool.csv"])
+def test_from_two_runs_with_holes_to_the_scores_of_the_full_labels(runs, tmp_path, cli, name):
+    before = [scores(folder) for folder in runs]
+    assert any(each["day", "judged@3"] < 1 for each in before)
+    full = [{**row, "documents": TRUTH[row["id"]]} for row in HOLES if row["id"] in TRUTH]
+    full += [row for row in HOLES if row["id"] not in TRUTH]
+
+    assert cli("pool", *runs, "--k", 3, "-o", name).status == 0
+    fill(tmp_path / name)
+    said = cli("import", "labels", name, "--testset", "testset.jsonl", "-o", "full.jsonl")
+    assert (said.status, said.err) == (0, "")
+    again = scores(run(tmp_path / "again", testset=tmp_path / "full.jsonl"))
+    expected = scores(run(tmp_path / "truth", questions=full))
+
+    assert again == expected
+    assert again != before[0]
+    assert {value for (_, metric), value in again.items() if metric == "judged@3"} == {1.0, None}
+
+
+def test_each_document_stands_once_and_nothing_says_where_it_was_found(runs, tmp_path, cli):
+    said = cli("pool", *runs, "--k", 3, "-o", "pool.jsonl")
+
+    found = rows(tmp_path / "pool.jsonl")
+    stored = [store.load(each) for each in runs]
+    expected = {
+        (record.question, hit.doc)
+        for each in stored
+        for record in each.records
+        if (labels := each.questions[record.question].documents) is not None
+        for hit in record.hits
+        if hit.doc not in labels
+    }
+    assert sorted((row["id"], row["doc"]) for row in found) == sorted(expected)
+    assert (
+        said.out.splitlines()[0]
+        == f"pool.jsonl: {len(expected)} documents to judge, for 4 questions"
+    )
+    assert all(tuple(row) == files.FIELDS for row in found)
+    assert {row["grade"] for row in found} == {None}
+    meaning = "0 not relevant, 1 to 3 relevant, 3 the most; -1 cannot be told; empty: not judged"
+    assert {row["grades"] for row in found} == {meaning}
+    texts = {text for each in stored for text in each.texts.values()}
+    assert {row["text"] for row in found} <= texts
+    whole = (tmp_path / "pool.jsonl").read_text("utf-8")
+    for each in stored:
+        for secret in (each.run.id, "bm25", "dense", "markdown", "score", "rank"):
+            assert secret not in whole
+
+
+def test_the_text_is_that_of_the_chunk_that_was_ranked_best(runs):
+    stored = [store.load(each) for each in runs]
+
+    for item in collecting.collect(stored, 3).items:
+        best = []
+        for each in stored:
+            for record in each.records:
+                first = {hit.doc: hit for hit in reversed(record.hits)}
+                order = list(dict.fromkeys(hit.doc for hit in record.hits))
+                if record.question == item.question and item.doc in order[:3]:
+                    hit = first[item.doc]
+                    best.append((order.index(item.doc), each.texts[hit.doc, hit.start, hit.end]))
+        assert item.text == min(best, key=lambda pair: pair[0])[1]
+
+
+def test_the_order_is_drawn_by_the_seed_and_not_by_what_was_found(runs):
+    stored = [store.load(each) for each in runs]
+
+    one, same, other = (collecting.collect(stored, 3, seed) for seed in (1, 1, 2))
+    turned = collecting.collect(stored[::-1], 3, 1)
+
+    assert one == same
+    assert [each.mark for each in turned.items] == [each.mark for each in one.items]
+    assert one.items != other.items
+    assert sorted(each.mark for each in one.items) == sorted(each.mark for each in other.items)
+    assert [each.mark for each in one.items] != sorted(each.mark for each in one.items)
+
+
+def test_the_cut_counts_documents(runs):
+    stored = store.load(runs[0])
+
+    first = {
+        (record.question, record.hits[0].doc)
+        for record in stored.records
+        if record.hits
+        and (labels := stored.questions[record.question].documents) is not None
+        and record.hits[0].doc not in labels
+    }
+
+    assert {(each.question, each.doc) for each in collecting.collect([stored], 1).items} == first
+
+
+def test_a_text_that_is_in_no_document_is_nothing_to_judge(runs):
+    stored = store.load(runs[0])
+    hits = [hit.model_copy(update={"doc": "unmatched:ab12"}) for hit in stored.records[0].hits]
+    record = stored.records[0].model_copy(update={"hits": hits})
+
+    found = collecting.collect([replace(stored, records=(record,))], 3)
+
+    assert found.items == ()
+
+
+def changed(stored, **about):
+    provenance = stored.run.provenance.model_copy(update=about)
+    return replace(stored, run=stored.run.model_copy(update={"provenance": provenance}))
+
+
+@pytest.mark.parametrize(
+    ("about", "said"),
+    [
+        ({"testset": {"hash": "?"}}, "have not the same test set: other differs from {}"),
+        ({"corpus": {"hash": "?"}}, "have not the same corpus: other differs from {}"),
+        ({"labels": "evidence", "metrics": {}}, "a rule judges every chunk"),
+    ],
+)
+def test_runs_of_another_test_set_corpus_or_label_are_refused_by_name(runs, about, said):
+    one, two = (store.load(each) for each in runs)
+    other = replace(changed(two, **about), folder=Path("other"))
+
+    with pytest.raises(HarnessError) as found:
+        collecting.collect([one, two, other], 3)
+
+    assert said.format(one.folder) in str(found.value)
+
+
+def test_what_is_no_place_for_a_pool_is_refused_before_anything_is_read(tmp_path, cli):
+    said = cli("pool", tmp_path / "none", "-o", tmp_path / "pool.txt")
+
+    assert said.status == 2
+    assert "pool.txt' is no .jsonl or .csv file" in said.err
+
+
+def test_where_all_is_judged_there_is_nothing_to_write(tmp_path, cli, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    full = [{**row, "documents": TRUTH[row["id"]]} for row in HOLES if row["id"] in TRUTH]
+
+    said = cli("pool", run(tmp_path, questions=full), "-o", "pool.csv")
+
+    assert said.status == 0
+    assert said.out == "every document in the top 10 is judged: nothing to write\n"
+    assert not (tmp_path / "pool.csv").exists()
+
+
+HARMFUL = ["=1+1", "+x", "-y", "@z", "\tq", "\rq", "'=1", "''", '"', "a,b;c\td\n e", "\x00", "-5"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(HARMFUL))
+def test_any_text_comes_back_from_csv_and_none_would_run(text):
+    guarded = formulas.guarded(text)
+
+    assert formulas.restored(guarded) == text
+    assert not formulas.runs(guarded)
+
+
+@pytest.mark.parametrize("name", ["pool.jsonl", "pool.csv"])
+def test_hostile_ids_and_texts_come_back_as_they_were(tmp_path, name):
+    ids = ["=cmd|' /C calc'!A0", "@x", "'y'", "-1", 'a,b"c', " z "]
+    items = [Item(id_, f"{id_}?", f"+{id_}", "=t", "\u202e=1\n<script>" * 9) for id_ in ids]
+    asked = [{"id": id_, "question": f"{id_}?"} for id_ in ids]
+    (tmp_path / "t.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in asked))
+    path = tmp_path / name
+
+    files.write(Pool(tuple(items), len(ids), 1), path)
+    fill(path, lambda row: 1)
+    merging.import_labels([path], tmp_path / "t.jsonl", tmp_path / "new.jsonl")
+
+    assert [row["documents"] for row in rows(tmp_path / "new.jsonl")] == [
+        {f"+{id_}": 1} for id_ in ids
+    ]
+    if name == "pool.csv":
+        assert not any(formulas.runs(cell) for row in rows(path) for cell in row.values())
+
+
+LINES = (
+    '{"id":"a",  "question": "A\\u0021?", "documents" : {"x": 1}, "answers": ["\\ud83d\\ude00"] }',
+    '{"question": "B?", "documents": ["y"]}',
+    "",
+    '  {"id": 7, "question": "C?", "category": "c" }  ',
+    '{"id": "d", "question": "D?"}',
+)
+
+
+@pytest.fixture
+def testset(tmp_path, monkeypatch):
+    """Return a test set with lines as people and tools write them, in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(("\ufeff" + "\r\n".join(LINES)).encode())
+    return path
+
+
+def label(id_, doc, grade, **more):
+    return json.dumps({"id": id_, "doc": doc, "grade": grade, **more})
+
+
+def write(path, *lines):
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return path
+
+
+def test_every_other_character_of_the_test_set_stays(testset, tmp_path, cli):
+    write(
+        tmp_path / "l.jsonl",
+        label("a", "z", 0), label("line-2", "w", 2), label("7", "é", -1), label("a", "x", 1),
+        label("d", "x", None), label("d", "y", " "),
+    )  # fmt: skip
+
+    said = cli("import", "labels", "l.jsonl", "--testset", "t.jsonl")
+
+    assert said.out.splitlines() == [
+        "3 grades added to 3 questions",
+        "  1 x -1, 1 x 0, 1 x 2",
+        "  1 grade there already",
+        "  2 lines without a grade",
+        "t-judged.jsonl",
+    ]
+    expected = "\ufeff" + "\r\n".join(
+        (
+            LINES[0].replace('{"x": 1}', '{"x": 1, "z": 0}'),
+            LINES[1].replace('["y"]', '{"y": 1, "w": 2}'),
+            "",
+            '  {"id": 7, "question": "C?", "category": "c", "documents": {"é": -1} }  ',
+            LINES[4],
+        )
+    )
+    assert (tmp_path / "t-judged.jsonl").read_bytes() == expected.encode()
+    assert testset.read_bytes() == ("\ufeff" + "\r\n".join(LINES)).encode()
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.dictionaries(
+        st.text(st.characters(exclude_categories=["Cs"]), max_size=4) | st.just("documents"),
+        JSON,
+        min_size=1,
+        max_size=4,
+    ),
+    st.sampled_from([None, 1, "\t"]),
+)
+def test_documents_alone_change_in_any_object(data, indent):
+    line = json.dumps(data, indent=indent)
+
+    changed = with_documents(line, {"d": 2})
+
+    assert json.loads(changed) == {**data, "documents": {"d": 2}}
+    before, _, after = changed.partition('{"d": 2}')
+    assert line.startswith(before.removesuffix(', "documents": '))
+    assert line.endswith(after)
+
+
+def test_all_that_is_wrong_is_said_at_once_with_its_place(testset, tmp_path, cli):
+    write(
+        tmp_path / "l.jsonl",
+        label("a", "z", 1.5), label("a", "z", True), label("a", "z", "good"), label("a", "z", -2),
+        label("a", "z", 10**30), label("nobody", "z", 1), label("a", "x", 2), "{",
+        label("d", "z", 1, item=mark("d", "zz")), label("d", "q", 1, question="Another?"),
+        json.dumps({"id": "a", "grade": 1}), label("d", "z", 1),
+    )  # fmt: skip
+    (tmp_path / "m.csv").write_text("id,doc,grade\nd,z,0\nd\n")
+    (tmp_path / "n.csv").write_text("id;doc;grade\nd;z;1.0\nd;é;9999\n", "utf-8")
+
+    files = ("l.jsonl", "m.csv", "n.csv", "none.csv")
+    said = cli("import", "labels", *files, "--testset", "t.jsonl")
+
+    assert said.status == 2
+    assert not (tmp_path / "t-judged.jsonl").exists()
+    assert [line for line in said.err.splitlines() if not line.startswith("    ")] == [
+        "labels cannot be read:",
+        "  l.jsonl, line 1: the grade is 1.5",
+        "  l.jsonl, line 2: the grade is True",
+        "  l.jsonl, line 3: the grade is 'good'",
+        "  l.jsonl, line 4: the grade is -2",
+        f"  l.jsonl, line 5: the grade is {10**30}",
+        "  l.jsonl, line 6: the test set has no question 'nobody'",
+        "  l.jsonl, line 8: is not JSON: Expecting property name enclosed in double quotes at "
+        "column 2",
+        "  l.jsonl, line 9: question 'd' or document 'z' was changed since pool wrote it",
+        "  l.jsonl, line 10: question 'd' is asked in other words in the test set",
+        "  l.jsonl, line 11: lacks 'doc'",
+        "  m.csv, line 3: has 1 values, and there are 3 columns",
+        "  n.csv, line 3: the grade is 9999",
+        "  none.csv, the file: cannot be read: No such file or directory",
+    ]
+
+
+def test_a_judgement_that_is_there_is_never_overwritten(testset, tmp_path, cli):
+    write(tmp_path / "l.jsonl", label("a", "x", 2), label("d", "z", 1))
+
+    said = cli("import", "labels", "l.jsonl", "--testset", "t.jsonl", "--force")
+
+    assert said.status == 2
+    assert said.err.splitlines()[1:] == [
+        "  l.jsonl, line 1: question 'a', document 'x': the grade is 2, and the test set says 1",
+        "    nothing is overwritten: take the line out, or change the test set",
+    ]
+    assert not (tmp_path / "t-judged.jsonl").exists()
+
+
+@pytest.mark.parametrize(("wanted", "grade"), [("lowest", 0), ("highest", 2)])
+def test_people_who_disagree_are_told_apart_unless_one_side_is_taken(
+    testset, tmp_path, cli, wanted, grade
+):
+    write(tmp_path / "one.jsonl", label("a", "z", 2), label("d", "z", 1), label("d", "w", 1))
+    write(tmp_path / "two.jsonl", label("a", "z", 0), label("d", "z", 1))
+    both = ("import", "labels", "one.jsonl", "two.jsonl", "--testset", "t.jsonl", "-o", "o.jsonl")
+
+    torn = cli(*both)
+    settled = cli(*both, "--disagreements", wanted)
+
+    assert torn.status == 2
+    assert torn.err.splitlines()[1:] == [
+        "  one.jsonl, line 1: question 'a', document 'z': 2 here, 0 at two.jsonl, line 1",
+        "  agreement: 1 of 2 judged more than once have one grade (50\u00a0%)",
+        "    settle them in the files, or take one: --disagreements lowest, or highest",
+    ]
+    assert settled.status == 0
+    assert "  1 of 2 judged more than once have one grade (50\u00a0%)" in settled.out
+    assert json.loads((tmp_path / "o.jsonl").read_text("utf-8-sig").split("\n")[0])[
+        "documents"
+    ] == {
+        "x": 1,
+        "z": grade,
+    }
+
+
+def test_documents_are_looked_up_in_the_corpus_where_it_is_named(testset, tmp_path, cli):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "z.md").write_text("text")
+    write(tmp_path / "l.jsonl", label("d", "z.md", 1), label("d", "y.md", 1))
+
+    said = cli("import", "labels", "l.jsonl", "--testset", "t.jsonl", "--corpus", "docs")
+
+    assert said.status == 2
+    assert said.err.splitlines()[1] == "  l.jsonl, line 2: the corpus has no document 'y.md'"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("labels", "l.jsonl"), "nothing says which test set the labels are for"),
+        (("labels", "l.jsonl", "--testset", "t.csv"), "'t.csv' is no .jsonl test set"),
+        (("labels", "l.jsonl", "--testset", "."), "'.' is no .jsonl test set"),
+        (("labels", "none.jsonl", "--testset", "t.jsonl"), "none.jsonl, the file: cannot be read"),
+        (("labels", "l.jsonl", "--testset", "none.jsonl"), "none.jsonl cannot be read"),
+        (("labels", "l.jsonl", "--testset", "t.jsonl", "-o", "o.csv"), "'o.csv' is no .jsonl"),
+        (("labels", "l.jsonl", "--testset", "t.jsonl", "-o", "l.jsonl"), "is there already"),
+        (("labels", "l.jsonl", "--testset", "t.jsonl"), "no new grade to add to t.jsonl: 1 line"),
+        (
+            ("labels", "l.jsonl", "--testset", "t.jsonl", "--disagreements", "mean"),
+            "--disagreements 'mean' is not known",
+        ),
+        (("labels", "l.jsonl", "--testset", "t.jsonl", "--run", "r"), "--run does not belong to"),
+        (("squad", "l.jsonl"), "nothing says which file to write"),
+        (("squad", "l.jsonl", "t.jsonl", "-o", "o.jsonl"), "a test set is one path, found 2"),
+        (
+            ("squad", "l.jsonl", "-o", "o.jsonl", "--testset", "t.jsonl"),
+            "does not belong to a test",
+        ),
+        (("ratings", "l.jsonl"), "nothing says which run was rated"),
+    ],
+)
+def test_what_cannot_be_imported_says_why(testset, tmp_path, cli, arguments, said):
+    write(tmp_path / "l.jsonl", label("d", "z", None))
+
+    found = cli("import", *arguments)
+
+    assert found.status == 2
+    assert said in found.err
+    assert "Traceback" not in found.err
+    assert sorted(os.listdir(tmp_path)) == ["l.jsonl", "t.jsonl"]
+
+
+@pytest.mark.parametrize(
+    "raw", [b"\xff\xfe", b"[" * 100_000, b'{"id": "d", "doc": "z", "grade": NaN}', b"\x00\x01"]
+)
+@pytest.mark.parametrize("name", ["l.jsonl", "l.csv"])
+def test_damaged_files_are_refused(testset, tmp_path, name, raw):
+    (tmp_path / name).write_bytes(raw)
+
+    with pytest.raises(HarnessError):
+        merging.import_labels([tmp_path / name], testset)
+
+
+def test_a_damaged_test_set_is_refused_with_its_lines(tmp_path):
+    write(tmp_path / "t.jsonl", '{"id": "a"}', '{"id": "b", "question": "B?"}', "[]")
+    write(tmp_path / "l.jsonl", label("b", "x", 1))
+
+    with pytest.raises(DataError) as found:
+        merging.import_labels([tmp_path / "l.jsonl"], tmp_path / "t.jsonl")
+
+    assert [each.where for each in found.value.problems] == ["line 1", "line 3"]
+
+
+def test_what_is_written_is_a_test_set(testset, tmp_path):
+    from harness import corpus as corpora
+    from harness import testset as testsets
+    from harness.corpus.jsonl import Jsonl as Documents
+
+    lines = [json.dumps({"id": each, "text": each}) for each in "xyz"]
+    write(tmp_path / "c.jsonl", *lines)
+    write(tmp_path / "l.jsonl", label("d", "z", 2))
+
+    merging.import_labels([tmp_path / "l.jsonl"], testset, tmp_path / "new.jsonl")
+    found = testsets.load(Jsonl(str(tmp_path / "new.jsonl")), corpora.load(Documents("c.jsonl")))
+
+    assert [each.documents for each in found.questions] == [{"x": 1}, {"y": 1}, None, {"z": 2}]

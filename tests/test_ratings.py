@@ -1,0 +1,357 @@
+"""`import ratings`: what people said of a run is added to it, and nothing else is."""
+
+import json
+import shutil
+
+import pytest
+
+from harness import store
+from harness.errors import DataError, HarnessError
+from harness.people.reading import RATINGS, rated, read
+from harness.ratings.importing import import_files
+from harness.rescore import rescore
+from tests import small
+from tests.rated import form, item, saved
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return a stored run of two cells, and the key of a form of it."""
+    found = small.stored(tmp_path_factory.mktemp("made"), chunkers=["markdown"])
+    one, two = (cell.name for cell in found.run.cells)
+    form(found, [("day", [one, two]), ("docks", [one]), ("age", [two]), ("helmet", [one])])
+    return found
+
+
+@pytest.fixture
+def run(made, tmp_path):
+    """Return a copy of the run."""
+    folder = tmp_path / "run"
+    shutil.copytree(made.folder, folder)
+    return folder
+
+
+def lines(run):
+    return read(store.load(run))
+
+
+def problems(paths, run, **more):
+    """Return the problems that an import is refused for; nothing is changed by it."""
+    before = sorted((path, path.read_bytes()) for path in run.rglob("*") if path.is_file())
+    with pytest.raises(DataError) as caught:
+        import_files(paths, run, **more)
+    assert sorted((p, p.read_bytes()) for p in run.rglob("*") if p.is_file()) == before
+    return [(each.where, each.what) for each in caught.value.problems]
+
+
+@pytest.fixture(scope="module")
+def single(tmp_path_factory):
+    """Return a stored run of one cell."""
+    folder = tmp_path_factory.mktemp("single")
+    return small.stored(folder, chunkers=["markdown"], retrievers=["bm25"])
+
+
+@pytest.fixture
+def lone(single, tmp_path):
+    """Return a copy of the run of one cell."""
+    folder = tmp_path / "lone"
+    shutil.copytree(single.folder, folder)
+    return folder
+
+
+class TestForms:
+    def test_what_was_saved_is_in_the_run_and_its_report(self, run, tmp_path):
+        grades = item("i0", 2, [3, 0], helpfulness=1, comment=" a <b>fee</b> is missing ")
+        first = saved(tmp_path / "one.json", [grades, item("i1", 3)], name="Ann")
+        second = saved(tmp_path / "two.json", [item("i0", 0, [1, None])], rater=2)
+
+        said = import_files([first, second], run)
+
+        assert said.splitlines() == [
+            "form form1, rater 1 (Ann): 2 answers",
+            "form form1, rater 2: 1 answer",
+            *(str(run / name) for name in (RATINGS, "report.html", "report.md")),
+        ]
+        found = lines(run)
+        cells = [cell.name for cell in store.load(run).run.cells]
+        assert [(x.rater, x.name, x.item, x.cells, x.question) for x in found] == [
+            ("1", "Ann", "i0", cells, "day"),
+            ("1", "Ann", "i1", cells[:1], "docks"),
+            ("2", "", "i0", cells, "day"),
+        ]
+        assert [chunk.grade for chunk in found[0].chunks] == [3, 0]
+        assert [chunk.grade for chunk in found[2].chunks] == [1]
+        assert (found[0].overall, found[0].helpfulness) == ("good", 1)
+        assert found[0].saved == "2026-11-21T10:00:00.000+00:00"
+        page, text = (run / "report.html").read_text(), (run / "report.md").read_text()
+        assert "## What people said" in text
+        assert "2 people rated 2 answers to 2 questions, 1 of them by more than one." in text
+        # Answers: day 2 and 0, so 1; docks 3. Chunks of day: 1.5 and 1; relevant: 1 / 2 and 0.
+        assert "2.00 (n = 2 is under 6)" in text
+        assert "1.25 (n = 1 is under 6; n = 1)" in text
+        assert "25 % (n = 1 is under 6; n = 1)" in text
+        assert "under 30" in text
+        assert "<b>fee" not in page
+        assert "&lt;b&gt;fee&lt;/b&gt; is missing" in page
+
+    def test_an_item_that_nobody_rated_is_no_line_and_null_is_never_0(self, run, tmp_path):
+        file = tmp_path / "r.json"
+
+        import_files([saved(file, [item("i0"), item("i1", None, [None, 0])])], run)
+
+        (line,) = lines(run)
+        assert (line.item, line.overall, line.correctness) == ("i1", None, None)
+        assert [chunk.grade for chunk in line.chunks] == [0]
+
+    def test_the_newer_file_of_a_rater_replaces_the_older_whichever_comes_first(
+        self, run, tmp_path
+    ):
+        old = saved(tmp_path / "old.json", [item("i0", 1), item("i1", 1)])
+        new = saved(tmp_path / "new.json", [item("i0", 3)], at="2026-11-21T12:30:00+02:00")
+        import_files([old, saved(tmp_path / "x.json", [item("i0", 0)], rater=2)], run)
+
+        said = import_files([new], run)
+        again = import_files([old], run)
+
+        assert "in place of 2 answers saved before" in said
+        assert "saved before what is there already: left out" in again
+        assert [(x.rater, x.overall) for x in lines(run)] == [("1", "excellent"), ("2", "poor")]
+        both = (run / RATINGS).read_bytes()
+        import_files([new, old], run)
+        assert (run / RATINGS).read_bytes() == both
+
+    def test_all_problems_of_all_files_are_said_at_once_and_nothing_is_changed(self, run, tmp_path):
+        one = saved(
+            tmp_path / "one.json",
+            [item("i0", 1), item("i0", 1), item("zz", 1), item("i1", 1, [1])],
+        )
+        two = saved(tmp_path / "two.json", [item("i0", 1, correctness=4, overall="bad")])
+        three = saved(tmp_path / "three.json", [], rater=3)
+        four = saved(tmp_path / "four.json", [], form_="../../../etc/passwd")
+        five = tmp_path / "five.txt"
+
+        found = problems([one, two, three, four, five], run)
+
+        assert found == [
+            (str(five), "is no .json, .jsonl or .csv file"),
+            (f"{one}, item 2", "'i0' is there twice"),
+            (f"{one}, item 3", "'zz' is not in the form"),
+            (f"{one}, item 4", "1 grades of chunks, and 'i1' has 2"),
+            (f"{two}, item 1, correctness", "Input should be less than or equal to 3"),
+            (
+                f"{two}, item 1, overall",
+                "Input should be 'poor', 'fair', 'good' or 'excellent'",
+            ),
+            (f"{three}, rater", "3 is not from 1 to 2"),
+            (str(four), "form '../../../etc/passwd' is none of this run"),
+        ]
+
+    def test_a_rater_may_only_rate_what_was_given_to_them(self, run, tmp_path):
+        path = run / "forms" / "form1.json"
+        key = json.loads(path.read_text())
+        key["items"][0]["raters"] = [2]
+        path.write_text(json.dumps(key))
+
+        found = problems([saved(tmp_path / "r.json", [item("i0", 1)])], run)
+
+        assert [what for _, what in found] == ["'i0' was not given to rater 1"]
+
+    def test_a_form_of_another_run_is_refused(self, run, tmp_path):
+        form(store.load(run), [], run="another")
+        file = saved(tmp_path / "r.json", [])
+
+        found = problems([file], run)
+
+        assert [what for _, what in found] == [
+            "is the key to a form of another run, 'another'",
+            "form 'form1' is none of this run",
+        ]
+
+    @pytest.mark.parametrize(
+        ("content", "said"),
+        [
+            (b"\xff\xfe", "is not JSON in UTF-8"),
+            (b"[" * 100_000, "is not JSON in UTF-8"),
+            (b'{"harness_ratings": NaN}', "is not JSON in UTF-8"),
+            (b"[]", "is no file of ratings"),
+            (b'{"harness_ratings": 2}', "is of version '2', and this harness reads 1"),
+            (b'{"harness_ratings": 1, "items": 3}', "Field required"),
+        ],
+    )
+    def test_a_file_that_no_form_saved_is_refused(self, run, tmp_path, content, said):
+        path = tmp_path / "bad.json"
+        path.write_bytes(content)
+
+        assert problems([path], run)[0][1].startswith(said)
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"correctness": True},
+            {"correctness": 1.5},
+            {"correctness": "2"},
+            {"chunks": [9, 0]},
+            {"comment": "x" * 10_001},
+            {"more": 1},
+        ],
+    )
+    def test_a_value_of_another_kind_is_refused(self, run, tmp_path, wrong):
+        ((where, _),) = problems([saved(tmp_path / "r.json", [item("i0", 1, **wrong)])], run)
+
+        assert f"item 1, {next(iter(wrong))}" in where
+
+    def test_a_file_that_is_no_file_or_much_too_large_is_refused(self, run, tmp_path):
+        large = tmp_path / "large.json"
+        with large.open("wb") as file:
+            file.truncate(20_000_001)
+
+        found = problems([large, tmp_path / "none.json", tmp_path / "none.csv"], run)
+
+        assert found[0] == (str(large), "has more than 20 MB, and no form saves as much")
+        assert [what for _, what in found[1:]] == ["cannot be read: No such file or directory"] * 2
+
+    def test_a_moment_without_a_zone_is_utc_and_one_that_is_none_is_refused(self, run, tmp_path):
+        import_files([saved(tmp_path / "r.json", [item("i0", 1)], at="2026-11-21T10:00")], run)
+        assert lines(run)[0].saved == "2026-11-21T10:00:00.000+00:00"
+
+        found = problems([saved(tmp_path / "r.json", [item("i0", 1)], at="yesterday")], run)
+
+        assert found[0][0].endswith(", saved")
+
+
+class TestThumbs:
+    def rows(self, path, *rows):
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        return path
+
+    def test_are_matched_by_id_or_text_and_the_rest_is_counted_and_listed(self, lone, tmp_path):
+        file = self.rows(
+            tmp_path / "t.jsonl",
+            {"question": "day", "thumb": "up", "user": "ann@example.org"},
+            {"question": "  HOW many docks has the\tharbour station? ", "thumb": -1},
+            {"question": "age", "thumb": True, "comment": "good"},
+            {"question": "What is love?", "thumb": "down"},
+            {"question": "What is love?", "thumb": "down"},
+        )
+
+        said = import_files([file], lone).splitlines()
+
+        assert said[0].endswith(": 3 thumbs, 2 up")
+        assert said[1:3] == [
+            "  2 thumbs on questions that the run was not asked, left out:",
+            "    'What is love?' (2)",
+        ]
+        assert [(x.question, x.thumb) for x in lines(lone)] == [
+            ("docks", False),
+            ("age", True),
+            ("day", True),
+        ]
+        assert "ann@" not in (lone / RATINGS).read_text()
+        assert rated(lines(lone)) == []
+        text = (lone / "report.md").read_text()
+        assert "3 thumbs came in, 2 of them up." in text
+        assert "67 % (n = 3 is under 6; n = 3)" in text
+
+    def test_csv_says_the_same(self, lone, tmp_path):
+        path = tmp_path / "t.csv"
+        path.write_text(
+            "question,thumb,comment\nday,1,\n\nage,false,“no”, \n", encoding="utf-8-sig"
+        )
+
+        import_files([path], lone)
+
+        assert [(x.question, x.thumb, x.comment) for x in lines(lone)] == [
+            ("day", True, ""),
+            ("age", False, "“no”"),
+        ]
+
+    def test_the_same_file_again_changes_nothing_and_a_user_counts_once(self, lone, tmp_path):
+        first = self.rows(
+            tmp_path / "t.jsonl",
+            {"question": "day", "thumb": "up", "user": 7},
+            {"question": "day", "thumb": "down", "user": 8},
+            {"question": "day", "thumb": "up"},
+        )
+        import_files([first], lone)
+        before = (lone / RATINGS).read_bytes()
+        import_files([first], lone)
+        assert (lone / RATINGS).read_bytes() == before
+
+        import_files([self.rows(first, {"question": "day", "thumb": "down", "user": 7})], lone)
+
+        assert sorted(x.thumb for x in lines(lone)) == [False, False, True]
+
+    def test_what_is_wrong_is_said_with_its_line(self, lone, tmp_path):
+        file = self.rows(
+            tmp_path / "t.jsonl",
+            {"thumb": "up"},
+            {"question": "day", "thumb": "sideways"},
+            {"question": "day", "thumb": 1, "cell": "nowhere"},
+            {"question": "day", "thumb": 1, "comment": ["x"]},
+            [],
+        )
+
+        assert problems([file], lone) == [
+            (f"{file}, line 1", "has no `question`"),
+            (f"{file}, line 2", "`thumb` is 'sideways'"),
+            (f"{file}, line 3", "cell 'nowhere' is not in the run"),
+            (f"{file}, line 4", "`comment` is no text"),
+            (f"{file}, line 5", "holds list, not an object"),
+        ]
+
+    def test_of_several_cells_one_must_be_named(self, made, tmp_path):
+        run = tmp_path / "several"
+        shutil.copytree(made.folder, run)
+        one, two = (cell.name for cell in made.run.cells)
+        file = self.rows(tmp_path / "t.jsonl", {"question": "day", "thumb": 1})
+
+        ((_, what),) = problems([file], run)
+        assert what == "names no cell, and the run has several"
+        with pytest.raises(HarnessError, match="--cell 'x' is not in the run"):
+            import_files([file], run, "x")
+
+        import_files([file], run, two)
+        row = {"question": "age", "thumb": 1, "cell": one}
+        import_files([self.rows(tmp_path / "u.jsonl", row)], run, two)
+        assert [x.cells for x in lines(run)] == [[two], [one]]
+
+
+class TestKept:
+    def test_scoring_again_keeps_what_people_said(self, run, tmp_path):
+        import_files([saved(tmp_path / "r.json", [item(f"i{at}", at % 4) for at in range(4)])], run)
+        before = (run / RATINGS).read_bytes()
+
+        rescore(run, ["token_f1", "hit_rate@1"])
+
+        assert (run / RATINGS).read_bytes() == before
+        assert "1 person rated 4 answers to 4 questions." in (run / "report.md").read_text()
+
+    def test_a_run_that_nobody_rated_has_no_such_section(self, made):
+        assert "What people said" not in (made.folder / "report.md").read_text()
+
+    @pytest.mark.parametrize("line", ["{}", "nothing", "\x00", "[" * 10_000])
+    def test_a_damaged_file_of_ratings_says_where(self, run, line):
+        (run / RATINGS).write_text(line + "\n")
+
+        with pytest.raises(DataError, match=r"line 1: .*\n +delete it, and import"):
+            lines(run)
+
+    def test_a_line_on_what_the_run_lacks_is_refused(self, run, tmp_path):
+        import_files([saved(tmp_path / "r.json", [item("i0", 1)])], run)
+        text = (run / RATINGS).read_text()
+        (run / RATINGS).write_text(text.replace('"question":"day"', '"question":"gone"'))
+
+        with pytest.raises(DataError, match="the run lacks its question or its cell"):
+            lines(run)
+
+
+def test_the_command_line_imports_and_names_what_it_wrote(run, tmp_path, cli):
+    file = saved(tmp_path / "r.json", [item("i0", 3)])
+
+    said = cli("import", "ratings", file, "--run", run)
+
+    assert said.status == 0, said.err
+    assert said.out.splitlines()[:2] == ["form form1, rater 1: 1 answer", str(run / RATINGS)]
+    refused = cli("import", "ratings", tmp_path / "none.json", "--run", run)
+    assert refused.status == 2
+    assert refused.err.splitlines()[0] == "the ratings cannot be read:"
