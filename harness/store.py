@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
@@ -30,6 +31,8 @@ DOCUMENTS = "documents.jsonl"
 ORACLE = "oracle.jsonl"
 UNFINISHED = "unfinished.json"
 """Is there until a run has finished, and says what would continue it."""
+_HALF_WRITTEN = re.compile(r"\..+-[a-z0-9_]{8}")
+"""The names of files that a kill kept from being given their own."""
 _MADE_AT_THE_END = (RUN, ORACLE, "report.html", "report.md", "report.json")
 
 
@@ -139,6 +142,9 @@ class RunWriter:
                 self.folder = next(self._names)
         for name in _MADE_AT_THE_END:
             (self.folder / name).unlink(missing_ok=True)
+        for path in self.folder.rglob(".*-*"):
+            if _HALF_WRITTEN.fullmatch(path.name):
+                path.unlink(missing_ok=True)
         try:
             atomically(self.folder / UNFINISHED, json.dumps({"run": self._continues}) + "\n")
         except OSError:

@@ -102,3 +102,25 @@ def test_no_credential_in_a_url_and_no_folder_of_a_model_is_shown():
     assert "recursive(unit=tokens, tokenizer=.../mini)" in cell.name
     assert "base_url=http://h:1/v1" in cell.name
     assert portable({"base_url": "http://me:SECRET@host/v1"}) == {"base_url": "http://host/v1"}
+
+
+def test_what_a_kill_left_half_written_is_gone_from_the_folder_of_the_run_that_continues(tmp_path):
+    config = project(tmp_path, chunkers=["markdown"], retrievers=["bm25"])
+    prepared = runner.prepare(load(config, [], {}))
+
+    def stop(work, done, total):
+        if "bm25" in work:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(prepared, stop)
+    (folder,) = runs(tmp_path)
+    atomic = [".report.html-a1b2_c3d", "charts/.curves.svg-zzzzzzzz"]
+    for name in (*atomic, ".notes", "my-notes"):
+        (folder / name).write_text("half")
+
+    finished = runner.run(prepared, quiet)
+
+    assert finished.folder == folder
+    assert not any((folder / name).exists() for name in atomic)
+    assert {path.name for path in folder.iterdir()} >= {".notes", "my-notes", "report.html"}
