@@ -11,7 +11,7 @@ run: .venv/.for-use
 	$(BIN)/python -m harness run config.yaml
 
 test: check browser
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 # The browser that tests drive: Debian's, where there is none and apt may install it.
 browser:

@@ -5,16 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from harness.arguments import Arguments
 from harness.chat import ChatModel
 from harness.config import RunConfig
+from harness.embedders import Embedder
 from harness.metrics import Asking
 from harness.sweep import Cell, SystemCell
+
+_MODEL = ("model", "model_name", "model_id", "azure_deployment", "deployment")
+"""What classes of LangChain packages call the argument that names a model."""
 
 
 def model_of(component: Any) -> ChatModel | None:
     """Return the chat model that a generator or a retriever asks, if it asks one."""
     found: Callable[[], ChatModel] | None = getattr(component, "asked_model", None)
     return None if found is None else found()
+
+
+def embedding_model(embedder: Embedder) -> str | None:
+    """Return the name of the model that an embedder may pay for; None where it pays for none.
+
+    Whether a class of a LangChain package asks a server is not known, so any may; those of
+    LangChain itself ask nobody.
+    """
+    cls = getattr(embedder, "cls", None)
+    if not isinstance(cls, str):
+        return None
+    package, _, name = cls.replace(":", ".").partition(".")
+    if package == "langchain_core":
+        return None
+    given = Arguments(getattr(embedder, "arguments", ())).identity()
+    model = next((given[key] for key in _MODEL if isinstance(given.get(key), str)), None)
+    return f"{package.removeprefix('langchain_')}:{model or name.rpartition('.')[2]}"
 
 
 def of_cell(cell: Cell | SystemCell) -> tuple[str | None, list[str]]:

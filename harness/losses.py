@@ -79,18 +79,28 @@ def share(count: int, of: int) -> ShareLine:
     return ShareLine(count=count, of=of, low=ends.low, high=ends.high)
 
 
-def separable(cell: CellLine, lost: LossesLine) -> list[LostAt]:
+def answers(cell: CellLine, records: Iterable[RecordLine]) -> bool:
+    """Return whether a cell, whose records these are, gives answers.
+
+    A system of the user's own has no parts that are known: its records say so.
+    """
+    whole = cell.retriever == "none"
+    return (whole or cell.generator != "none") and any(each.answers for each in records)
+
+
+def separable(cell: CellLine, lost: LossesLine, answering: bool) -> list[LostAt]:
     """Return the stages that a cell has and that can be told from their neighbours.
 
     Of a system of the user's own neither chunks nor index are known. A search that compares all
     vectors, or has none, loses nothing to an index; a stage that lost something is always there.
+    `answering`: it gives answers, which can be lost at generation.
     """
     own = cell.retriever == "none"
     there = {
         "chunking": not own,
         "index": cell.index_recall is not None,
         "reranking": cell.reranker != "none",
-        "generation": own or cell.generator != "none",
+        "generation": answering,
     }
     counted = (*lost.questions.items(), *lost.groups.items())
     seen = {stage for stage, line in counted if line.count}

@@ -85,3 +85,8 @@ def _two_digits(value: float) -> str:
 def count(value: int, what: str) -> str:
     """Return a count with its noun: `1 question`, `1,200 questions`."""
     return f"{value:,} {what}" if value == 1 else f"{value:,} {what}s"
+
+
+def are(value: int) -> str:
+    """Return the verb for so many."""
+    return "is" if value == 1 else "are"

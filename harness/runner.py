@@ -155,9 +155,10 @@ def run(
         clock = time.perf_counter()
         known = findings.found(prepared, stages, cache, collection, progress=progress)
         findings.refuse(known)
-        warnings = [str(each) for each in known if each.level == "warning"]
-        for warning in warnings:
-            note(f"warning: {warning}")
+        found = [each for each in known if each.level == "warning"]
+        for warning in found:  # whole, they stand at the end
+            note(f"warning: {warning.brief}")
+        warnings = [str(each) for each in found]
         ahead = forecast.forecast(prepared, True, cache, collection, fresh, progress)
         limit.refuse(ahead, config)
         for line in words.lines(ahead):

@@ -65,15 +65,19 @@ class Texts:
         self, texts: Sequence[str], kind: Kind, progress: Callable[[int], None]
     ) -> tuple[Vectors, Flags]:
         if self._rows is None:
-            return self._made(texts, kind)
+            made = self._made(texts, kind)
+            progress(len(texts))
+            return made
         different = dict(zip((key_of(kind, text) for text in texts), texts, strict=True))
         known = self._rows.get(different)
         new = [(key, text) for key, text in different.items() if key not in known]
         self._cache.count(KIND, made=len(new), reused=len(different) - len(new))
         done = len(texts) - len(new)
+        if not new:
+            progress(done)
         for batch in batched(new, _BATCH):
-            made = _packed(*self._made([text for _, text in batch], kind))
-            rows = dict(zip((key for key, _ in batch), made, strict=True))
+            packed = _packed(*self._made([text for _, text in batch], kind))
+            rows = dict(zip((key for key, _ in batch), packed, strict=True))
             self._rows.put(rows)
             known |= rows
             done += len(batch)

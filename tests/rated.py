@@ -43,7 +43,7 @@ def item(name, grade=None, chunks=(), **more):
     return {"item": name, "chunks": list(chunks), **said, "comment": "", **more}
 
 
-def saved(path, items, rater=1, form_="form1", at="2026-11-21T10:00:00.000Z", **more):
+def saved(path, items, rater=1, form_="form1", at="2025-11-21T10:00:00.000Z", **more):
     """Write what one person saved of a form; return the path."""
     data = {"harness_ratings": 1, "form": form_, "rater": rater, "name": "", "saved": at}
     path.write_text(json.dumps({**data, "items": items, **more}), encoding="utf-8")

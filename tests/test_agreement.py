@@ -8,7 +8,7 @@ from scipy.stats import spearmanr
 
 from harness.statistics import nonnegative
 from harness.statistics.agreement import alpha, kappa
-from harness.statistics.rankcorrelation import _codes, _rho, gain, spearman
+from harness.statistics.rankcorrelation import _codes, _rhos, gain, spearman, spearmans
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011, example D: four coders, twelve
 # units, five grades, with values missing.
@@ -73,6 +73,14 @@ class TestKappa:
         assert found.value == pytest.approx(wanted)
         assert found.low < wanted < found.high
 
+    def test_groups_that_are_too_few_are_counted_and_not_the_rows(self):
+        pairs = [(0, 0), (1, 2), (3, 3), (2, 2), (1, 1), (0, 3), (2, 1)]
+
+        found = kappa(pairs, 4, ["a", "a", "a", "b", "c", "d", "e"])
+
+        assert (found.n, found.low) == (7, None)
+        assert found.reason == "independent questions: 5, under 6"
+
     def test_is_none_where_both_gave_everything_the_same(self):
         found = kappa([(2, 2)] * 8, 4)
 
@@ -107,11 +115,11 @@ class TestSpearman:
         drawn = draw.integers(0, 20, (5, 20))
         weights = np.array([np.bincount(row, minlength=20) for row in drawn], dtype=float)
 
-        found, known = _rho(_codes(one), _codes(other), weights)
+        found, known = _rhos([_codes(one)], _codes(other), weights)
 
         wanted = [spearmanr(one[row], other[row]).statistic for row in drawn]
         assert known.all()
-        assert found.tolist() == pytest.approx(wanted)
+        assert found[0].tolist() == pytest.approx(wanted)
 
     def test_the_same_order_is_1_and_the_other_way_round_minus_1(self):
         up = [float(at) for at in range(8)]
@@ -133,6 +141,24 @@ class TestSpearman:
         found = spearman(one, other, names=("the metric", "people"))
 
         assert (found.value, found.low, found.reason) == (None, None, why)
+
+    def test_columns_together_are_each_as_alone(self):
+        draw = np.random.default_rng(9)
+        people = draw.integers(0, 4, 30).tolist()
+        groups = [str(at // 2) for at in range(30)]
+        columns = [draw.random(30).tolist(), [1.0] * 30, [x + draw.random() for x in people]]
+
+        found = spearmans(columns, people, groups, 3)
+
+        assert found == [spearman(each, people, groups, 3) for each in columns]
+        assert found[1].reason == "the one does not vary"
+        assert found[2].low > 0.8
+
+    def test_of_too_few_groups_there_is_a_value_and_no_interval(self):
+        found = spearman([1.0, 2.0, 3.0] * 4, [1.0, 3.0, 2.0] * 4, list("aabbccddeeee"))
+
+        assert (found.value, found.low) == (pytest.approx(0.5), None)
+        assert found.reason == "independent questions: 5, under 6"
 
     def test_the_gain_is_the_difference_of_both_on_the_same_draws(self):
         draw = np.random.default_rng(6)

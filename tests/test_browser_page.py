@@ -1,11 +1,15 @@
 """The report in a real browser: from disk, without a network, with hostile texts, for everybody."""
 
+import re
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from harness import runner, store
 from harness.config import load
+from harness.report import html
+from harness.report.blocks import Measure, Part, Table
 from harness.report.view import View
 from tests import small
 from tests.browser import complaints, launched, opened
@@ -19,6 +23,7 @@ HOSTILE = [
     "\u202eright to left\u202c \u2067\u05d0\u05d1\u2069 🚲👩‍👩‍👧 e\u0301",
     "a null\x00byte and \u2028 a line \ufffe \x1b[31m",
 ]
+TURNS = "[\u202a-\u202e\u2066-\u2069]"
 LONG = "a line of fifty thousand characters 🚲 " * 1300
 SETTINGS = {
     "chunkers": [{"fixed": {"size": 60_000}}, {"sentence": {"size": 300}}],
@@ -27,6 +32,11 @@ SETTINGS = {
     "metrics": ["passage_recall@2", "ndcg@10", "token_f1"],
     "context": {"chunks": 3, "tokens": 20_000},
 }
+
+
+def unturned(text):
+    """Return a text as the page shows it: nothing in it turns the direction of what follows."""
+    return re.sub(TURNS, "\ufffd", text)
 
 
 def hostile(folder):
@@ -118,6 +128,24 @@ def test_axe_finds_no_serious_violation_and_the_headings_in_order(runs, browser,
     assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in serious] == []
 
 
+def test_on_a_phone_each_drawn_score_has_a_row_of_its_own_and_room_for_its_figures(
+    runs, browser, tmp_path
+):
+    scores = [Measure("0.52", 0.52, 0.45, 0.59), Measure("1.00", 1.0, 0.97, 1.0)]
+    table = Table(["Chunker", "n", "Any 5", "Found"], [["fixed", "9", *scores]], cards=True)
+    view = View(store.load(runs["plain"]))
+    (tmp_path / "one.html").write_text(html.render(view, [Part("one", "One", [table], "One")]))
+    with opened(browser, tmp_path / "one.html", viewport={"width": 390, "height": 800}) as page:
+        cells = page.locator("td.score").evaluate_all("""all => all.map((cell) => {
+          const [box, bar, figures] = [cell, ...cell.querySelectorAll(".bar, .figures")]
+            .map((node) => node.getBoundingClientRect());
+          return [box.top, box.bottom, bar.right, figures.left, figures.right, cell.scrollWidth];
+        })""")
+
+    assert cells[0][1] <= cells[1][0]
+    assert all(bar <= left and right <= 374 for _, _, bar, left, right, _ in cells)
+
+
 def test_a_click_on_a_heading_sorts_the_leaderboard_and_another_turns_it(plain):
     table = plain.locator("#leaderboard table.sortable").first
     heading = table.locator("th", has_text="token_f1")
@@ -161,16 +189,17 @@ def test_hostile_texts_execute_nothing_and_are_all_there(evil, number):
     texts = page.locator(".hit-text").evaluate_all("all => all.map(node => node.textContent)")
     documents = page.locator(".hit .doc").evaluate_all("all => all.map(node => node.textContent)")
     detail = page.locator(".detail").evaluate("node => node.textContent")
-    assert row.evaluate("node => node.textContent").count(question.text) == 1
-    assert documents == [hit.doc for hit in record.hits]
-    assert texts == [stored.texts[hit.doc, hit.start, hit.end] for hit in record.hits]
+    assert row.evaluate("node => node.textContent").count(unturned(question.text)) == 1
+    assert documents == [unturned(hit.doc) for hit in record.hits]
+    assert texts == [unturned(stored.texts[hit.doc, hit.start, hit.end]) for hit in record.hits]
     assert LONG in "".join(texts)
     for text in (record.answer, *question.answers, question.category, question.difficulty):
-        assert text in detail
+        assert unturned(text) in detail
     context = page.locator(".detail details", has_text="context").evaluate(
         "node => node.textContent"
     )
-    assert all(text.strip() in context for text in record.context.split("\n\n"))
+    assert all(unturned(text.strip()) in context for text in record.context.split("\n\n"))
+    assert not re.search(TURNS, page.evaluate("document.body.innerText"))
     assert page.evaluate("window.__pwned") is None
     assert page.evaluate("[...document.scripts].filter((script) => !script.type).length") == 1
     assert page.locator("img, [onload], [onerror], a[href^=javascript]").count() == 0

@@ -319,7 +319,7 @@ def test_what_is_planned_follows_its_formula(project):
     assert found.memory == 270_000_000 + 4 * size + chunks * (4 * 64 + 8 * 20 + 340)
     assert found.kept == chunks * (12 * 64 + 8 * 20 + 1_200 + 24)
     assert found.stored == 3 * (400 + 410 * 4)
-    assert found.said.startswith("planned: 2 documents of 0.0 MB, up to about ")
+    assert found.said.startswith("planned: up to 2 documents of 0.0 MB, up to about ")
 
 
 def test_the_estimate_of_chunks_bounds_those_of_the_shipped_corpus():

@@ -18,7 +18,11 @@ from tests.looking import asked, looked, looking, prepared
 from tests.small import QUESTIONS
 
 ROOT = Path(__file__).parent.parent
-FEW = ["size", "5 questions are few: no difference between two cells can be significant"]
+FEW = [
+    "size",
+    "4 questions of 5 that passage_recall@2 judges are few: no difference between two cells can "
+    "be significant",
+]
 
 
 def said(found):
@@ -278,11 +282,40 @@ class TestLeaks:
 
         answer, keywords = looked(prepared(tmp_path, None, rows), "leaks")
 
-        assert answer.text == ("1 of 3 questions with an answer (33.3 %) with it in their own text")
+        assert answer.text == (
+            "1 of 3 questions with an answer (33.3 %) may give it away: it stands in their own text"
+        )
         assert (answer.level, answer.examples) == ("warning", ("docks",))
         assert keywords.text.startswith(
             "3 of 3 questions with keywords (100.0 %) with all of them in"
         )
+
+    def test_an_answer_of_under_four_characters_is_no_leak_and_one_of_four_is(self, tmp_path):
+        rows = [
+            {**QUESTIONS[1], "answers": ["24"], "question": "Are there 24 of them?"},
+            {**QUESTIONS[1], "id": "year", "answers": ["2019"], "question": "Was it in 2019?"},
+        ]
+        made = prepared(tmp_path, None, rows, answer_test={"keywords": False})
+
+        (found,) = looked(made, "leaks")
+
+        assert found.examples == ("year",)
+
+    def test_a_choice_that_the_question_offers_is_no_leak(self, tmp_path):
+        asks = {
+            "first": ("A day pass", "Is a day pass or a month pass cheaper?"),
+            "last": ("month pass", "Which is cheaper, a day pass or a month pass?"),
+            "other": ("day pass", "What does a day pass cost in euros or dollars?"),
+        }
+        rows = [
+            {**QUESTIONS[0], "id": id_, "answers": [answer], "question": text}
+            for id_, (answer, text) in asks.items()
+        ]
+        made = prepared(tmp_path, None, rows, answer_test={"keywords": False})
+
+        (found,) = looked(made, "leaks")
+
+        assert found.examples == ("other",)
 
     def test_keywords_that_do_not_judge_answers_leak_nothing(self, tmp_path):
         rows = [{**QUESTIONS[1], "answers": ["two dozen"], "question": "Are there 24 docks?"}]
@@ -318,19 +351,41 @@ class TestMemory:
         assert looked(prepared(tmp_path), "memory") == []  # extractive remembers nothing
 
 
+def judged(number):
+    """Return a question that passage_recall judges."""
+    return {**QUESTIONS[0], "id": f"j{number}", "question": f"What costs a day pass, {number}?"}
+
+
 class TestSize:
     @pytest.mark.parametrize(
         ("n", "level", "best"),
         [(49, "warning", "0.122 (6 questions)"), (99, "note", "0.061 (6 questions)")],
     )
     def test_few_questions_say_what_they_can_show(self, tmp_path, n, level, best):
-        (found,) = looked(prepared(tmp_path, None, [*QUESTIONS, *map(asked, range(n - 5))]), "size")
+        (found,) = looked(prepared(tmp_path, None, [judged(at) for at in range(n)]), "size")
 
         assert found.level == level
         assert best in found.text
 
+    def test_only_questions_that_the_deciding_metric_judges_count(self, tmp_path):
+        rows = [judged(at) for at in range(100)]
+        rows += map(asked, range(100))
+
+        (found,) = looked(prepared(tmp_path, None, [*rows[:49], *rows[100:]]), "size")
+        assert found.text.startswith("49 questions of 149 that passage_recall@2 judges are few")
+        made = prepared(tmp_path, None, rows, metrics=["abstention"])
+        assert looked(made, "size") == []
+
+    def test_a_large_difference_is_not_said_to_be_of_one_question_in_ten(self):
+        assert size.smallest(8).endswith(
+            "shows four times in five where all that change go one way"
+        )
+        assert size.smallest(1000).endswith(
+            "shows four times in five where one question in ten differs"
+        )
+
     def test_of_a_hundred_nothing_is_said(self, tmp_path):
-        rows = [*QUESTIONS, *map(asked, range(95))]
+        rows = [judged(at) for at in range(100)]
         assert looked(prepared(tmp_path, None, rows), "size") == []
 
     def test_the_smallest_that_is_significant_is_that_of_the_binomial_test(self):

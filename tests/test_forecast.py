@@ -2,21 +2,24 @@
 
 import csv
 import json
+import math
 from pathlib import Path
 
 import pytest
 
 from harness import exporting, runner, store
+from harness.asked_models import embedding_model
 from harness.config import load
+from harness.embedders import embedders
 from harness.errors import ConfigError, RunError
-from harness.forecast import forecast, words
-from harness.forecast.pace import PER_WORD
+from harness.forecast import forecast, sizes, words
 from harness.forecast.work import Calls, Forecast
 from harness.gate import gating
+from harness.judging import prompt
 from harness.rescore import rescore
 from harness.rules import Gate, Limits
 from harness.stored import PriceLine
-from harness.tokens import count
+from tests import embedding_server
 from tests.chat_server import completion, serving
 from tests.small import project
 
@@ -106,7 +109,8 @@ def test_what_is_expected_of_kept_rankings_is_what_is_then_asked(place, server):
     assert expected.most == len(server.asked) - before
     assert 5 < expected.most <= 20
     sent = [each["messages"][0]["content"] for each in server.asked[before:]]
-    assert expected.tokens_in == -(-sum(map(count, sent)) * PER_WORD // 1)
+    assert expected.tokens_in == math.ceil(sum(sizes.of(each).about for each in sent))
+    assert expected.most_in == sum(len(each.encode()) for each in sent)
     assert expected.most_out == 20 * expected.most
     assert expected.guessed
     # what each answer took, counted once in each cell: 57 in and 9 out, at 1000 and 2000
@@ -143,8 +147,30 @@ def test_rewordings_and_verdicts_are_counted_as_they_are_then_asked(place, serve
     verdicts = calls(expected, "verdicts")
     assert verdicts.exact
     assert verdicts.most == len(server.asked) - before > 0
-    assert verdicts.most_out == 3 * 20 * verdicts.most
+    # 4 answers and 6 or 7 hits of 2 chunkers, each perhaps asked for three times in either cell
+    assert verdicts.most_out == 3 * 20 * 21
     assert ahead(place, searched, judged).nothing
+
+
+def test_verdicts_that_cannot_be_read_and_those_of_the_oracle_are_within_the_bound(place, server):
+    server.replies = [(200, "Perhaps.")]
+    changes = ("metrics=[answer_relevance, token_f1]", "oracle=true", "retrievers=[bm25]")
+    first = ahead(place, *changes)
+    run(place, *changes)
+    judge = prompt("answer_relevance", question="", answer="").encode()[-60:]
+    judged = sum(_sent(each).endswith(judge) for each in server.asked)
+
+    bound = calls(first, "verdicts").most_out // 20
+    # 4 questions in each of 2 cells, with all evidence and with nothing, three times each
+    assert (bound, judged) == (3 * 4 * 4, 3 * 4 * 4)
+    again, before = calls(ahead(place, *changes), "verdicts"), len(server.asked)
+    run(place, *changes)
+    assert (again.exact, again.most_out // 20) == (True, len(server.asked) - before)
+    assert sum(len(_sent(each)) for each in server.asked[before:]) == again.most_in
+
+
+def _sent(asked):
+    return asked["messages"][0]["content"].encode()
 
 
 def test_the_oracle_asks_for_what_has_passages_and_for_everything_from_nothing(place):
@@ -199,6 +225,107 @@ def refused(place, *overrides):
         run(place, *overrides)
     (problem,) = raised.value.problems
     return problem
+
+
+def test_text_without_spaces_has_a_token_for_four_bytes_and_never_more_than_its_bytes():
+    assert (sizes.of("车" * 400).about, sizes.of("车" * 400).most) == (300, 1200)
+    assert sizes.of("a day pass").about == 4.5
+    assert sizes.of("!!!") == sizes.Size(3, 3)
+
+
+def test_what_is_sent_is_no_more_than_was_foreseen_whatever_the_script(place, server):
+    text = "这是一个关于城市自行车租赁服务的说明文件" * 40
+    (place.parent / "corpus" / "zh.md").write_text(f"{text}。{text}", encoding="utf-8")
+    alone = ("chunkers=[{fixed: {size: 200}}]", "retrievers=[dense]", "embedders=[hashing]")
+    found = calls(ahead(place, *alone))
+
+    run(place, *alone)
+
+    sent = sum(len(_sent(each)) for each in server.asked)
+    assert sent <= found.most_in
+    # 2 chunks of 200 characters, of three bytes each, for each of 5 questions
+    assert 5 * 2 * 200 * 3 <= found.most_in <= 5 * (2 * 200 * 3 + 1000)
+    assert 5 * 2 * 200 * 0.75 <= found.tokens_in <= 5 * (2 * 200 * 0.75 + 250)
+
+
+def test_a_run_of_which_nothing_is_kept_is_never_said_to_be_kept(place):
+    plain = ("retrievers=[bm25]", "generators=[extractive]", "metrics=[passage_recall@2]")
+    assert words.lines(ahead(place, *plain)) == [
+        "to do: 3 documents; 9 chunks",
+        "  no model is asked",
+    ]
+    run(place, *plain)
+    assert words.lines(ahead(place, *plain)) == [words.NOTHING]
+
+
+def test_what_is_not_in_the_time_is_named(place):
+    scored = "metrics=[passage_recall@2, semantic_similarity]"
+    plain = ("retrievers=[bm25]", "generators=[extractive]", scored)
+    assert words.lines(ahead(place, *plain))[1] == (
+        "  time: not in it: scoring with semantic_similarity"
+    )
+
+
+class TestHostedEmbedding:
+    @pytest.fixture
+    def hosted(self):
+        with embedding_server.serving() as one:
+            yield one
+
+    def given(self, hosted):
+        arguments = {"model": "text-big", "base_url": hosted.url, "max_retries": 0}
+        arguments |= {"check_embedding_ctx_length": False}
+        spec = {"cls": embedding_server.OPENAI, "arguments": arguments}
+        return "embedders=" + json.dumps([{"langchain": spec}])
+
+    def test_it_is_counted_in_money_as_what_is_then_sent(self, place, hosted, monkeypatch):
+        monkeypatch.setenv("OPENAI_API_KEY", "x")
+        prices = place.parent / "prices.yaml"
+        prices.write_text(PRICE.replace("{'", "{'openai:text-big': {input: 100, output: 0}, '"))
+        given = (self.given(hosted), "generators=[extractive]")
+        found = ahead(place, *given)
+        (embedding,) = found.embeddings
+
+        run(place, *given)
+
+        sent = [text for each in hosted.asked for text in each["texts"]]
+        assert len(sent) == 9 + 5
+        assert embedding.most == sum(len(each.encode()) for each in sent)
+        assert embedding.tokens == math.ceil(sum(sizes.of(each).about for each in sent))
+        assert found.money == pytest.approx(embedding.tokens * 100 / 1e6)
+        assert found.most_money == pytest.approx(embedding.most * 100 / 1e6)
+        assert words.lines(found)[:2] == [
+            "to do: 3 documents; 9 chunks; 9 chunks and 5 questions to embed with openai:text-big",
+            "  time: not known yet for embedding with openai:text-big",
+        ]
+        assert ahead(place, *given).hosted == []
+
+    def test_without_a_price_max_cost_refuses_and_else_it_is_left_out(
+        self, place, hosted, monkeypatch
+    ):
+        monkeypatch.setenv("OPENAI_API_KEY", "x")
+        given = self.given(hosted)
+        problem = refused(place, given, "max_cost=100")
+        assert "has no price of 'openai:text-big', which texts would be" in problem.what
+        assert problem.hint.endswith('"openai:text-big": {input: 0.1, output: 0.4}')
+        assert "max_cost" in refused(place, given, "max_cost=9", "generators=[extractive]").where
+        assert not hosted.asked
+        said = words.lines(ahead(place, given))
+        assert said[-1].startswith("  money: about USD")
+        assert said[-1].endswith("; not in it: embedding by openai:text-big")
+        alone = words.lines(ahead(place, given, "generators=[extractive]"))
+        assert alone[-1] == "  money: not known; the price file has no price of openai:text-big"
+
+    def test_a_model_goes_by_its_package_and_the_argument_that_names_it(self):
+        def named(cls, **arguments):
+            return embedding_model(
+                embedders.build({"langchain": {"cls": cls, "arguments": arguments}})
+            )
+
+        assert named("langchain_cohere:CohereEmbeddings", model_name="m") == "cohere:m"
+        assert named("ours.embedding:Ours") == "ours:Ours"
+        assert named(FAKE, size=8) is None
+        assert embedding_model(embedders.build("hashing")) is None
 
 
 class TestMaxCost:

@@ -14,6 +14,7 @@ from harness.metrics import metrics
 from harness.records import Chunk, Hit, Judged, Span
 from harness.registry import label
 from harness.relevance import judge_documents
+from harness.report.sections import parts
 from harness.report.sections.unjudged import Holes
 from harness.report.unjudged import Unjudged
 from harness.report.view import View
@@ -280,6 +281,12 @@ def test_the_section_gives_shares_bounds_scenarios_and_says_what_they_are(view):
     assert "All irrelevant, or all relevant" in said
     assert "The labels name relevant documents only" in said
     assert "harness pool RUN --k 2" in said
+
+
+def test_the_section_stands_behind_the_losses(view):
+    order = [part.id for part in parts(view)]
+
+    assert order.index("losses") < order.index("unjudged") < order.index("questions")
 
 
 def test_without_holes_there_is_no_section(tmp_path):

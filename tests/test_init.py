@@ -153,7 +153,7 @@ def test_the_run_covers_every_question_in_every_cell(ran):
     assert len(records) == 32
     assert run["baseline"] == run["cells"][0]["name"]
     (few,) = run["warnings"]
-    assert few.startswith("8 questions are few: between two cells, differences under 0.750")
+    assert few.startswith("6 questions of 8 that passage_recall@1 judges are few: between two")
 
 
 def test_its_means_are_these(ran):

@@ -11,7 +11,7 @@ from scipy import stats
 
 from harness import report, runner, store
 from harness.config import load
-from harness.losses import losses, separable, share
+from harness.losses import answers, losses, separable, share
 from harness.report import losing
 from harness.report.blocks import Fold, PerCell
 from harness.report.charts import flow
@@ -117,16 +117,21 @@ class TestCounting:
         lost = losses(own(stored), stored.questions)
         cell = next(each for each in stored.run.cells if each.retriever == "bm25")
         own_system = cell.model_copy(update={"retriever": "none", "generator": "none"})
+        silent = [each.model_copy(update={"answers": False}) for each in own(stored)]
         recall = IndexRecallLine(k=5, mean=1.0, questions=5)
         full = cell.model_copy(update={"reranker": "lexical", "index_recall": recall})
 
-        assert separable(cell, lost) == ["chunking", "retrieval", "context", "generation"]
-        assert separable(own_system, lost) == ["retrieval", "context", "generation"]
-        assert separable(full, lost) == [*GROUPS, "generation"]
-        quiet = cell.model_copy(update={"generator": "none"})
-        assert "generation" in separable(quiet, lost)
+        assert separable(cell, lost, True) == ["chunking", "retrieval", "context", "generation"]
+        assert separable(own_system, lost, True) == ["retrieval", "context", "generation"]
+        assert separable(full, lost, True) == [*GROUPS, "generation"]
+        assert "generation" in separable(cell, lost, False)
         none = lost.model_copy(update={"questions": {**lost.questions, "generation": share(0, 3)}})
-        assert "generation" not in separable(quiet, none)
+        assert "generation" not in separable(cell, none, False)
+        quiet = cell.model_copy(update={"generator": "none"})
+        assert [answers(each, own(stored)) for each in (cell, own_system, quiet)] == [
+            True, True, False,
+        ]  # fmt: skip
+        assert not answers(own_system, silent)
 
 
 class TestStored:
@@ -195,6 +200,54 @@ class TestTables:
             ("fact †", "5"), ("rule †", "1"),
         ]  # fmt: skip
 
+    def test_cells_with_and_without_answers_each_have_a_column_of_their_own(self, many):
+        stored = planted(many)
+        found = {"age": "none"}  # where nothing answers, it cannot be lost at generation
+        quiet = stored.run.cells[0].model_copy(update={"generator": "none"})
+        records = tuple(
+            each.model_copy(update={"lost_at": found.get(each.question, each.lost_at)})
+            if each.cell == quiet.name
+            else each
+            for each in stored.records
+        )
+        about = stored.run.model_copy(update={"cells": [quiet, *stored.run.cells[1:]]})
+        view = View(replace(stored, run=about, records=records))
+        _, figure, *rest = Losses().blocks(view)
+        table = next(each for each in rest if getattr(each, "caption", "").startswith("Questions"))
+        (drawing,) = figure.drawings
+        rows = {row[0]: row for row in table.rows}
+        delivered = rows.pop(view.name(next(c for c in view.cells if c.name == quiet.name)))
+
+        assert table.head[2:4] == ["Answered", "Delivered"]
+        # Of `day`, `docks` and `age` two were delivered; the others' `age` is lost at generation.
+        assert (delivered[2], delivered[3].text, delivered[-1]) == ("–", "2", "–")
+        assert {(row[2].text, row[3], row[-1].text) for row in rows.values()} == {("1", "–", "1")}
+        assert drawing.table.head[1] == "Answered or delivered"
+        assert drawing.wide.count("delivered: 2, ") == 1
+        assert drawing.wide.count("answered: 1, ") == len(rows)
+
+    def test_of_a_system_that_gives_no_answers_questions_are_delivered(self, many):
+        stored = planted(many)
+        records = tuple(
+            each.model_copy(
+                update={
+                    "answers": False,
+                    "lost_at": "none" if each.lost_at == "generation" else each.lost_at,
+                }
+            )
+            for each in stored.records
+        )
+        system = {"retriever": "none", "generator": "none", "chunker": "none", "index_recall": None}
+        cells = [each.model_copy(update=system) for each in stored.run.cells]
+        about = stored.run.model_copy(update={"cells": cells})
+        view = View(replace(stored, run=about, records=records))
+        tables = losing.by_cell(view, losing.lines(view))
+        (drawing,) = flow.figure(view, view.cells[0]).drawings
+
+        assert tables[0].head == ["Configuration", "Questions", "Delivered", "Retrieval", "Context"]
+        assert drawing.title.endswith(f"reaches the prompt of {view.name(view.cells[0])}")
+        assert drawing.table.rows[-1][:2] == ["Questions delivered", "2"]
+
     def test_without_categories_there_is_a_table_of_cells_alone(self, many):
         stored = planted(many)
         bare = {
@@ -224,7 +277,7 @@ class TestFlow:
 
         assert found == [
             ("All evidence", 6, 6, 0),
-            ("Whole in some chunk", 6, 6, 0),
+            ("Not lost to chunking", 6, 6, 0),
             ("Found by the index", 6, 6, 0),
             ("Retrieved", 4, 6, 2),
             ("After reranking", 4, 6, 0),
@@ -241,7 +294,7 @@ class TestFlow:
         figure = flow.figure(view, cell)
         (drawing,) = figure.drawings
 
-        assert [row[0] for row in drawing.table.rows][1:3] == ["Whole in some chunk", "Retrieved"]
+        assert [row[0] for row in drawing.table.rows][1:3] == ["Not lost to chunking", "Retrieved"]
         assert drawing.caption.endswith("to be lost there: index and reranking.")
         name = view.name(cell)
         assert drawing.title == (

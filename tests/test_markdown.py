@@ -144,6 +144,9 @@ class TestEveryKindOfBlock:
         assert said(view, *entries) == "- **mrr**: How early. *1 / rank*\n- **n**: Questions."
 
     def test_a_fold_and_the_questions_to_read_are_closed_again(self, view):
+        assert said(view, Fold("Over groups", [TABLE], aside=True)) == (
+            "*Over groups: in [report.html](report.html).*"
+        )
         fold = Fold("q1: <b>?", [Passage("Answer", "6 dollars", True), TABLE])
         text = said(view, Browser([Text("Worst", "note"), fold]))
 

@@ -1,21 +1,31 @@
 """Perfect retrieval and none: what is asked, what it comes to, and what a report says of it."""
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from harness import oracle, runner, store
+from harness import oracle, runner, scoring, store
 from harness.config import load
 from harness.errors import DataError, RunError
-from harness.oracle.file import read
+from harness.oracle.file import read, text
 from harness.oracle.given import evidence
+from harness.oracle.scored import of_answers
 from harness.records import Passage, Question, Span
+from harness.report import allowing
 from harness.report.advising import advice
+from harness.report.advising_retrieval import LITTLE, greatest, of_oracle
 from harness.report.potential import potentials
+from harness.report.potentialwords import line as line_of
+from harness.report.potentialwords import sentences
 from harness.report.sections import parts
+from harness.report.sections.oracle import Oracle
 from harness.report.view import View
 from harness.rescore import rescore
+from harness.statistics.difference import Difference
+from harness.stored import FailureLine
 from harness.summary import summary
 from tests import small
 from tests.judge_server import part, sitting
@@ -23,7 +33,16 @@ from tests.judge_server import part, sitting
 N = 24
 KNOWN = "s00"
 """The question that the model answers without any context."""
-METRICS = ["passage_recall@1", "evidence_ceiling@1", "chunk_ceiling", "token_f1", "abstention"]
+ADVISED = "Work on the generator: better retrieval would buy little"
+MANY = 80
+METRICS = [
+    "passage_recall@1",
+    "evidence_recall@1",
+    "evidence_ceiling@1",
+    "chunk_ceiling",
+    "token_f1",
+    "abstention",
+]
 
 
 def passage(doc, start, text, group):
@@ -77,7 +96,7 @@ class TestTheContext:
         assert oracle.wanted(questions, settings) == [("What?", "x"), ("What?", ""), ("Who?", "")]
 
 
-def planted(folder, url, **changes):
+def planted(folder, url, n=N, **changes):
     """Write a project whose evidence half of the questions cannot find; return its configuration.
 
     Question `sNN` with an even number names its station, as the document does; one with an odd
@@ -85,7 +104,7 @@ def planted(folder, url, **changes):
     """
     corpus, rows = folder / "corpus", []
     corpus.mkdir(parents=True, exist_ok=True)
-    for number in range(N):
+    for number in range(n):
         said = f"Station s{number:02} has code {7000 + number}."
         (corpus / f"{number:02}.md").write_text(f"Ahead lies nothing.\n\n{said}\n", "utf-8")
         plain = number % 2 == 0
@@ -188,6 +207,13 @@ class TestARun:
         assert {*view.run.oracle[0].scores} == {"token_f1", "abstention"}
         assert all({*each.scores} == {"token_f1", "abstention"} for each in read(view.stored))
 
+    def test_a_metric_is_of_answers_alone_if_all_it_is_made_of_are(self):
+        specs = ["token_f1", "context_overlap", "passage_recall@1"]
+        specs += [f"composite(weights=0.5*token_f1 + 0.5*{name})" for name in ("bleu", specs[1])]
+        named = [scoring.build(each, "evidence", 1) for each in specs]
+
+        assert [each.name for each in of_answers(named, "evidence", 1)] == [specs[0], specs[3]]
+
     def test_asks_nothing_where_a_question_has_no_evidence_and_says_why(self, finished):
         _, view, _ = finished
         line = lines(view, "evidence")["none"]
@@ -252,8 +278,9 @@ class TestFailures:
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         fails = "Station s05 has"
         with sitting(lambda prompt: None if f"\n{fails}" in prompt else reads(prompt)) as bench:
-            stored = store.load(ran(planted(tmp_path, bench.url)).folder)
-        line, summed = lines(View(stored), "evidence")["s05"], stored.run.oracle[0]
+            view = View(store.load(ran(planted(tmp_path, bench.url)).folder))
+        stored = view.stored
+        line, summed = lines(view, "evidence")["s05"], stored.run.oracle[0]
 
         # The cell never saw that passage alone: its context begins with the line above it.
         assert stored.run.cells[0].failed == 0
@@ -261,6 +288,21 @@ class TestFailures:
         assert line.scores["token_f1"].state == "failed"
         assert (summed.failed, summed.answered, summed.right, summed.tested) == (1, N - 1, N - 1, N)
         assert summed.scores["token_f1"].mean == pytest.approx((N - 1) / N)
+
+        # A call that failed says nothing of what evidence is good for.
+        (found,) = potentials(view)
+        assert (found.wrong, found.tested, found.asked) == ([], N - 1, N)
+        # `s05` asks for nothing of its document, so the cell has it only by the luck of a tie.
+        own = [each for each in view.records(found.cell) if each.question not in ("s05", "none")]
+        mean = sum(each.scores["token_f1"].value for each in own) / (N - 1)
+        (row, *_) = found.rows
+        assert row.finished == (pytest.approx(mean), 1.0)
+        assert row.gain.difference == pytest.approx(row.finished[1] - row.finished[0])
+        assert row.evidence.mean == pytest.approx((N - 1) / N)
+        said = next(sentences(view, found))
+        assert f"token_f1 from {mean:.2f} to 1.00 (+{1 - mean:.2f}" in said
+        assert f"{mean:.2f} as retrieved, 1.00 with the gold" in line_of(view, found)
+        assert f"n = {N - 1})" in line_of(view, found)
 
     def test_that_are_too_many_end_the_run_which_the_same_command_continues(
         self, tmp_path, monkeypatch
@@ -276,7 +318,8 @@ class TestFailures:
                 ran(config)
             (folder,) = (tmp_path / "reports").glob("2*")
             broken = store.load(folder)
-            kept = read(broken)
+            kept, view = read(broken), View(broken)
+            (found,) = potentials(view)
             before = len(bench.asked)
             bench.says = reads
             whole = ran(config)
@@ -288,6 +331,13 @@ class TestFailures:
         assert whole.folder == folder
         assert whole.run.oracle[0].right == N
         assert not any("Context:\nStation s00" in prompt for prompt in again)
+        assert (found.asked, found.askable) == (4, N)
+        assert (found.wrong, found.tested) == ([], 1)
+        told = "Only 4 of 24 questions were asked with their gold passages"
+        assert any(each.startswith(told) for each in sentences(view, found))
+        assert "n = 1; 4 of 24 questions were asked)" in line_of(view, found)
+        *_, note, _, _, _ = Oracle().blocks(view)
+        assert note.text.startswith("Over the 4 of 24 questions that can be answered and have")
 
     def test_where_no_generator_answers_it_is_refused(self, project, refused):
         project.config(generators=["none"], metrics=["hit_rate@2"])
@@ -316,8 +366,29 @@ class TestFailures:
             read(stored)
 
 
+@pytest.fixture(scope="module")
+def useless(tmp_path_factory):
+    """Return the planted run of a model that never knows anything."""
+    with pytest.MonkeyPatch.context() as environment, sitting(lambda _: "I don't know.") as bench:
+        environment.setenv("OPENAI_API_KEY", "none")
+        return store.load(ran(planted(tmp_path_factory.mktemp("useless"), bench.url, MANY)).folder)
+
+
+def advised(view):
+    """Return the titles of what the oracle advises, of each cell."""
+    return [each.title for cell in view.cells for each in of_oracle(view, cell)]
+
+
+def copied(stored, folder, keep=lambda _: True):
+    """Return a stored run in a folder of its own, with those records of the oracle."""
+    shutil.copytree(stored.folder, folder / stored.folder.name)
+    kept = [each for each in read(stored) if keep(each)]
+    (folder / stored.folder.name / store.ORACLE).write_text(text(kept), "utf-8")
+    return store.load(folder / stored.folder.name)
+
+
 class TestTheReport:
-    def test_says_what_perfect_retrieval_would_buy_at_most(self, finished):
+    def test_says_what_perfect_retrieval_would_buy(self, finished):
         _, view, _ = finished
         (found,) = potentials(view)
         row = found.rows[0]
@@ -341,32 +412,117 @@ class TestTheReport:
         gain = potentials(view)[0].rows[0].gain.difference
 
         assert "## What better retrieval could buy" in text
-        assert f"would raise token\\_f1 from {1 - gain:.2f} to 1.00 at most (+{gain:.2f}" in text
+        assert f"would raise token\\_f1 from {1 - gain:.2f} to 1.00 (+{gain:.2f}" in text
+        assert "Perfect retrieval, the gold passages alone, would raise" in text
+        assert "at most" not in text.partition("## What better retrieval")[2].partition("\n## ")[0]
         assert "the model alone, without any context, reaches 0.04." in text
         assert "1 question is answered right from nothing" in text
         assert 'href="#questions?ids=s00"' in html
         assert "With whole, 1 chunk could hold 1.00 of the evidence; what is retrieved" in text
 
-    def test_where_no_gain_is_shown_it_advises_against_work_on_retrieval(self, tmp_path):
-        stored = one(tmp_path)
-        view = View(stored)
-        found = {cell.name: [each.title for each in advice(view, cell)] for cell in view.cells}
+    def test_where_a_gain_is_ruled_out_it_advises_against_work_on_retrieval(self, useless):
+        view = View(useless)
+        told = [each for each in advice(view, view.cells[0]) if each.title == ADVISED]
 
-        told = "Retrieval is not what to work on first"
-        assert [told in titles for titles in found.values()].count(True) == 1
-        assert told in found[potentials(view)[0].cell.name]
+        assert [(each.mends, each.of) for each in told] == [(MANY, MANY)]
+        # No question of 80 differs: 1 - 0.025 ** (1 / 80).
+        assert "A gain of more than 0.045 can be ruled out." in told[0].text
+        assert told[0].text.endswith(
+            f"{MANY} questions of {MANY} are not answered right even then."
+        )
+
+    def test_a_gain_that_is_not_shown_is_not_ruled_out(self):
+        wide = Difference(n=156, unpaired=0, family=9, reason="", difference=0.05, high=0.10)
+        narrow = replace(wide, difference=0.01, high=0.03)
+        few = replace(wide, n=7, difference=0.0, high=None, reason="n < 6", wins=1, losses=1)
+        none = replace(wide, n=71, difference=0.0, high=None, wins=0, losses=0)
+
+        assert [greatest(each) for each in (wide, narrow, few)] == [0.10, 0.03, 1.0]
+        assert greatest(none) == pytest.approx(1 - 0.025 ** (1 / 71))
+        assert greatest(none) > LITTLE > greatest(replace(none, n=72))
+
+    def test_a_generator_that_only_copies_gets_no_such_advice(self, useless):
+        cells = [each.model_copy(update={"copies": True}) for each in useless.run.cells]
+        copies = replace(useless, run=useless.run.model_copy(update={"cells": cells}))
+
+        assert advised(View(useless)) == [ADVISED]
+        assert advised(View(copies)) == []
+
+    def test_there_is_no_such_advice_before_every_question_was_asked(self, useless, tmp_path):
+        early = copied(useless, tmp_path, lambda e: e.given == "evidence" and e.question < "s10")
+        view = View(early)
+
+        assert [(each.asked, each.askable) for each in potentials(view)] == [(10, MANY)]
+        assert advised(view) == []
+
+    def test_of_an_unanswerable_question_nothing_is_compared(self, finished):
+        _, view, _ = finished
+        row = next(row for row in potentials(view)[0].rows if row.name == "abstention")
+
+        assert (row.nothing.n, row.cell.n, row.evidence.n, row.gain.n) == (N, N, N, N)
+        assert row.nothing.not_scored == row.cell.not_scored == row.evidence.not_scored == 0
+        assert row.gain.unpaired == 0
+
+    def test_metrics_of_declining_are_not_compared_as_nothing_was_to_be_declined(self, tmp_path):
+        names = ["token_f1", "decline_precision", "decline_recall"]
+        stored = one(tmp_path, metrics=["passage_recall@2", *names])
+        everything, nothing = stored.run.oracle
+
+        assert {*everything.scores} == {"token_f1"}
+        assert {*nothing.scores} == {*names}
+        # From nothing it declines all five, one of them rightly.
+        assert nothing.scores["decline_precision"].mean == pytest.approx(1 / 5)
+        assert [row.name for row in potentials(View(stored))[0].rows][1:] == ["token_f1"]
+
+    def test_without_any_evidence_it_says_so_and_what_nothing_gave(self, tmp_path):
+        bare = [{key: row[key] for key in row if key != "evidence"} for row in small.QUESTIONS]
+        names = ["hit_rate(labels=documents)@2", "token_f1", "abstention"]
+        stored = one(tmp_path, questions=bare, metrics=names, decide_by="token_f1")
+        said, table = Oracle().blocks(View(stored))
+
+        assert said.text == (
+            "extractive was asked nothing with perfect retrieval: no question that can be answered "
+            "has gold passages."
+        )
+        assert [(row[0], row[1]) for row in table.rows] == [
+            ("token_f1", "4"), ("abstention", "5"), ("answered right", "4"),
+        ]  # fmt: skip
+        assert [row[2].text for row in table.rows[:2]] == ["0.00", "0.20"]
+        assert table.rows[2][2] == "0.00"
 
     def test_where_a_gain_is_shown_it_does_not(self, finished):
         _, view, _ = finished
 
-        assert all("not what" not in each.title for each in advice(view, view.cells[0]))
+        assert advised(view) == []
+
+    def test_what_was_retrieved_counts_where_the_generator_failed_and_not_where_search_did(
+        self, finished
+    ):
+        _, view, _ = finished
+        (cell,), stored = view.cells, view.stored
+        before = cell.scores["evidence_recall@1"].mean
+
+        def as_retrieved(stage):
+            gone = FailureLine(stage=stage, reason="gone")
+            records = tuple(
+                each.model_copy(update={"error": gone}) if each.question == "s00" else each
+                for each in stored.records
+            )
+            (_, table, _) = allowing.blocks(View(replace(stored, records=records)))
+            return table.rows[0][3].text
+
+        assert as_retrieved("generation") == f"{before:.2f}"
+        # `s00` names its station, so its evidence was found: 1 of 24 less.
+        assert as_retrieved("retrieval") == f"{before - 1 / N:.2f}"
 
     def test_one_line_stands_in_the_terminal(self, finished):
         done, view, _ = finished
         gain = potentials(view)[0].rows[0].gain.difference
         said = " ".join(summary(done.folder, view).split())
 
-        assert f"token_f1 0.04 without retrieval, {1 - gain:.2f} as retrieved, 1.00 with a" in said
+        assert (
+            f"token_f1 0.04 without retrieval, {1 - gain:.2f} as retrieved, 1.00 with the" in said
+        )
 
 
 class TestScoringAgain:

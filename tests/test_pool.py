@@ -177,6 +177,18 @@ def test_the_cut_counts_documents(runs):
     assert {(each.question, each.doc) for each in collecting.collect([stored], 1).items} == first
 
 
+def test_a_document_with_two_hits_takes_one_place(runs):
+    stored = store.load(runs[0])
+    record = next(line for line in stored.records if line.question == "age")
+    hits = [hit for line in stored.records for hit in line.hits]
+    judged, other = (next(x for x in hits if x.doc == doc) for doc in ("rules.md", "fares.md"))
+    again = record.model_copy(update={"hits": [judged, judged, other]})
+
+    found = collecting.collect([replace(stored, records=(again,))], 2)
+
+    assert [each.doc for each in found.items] == ["fares.md"]
+
+
 def test_a_text_that_is_in_no_document_is_nothing_to_judge(runs):
     stored = store.load(runs[0])
     hits = [hit.model_copy(update={"doc": "unmatched:ab12"}) for hit in stored.records[0].hits]
@@ -352,7 +364,7 @@ def test_all_that_is_wrong_is_said_at_once_with_its_place(testset, tmp_path, cli
         json.dumps({"id": "a", "grade": 1}), label("d", "z", 1),
     )  # fmt: skip
     (tmp_path / "m.csv").write_text("id,doc,grade\nd,z,0\nd\n")
-    (tmp_path / "n.csv").write_text("id;doc;grade\nd;z;1.0\nd;é;9999\n", "utf-8")
+    (tmp_path / "n.csv").write_text("sep=;\nid;doc;grade\nd;z;1.0\nd;é;9999\n", "utf-8")
 
     files = ("l.jsonl", "m.csv", "n.csv", "none.csv")
     said = cli("import", "labels", *files, "--testset", "t.jsonl")
@@ -373,7 +385,7 @@ def test_all_that_is_wrong_is_said_at_once_with_its_place(testset, tmp_path, cli
         "  l.jsonl, line 10: question 'd' is asked in other words in the test set",
         "  l.jsonl, line 11: lacks 'doc'",
         "  m.csv, line 3: has 1 values, and there are 3 columns",
-        "  n.csv, line 3: the grade is 9999",
+        "  n.csv, line 4: the grade is 9999",
         "  none.csv, the file: cannot be read: No such file or directory",
     ]
 

@@ -121,6 +121,10 @@ def test_only_the_cells_that_are_named_are_drawn_from(run):
     assert list(made.notes()) == []
 
 
+def test_cells_without_an_item_are_not_counted(run):
+    assert chosen(run, n=1).account() == "1 item, 1 question in 1 cell"
+
+
 def test_what_cannot_be_chosen_is_refused(run):
     with pytest.raises(HarnessError, match=r"no cell has the name 'g'\n  .*choose from: a, b, c"):
         chosen(run, cells=["g"])

@@ -2,14 +2,17 @@
 
 import json
 import shutil
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from harness import store
 from harness.errors import DataError, HarnessError
+from harness.people.agreeing import agreements
 from harness.people.reading import RATINGS, rated, read
 from harness.ratings.importing import import_files
 from harness.rescore import rescore
+from harness.stored import RatingLine
 from tests import small
 from tests.rated import form, item, saved
 
@@ -82,7 +85,7 @@ class TestForms:
         assert [chunk.grade for chunk in found[0].chunks] == [3, 0]
         assert [chunk.grade for chunk in found[2].chunks] == [1]
         assert (found[0].overall, found[0].helpfulness) == ("good", 1)
-        assert found[0].saved == "2026-11-21T10:00:00.000+00:00"
+        assert found[0].saved == "2025-11-21T10:00:00.000+00:00"
         page, text = (run / "report.html").read_text(), (run / "report.md").read_text()
         assert "## What people said" in text
         assert "2 people rated 2 answers to 2 questions, 1 of them by more than one." in text
@@ -107,7 +110,7 @@ class TestForms:
         self, run, tmp_path
     ):
         old = saved(tmp_path / "old.json", [item("i0", 1), item("i1", 1)])
-        new = saved(tmp_path / "new.json", [item("i0", 3)], at="2026-11-21T12:30:00+02:00")
+        new = saved(tmp_path / "new.json", [item("i0", 3)], at="2025-11-21T12:30:00+02:00")
         import_files([old, saved(tmp_path / "x.json", [item("i0", 0)], rater=2)], run)
 
         said = import_files([new], run)
@@ -210,13 +213,102 @@ class TestForms:
         assert found[0] == (str(large), "has more than 20 MB, and no form saves as much")
         assert [what for _, what in found[1:]] == ["cannot be read: No such file or directory"] * 2
 
+    def test_a_file_in_which_nothing_was_rated_takes_nothing_away(self, run, tmp_path):
+        import_files([saved(tmp_path / "r.json", [item("i0", 1)])], run)
+        none = saved(tmp_path / "none.json", [], at="2025-12-01")
+        open_ = saved(tmp_path / "open.json", [item("i0"), item("i1", None, [None, None])])
+
+        found = problems([none, open_], run)
+
+        assert found == [(str(path), "has no item that was rated") for path in (none, open_)]
+
+    @pytest.mark.parametrize(
+        ("at", "said"),
+        [
+            ("9999-12-31T23:59:59-23:59", "it is out of range"),
+            ("0001-01-01T00:00:00+23:59", "it is out of range"),
+            ("9999-01-01T00:00:00Z", "it is in the future"),
+        ],
+    )
+    def test_a_moment_that_cannot_be_is_refused(self, run, tmp_path, at, said):
+        ((where, what),) = problems([saved(tmp_path / "r.json", [item("i0", 1)], at=at)], run)
+
+        assert where.endswith(", saved")
+        assert what == f"Value error, {said}"
+
+    def test_a_clock_that_is_some_hours_ahead_is_taken(self, run, tmp_path):
+        at = datetime.now(UTC) + timedelta(hours=20)
+
+        import_files([saved(tmp_path / "r.json", [item("i0", 1)], at=at.isoformat())], run)
+
+        assert len(lines(run)) == 1
+
+    @pytest.mark.parametrize(
+        ("names", "who"),
+        [
+            (("Ann", "  ann "), "1 person rated 2 answers to 2 questions."),
+            (("Ann", "Bo"), "2 people rated 2 answers to 2 questions, 2 of them by more than one."),
+            (("", ""), "Up to 2 people, on 2 forms, rated 2 answers to 2 questions."),
+            (("Ann", ""), "Up to 2 people, on 2 forms, rated 2 answers to 2 questions."),
+        ],
+    )
+    def test_two_forms_are_two_people_only_by_two_names(self, run, tmp_path, names, who):
+        cells = [cell.name for cell in store.load(run).run.cells]
+        form(store.load(run), [("day", cells), ("docks", cells[:1])], id_="form2")
+        files = [
+            saved(tmp_path / f"{id_}.json", [item("i0", 1), item("i1", 2)], form_=id_, name=name)
+            for id_, name in zip(("form1", "form2"), names, strict=True)
+        ]
+
+        import_files(files, run)
+
+        text = (run / "report.md").read_text()
+        assert who in text
+        assert ("Nothing was rated by two people" in text) == (names != ("Ann", "Bo"))
+
     def test_a_moment_without_a_zone_is_utc_and_one_that_is_none_is_refused(self, run, tmp_path):
-        import_files([saved(tmp_path / "r.json", [item("i0", 1)], at="2026-11-21T10:00")], run)
-        assert lines(run)[0].saved == "2026-11-21T10:00:00.000+00:00"
+        import_files([saved(tmp_path / "r.json", [item("i0", 1)], at="2025-11-21T10:00")], run)
+        assert lines(run)[0].saved == "2025-11-21T10:00:00.000+00:00"
 
         found = problems([saved(tmp_path / "r.json", [item("i0", 1)], at="yesterday")], run)
 
         assert found[0][0].endswith(", saved")
+
+
+class TestAgreement:
+    def agreed(self, *said):
+        """Return kappa, its n and the pairs, of (form, rater, name, saved, two grades overall)."""
+        fields = ("form", "rater", "name", "saved")
+        some = [
+            RatingLine(
+                source="form",
+                cells=["a"],
+                question=question,
+                overall=overall,
+                **dict(zip(fields, who, strict=True)),
+            )
+            for *who, grades in said
+            for question, overall in zip(("q0", "q1"), grades, strict=True)
+        ]
+        found = agreements(rated(some))
+        return [(each.kappa.value, each.kappa.n, each.pairs) for each in found]
+
+    def test_of_what_one_person_said_on_two_forms_the_later_is_held_against_others(self):
+        bo = ("f", "2", "Bo", "", ("poor", "good"))
+        early = ("g", "1", "Ann", "2025-01-01", ("good", "poor"))
+        late = ("f", "1", "ANN", "2025-01-02", ("poor", "good"))
+
+        assert self.agreed(early, late) == []
+        assert self.agreed(early, late, bo) == [(1.0, 2, 1)]
+        assert self.agreed(late, early, bo) == [(1.0, 2, 1)]
+
+    def test_who_gave_no_name_agrees_with_others_of_one_form_only(self):
+        one = ("f", "1", "", "", ("poor", "good"))
+        two = ("f", "2", "", "", ("poor", "good"))
+        elsewhere = ("g", "1", "", "", ("good", "poor"))
+
+        assert self.agreed(one, elsewhere) == []
+        assert self.agreed(one, two, elsewhere) == [(1.0, 2, 1)]
 
 
 class TestThumbs:
@@ -242,9 +334,9 @@ class TestThumbs:
             "    'What is love?' (2)",
         ]
         assert [(x.question, x.thumb) for x in lines(lone)] == [
+            ("day", True),
             ("docks", False),
             ("age", True),
-            ("day", True),
         ]
         assert "ann@" not in (lone / RATINGS).read_text()
         assert rated(lines(lone)) == []
@@ -252,11 +344,17 @@ class TestThumbs:
         assert "3 thumbs came in, 2 of them up." in text
         assert "67 % (n = 3 is under 6; n = 3)" in text
 
-    def test_csv_says_the_same(self, lone, tmp_path):
+    @pytest.mark.parametrize(
+        "content",
+        [
+            "question,thumb,comment\nday,1,\n\nage,false,“no” \n",
+            "Question;THUMB; Comment\r\nday;up;\r\nage;-1;“no”\r\n",
+            "sep=;\r\nquestion;thumb;comment\r\nday;up;\r\nage;-1;“no”\r\n",
+        ],
+    )
+    def test_csv_says_the_same(self, lone, tmp_path, content):
         path = tmp_path / "t.csv"
-        path.write_text(
-            "question,thumb,comment\nday,1,\n\nage,false,“no”, \n", encoding="utf-8-sig"
-        )
+        path.write_bytes(content.encode("utf-8-sig"))
 
         import_files([path], lone)
 
@@ -281,6 +379,60 @@ class TestThumbs:
 
         assert sorted(x.thumb for x in lines(lone)) == [False, False, True]
 
+    def test_a_file_that_grew_or_has_another_name_adds_only_what_is_new(self, lone, tmp_path):
+        up, down = ({"question": "day", "thumb": each} for each in ("up", "down"))
+        january = self.rows(tmp_path / "jan.jsonl", *[up] * 3)
+        copy = self.rows(tmp_path / "copy.jsonl", *[up] * 3)
+        grown = self.rows(tmp_path / "jan_feb.jsonl", *[up] * 3, down, up)
+
+        import_files([january, copy], lone)
+        assert [x.thumb for x in lines(lone)] == [True] * 3
+        said = import_files([grown], lone).splitlines()
+
+        assert said[0].endswith(": 5 thumbs, 4 up")
+        assert said[1] == "  3 of them as imported before, left out: a `time` tells two apart"
+        assert [x.thumb for x in lines(lone)] == [True, True, True, False, True]
+
+    def test_an_old_file_imported_again_does_not_turn_a_thumb_back(self, lone, tmp_path):
+        old = self.rows(tmp_path / "a.jsonl", {"question": "day", "thumb": "up", "user": "u"})
+        new = self.rows(tmp_path / "b.jsonl", {"question": "day", "thumb": "down", "user": "u"})
+
+        for file in (old, new, old):
+            import_files([file], lone)
+
+        assert [x.thumb for x in lines(lone)] == [False]
+        assert "1 thumb came in, 0 of them up." in (lone / "report.md").read_text()
+        back = [{"question": "day", "thumb": each, "user": "u"} for each in ("up", "down", "up")]
+        import_files([self.rows(tmp_path / "c.jsonl", *back)], lone)
+        assert [x.thumb for x in lines(lone)] == [True]
+
+    def test_the_latest_by_time_counts_in_whatever_order_it_came(self, lone, tmp_path):
+        vote = {"question": "day", "user": "u"}
+        late = {**vote, "thumb": "up", "time": "2025-03-01T10:00:00+02:00"}
+        early = {**vote, "thumb": "down", "time": "2025-03-01T07:00:00Z"}
+
+        import_files([self.rows(tmp_path / "late.jsonl", late)], lone)
+        import_files([self.rows(tmp_path / "early.jsonl", early)], lone)
+
+        assert [(x.thumb, x.saved) for x in lines(lone)] == [
+            (True, "2025-03-01T08:00:00.000+00:00")
+        ]
+
+    def test_two_that_say_the_same_at_other_times_are_two(self, lone, tmp_path):
+        days = ("2025-03-01", "2025-03-02")
+        for day in days:
+            row = {"question": "day", "thumb": "up", "time": day}
+            import_files([self.rows(tmp_path / f"{day}.jsonl", row)], lone)
+
+        assert [x.saved[:10] for x in lines(lone)] == list(days)
+
+    @pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "head.csv"])
+    def test_a_file_without_thumbs_is_refused(self, lone, tmp_path, name):
+        path = tmp_path / name
+        path.write_text("question,thumb\n" if name == "head.csv" else "\n")
+
+        assert problems([path], lone) == [(str(path), "has no thumbs")]
+
     def test_what_is_wrong_is_said_with_its_line(self, lone, tmp_path):
         file = self.rows(
             tmp_path / "t.jsonl",
@@ -289,6 +441,8 @@ class TestThumbs:
             {"question": "day", "thumb": 1, "cell": "nowhere"},
             {"question": "day", "thumb": 1, "comment": ["x"]},
             [],
+            {"question": "day", "thumb": 1, "time": "9000-01-01"},
+            {"question": "day", "thumb": 1, "time": 1700000000},
         )
 
         assert problems([file], lone) == [
@@ -297,6 +451,8 @@ class TestThumbs:
             (f"{file}, line 3", "cell 'nowhere' is not in the run"),
             (f"{file}, line 4", "`comment` is no text"),
             (f"{file}, line 5", "holds list, not an object"),
+            (f"{file}, line 6", "`time` is '9000-01-01': it is in the future"),
+            (f"{file}, line 7", "`time` is '1700000000': it is no text"),
         ]
 
     def test_of_several_cells_one_must_be_named(self, made, tmp_path):

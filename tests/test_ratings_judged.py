@@ -9,6 +9,7 @@ import yaml
 from harness.comparing import sides, words
 from harness.comparing.as_json import as_dict
 from harness.comparing.comparison import Options
+from harness.comparing.rated import rating
 from harness.comparing.runs import comparison
 from harness.comparing.text import text
 from harness.metrics import metrics
@@ -59,6 +60,23 @@ class TestMeans:
 
         assert found.value == pytest.approx(1.8)
         assert 0.9 < found.low < 1.8 < found.high < 2.5
+
+    def test_whole_clusters_are_drawn_of_grades_and_of_thumbs(self):
+        lines = [line(f"q{at}", [0, 3, 1, 2, 3, 1, 0][at // 6]) for at in range(42)]
+        lines += [thumb(f"q{at}", at // 6 % 2) for at in range(42)]
+        clusters = {f"q{at}": str(at // 6) for at in range(42)}
+
+        alone = means.of_cell("a", reading.rated(lines), lines)
+        whole = means.of_cell("a", reading.rated(lines), lines, clusters)
+        few = means.of_cell("a", [], lines, {f"q{at}": str(at // 9) for at in range(42)})
+
+        for one, other in (
+            (alone.aspects["overall"], whole.aspects["overall"]),
+            (alone.thumbs, whole.thumbs),
+        ):
+            assert one.value == other.value
+            assert other.high - other.low > 1.5 * (one.high - one.low)
+        assert few.thumbs.reason == "independent questions: 5, under 6"
 
     def test_chunks_are_relevant_from_2_on(self):
         lines = [line("q0", chunks=[0, 1, 2, 3]), line("q1", chunks=[3, None])]
@@ -125,15 +143,44 @@ class TestAgreement:
         assert overall.ordinal.value < 1.0
 
     def test_words_name_their_source(self):
-        lines = [line(f"q{at}", at % 4, rater=who) for at in range(8) for who in ("1", "2")]
+        lines = [line(f"q{at}", at % 4, rater=who) for at in range(16) for who in ("1", "2")]
+        lines[0] = line("q0", 1)
 
         table, note = peoplesaid.agreed(agreeing.agreements(reading.rated(lines)))
 
-        assert table.rows[0][1] == "+1.00 (the same in every resample; n = 8), almost perfect"
-        assert table.rows[0][2] == "+1.00 (the same in every resample; n = 8), reliable"
+        assert table.rows[0][1].endswith("; n = 16), almost perfect")
+        assert table.rows[0][2].endswith("; n = 16), reliable")
         assert "Landis & Koch, 1977" in note.text
         assert "Krippendorff, 2004" in note.text
         assert "not known" in peoplesaid.agreed([])[0].text
+
+    def test_there_is_no_word_where_there_is_no_interval(self):
+        # Fifteen chunks of five questions, and the same grades by both of eight answers.
+        few = [line(f"q{at}", chunks=[at % 4, at % 3, 2], rater=x) for at in range(5) for x in "12"]
+        same = [line(f"q{at}", at % 4, rater=x) for at in range(8) for x in "12"]
+
+        (chunks,) = peoplesaid.agreed(agreeing.agreements(reading.rated(few)))[0].rows
+        overall = peoplesaid.agreed(agreeing.agreements(reading.rated(same)))[0].rows[0]
+
+        assert chunks[1] == "+1.00 (independent questions: 5, under 6; n = 15)"
+        assert overall[1:3] == ["+1.00 (the same in every resample; n = 8)"] * 2
+
+    def test_whole_clusters_are_drawn(self):
+        draw = np.random.default_rng(2)
+        grades = draw.integers(0, 4, (10, 2))
+        lines = [
+            line(f"q{at}", int(grades[at // 6, who]), rater=str(who))
+            for at in range(60)
+            for who in (0, 1)
+        ]
+        answers = reading.rated(lines)
+
+        alone = agreeing.agreements(answers)[0]
+        whole = agreeing.agreements(answers, {f"q{at}": str(at // 6) for at in range(60)})[0]
+
+        for one, other in ((alone.kappa, whole.kappa), (alone.ordinal, whole.ordinal)):
+            assert one.value == other.value
+            assert other.high - other.low > 1.5 * (one.high - one.low)
 
 
 def planted(answers=60, noise=0.0, composite=True, seed=1):
@@ -190,6 +237,46 @@ class TestCorrelations:
         assert (four.overall.n, one.overall.n) == (60, 15)
         assert four.overall.low == pytest.approx(one.overall.low, abs=0.02)
 
+    def test_the_interval_draws_whole_clusters(self):
+        draw = np.random.default_rng(5)
+        shared = np.repeat(draw.random(12), 5)
+        grades = np.clip(np.round(shared * 3 + np.repeat(draw.normal(size=12), 5)), 0, 3)
+        lines = [line(f"q{at}", int(grade)) for at, grade in enumerate(grades)]
+        made = runs_made.stored({"a": {"token_f1": shared.tolist()}})
+        drawn = runs_made.stored(
+            {"a": {"token_f1": shared.tolist()}}, clusters=[str(at // 5) for at in range(60)]
+        )
+
+        (alone,) = correlations.correlations(Table(made, reading.rated(lines)))
+        (whole,) = correlations.correlations(Table(drawn, reading.rated(lines)))
+
+        one, other = alone.overall, whole.overall
+        assert one.value == other.value
+        assert other.high - other.low > 1.5 * (one.high - one.low)
+
+    def test_each_metric_is_over_the_answers_that_it_has_a_value_of(self):
+        # token_f1 and bleu know q0 to q8, rougeL q3 to q11: in the grades' order, and against it.
+        up = [float(at) for at in range(12)]
+        scores = {"token_f1": up, "rougeL": up, "bleu": up}
+        table = Table(
+            runs_made.stored(
+                {"a": {name: [x / 12 for x in each] for name, each in scores.items()}}
+            ),
+            reading.rated([line(f"q{at}", at // 3) for at in range(12)]),
+        )
+        of = table.metric
+        table.metric = lambda name: (
+            [None] * 3 + of(name)[:2:-1] if name == "rougeL" else of(name)[:9] + [None] * 3
+        )
+
+        found = {each.metric: each.overall for each in correlations.correlations(table)}
+
+        assert {name: each.n for name, each in found.items()} == dict.fromkeys(found, 9)
+        assert found["token_f1"] == found["bleu"]
+        # Ranks 1 to 9 against 2 2 2 5 5 5 8 8 8: 54 / sqrt(60 * 54).
+        assert found["token_f1"].value == pytest.approx(54 / (60 * 54) ** 0.5)
+        assert found["rougeL"].value == pytest.approx(-54 / (60 * 54) ** 0.5)
+
     def test_a_judges_metric_is_called_so(self):
         stored = runs_made.stored({"a": {"faithfulness": [at / 10 for at in range(10)]}})
         lines = [line(f"q{at}", at // 3) for at in range(10)]
@@ -227,7 +314,8 @@ class TestWeights:
     def test_29_answers_are_too_few_and_30_are_enough(self):
         few, enough = suggestion(planted(29)), suggestion(planted(30))
 
-        assert (few.weights, few.reason) == ({}, "people rated 29 answers overall, under 30")
+        said = "people rated 29 answers to answerable questions overall, under 30"
+        assert (few.weights, few.reason) == ({}, said)
         assert enough.reason == ""
         assert weighted(planted(29))[0].text == f"None are suggested: {few.reason}."
 
@@ -268,6 +356,41 @@ class TestWeights:
         assert found.n == 50
         assert "rougeL" not in found.weights
 
+    def test_answers_to_unanswerable_questions_do_not_count(self):
+        # They have no value of metrics of answers: 20 of 80 would leave less than four in five.
+        table = planted(80)
+        of, questions = table.metric, table.stored.questions
+        for at in range(20):
+            line = questions[f"q{at}"]
+            questions[f"q{at}"] = line.model_copy(update={"answerable": False})
+        table.metric = lambda name: [None] * 20 + of(name)[20:]
+
+        found = suggestion(table)
+
+        assert (found.n, found.reason) == (60, "")
+        assert found.weights["token_f1"] > 0.5
+
+    def test_the_reason_why_there_are_none_is_the_true_one(self):
+        def reason(**holes):
+            table = planted(40)
+            of = table.metric
+            table.metric = lambda name: [
+                None if at in holes.get(name, ()) else value for at, value in enumerate(of(name))
+            ]
+            return suggestion(table).reason
+
+        rated = "people rated 40 answers to answerable questions overall, and "
+        none = range(40)
+        assert reason(token_f1=none, rougeL=none, bleu=none) == (
+            f"{rated}fewer than two quality metrics of answers have a value of four in five of them"
+        )
+        assert reason(rougeL=none, bleu=none) == (
+            f"{rated}fewer than two quality metrics of answers tell answers apart"
+        )
+        assert reason(token_f1=range(8), rougeL=range(8, 16)) == (
+            f"{rated}the metrics to be weighted all have a value of only 24 of them, under 30"
+        )
+
 
 class TestComments:
     def test_the_worst_come_first_and_20_are_shown(self):
@@ -288,11 +411,14 @@ LOW, HIGH = [0.0] * 20, [1.0] * 15 + [0.0] * 5
 
 
 class TestTwoRatedRuns:
-    def sides(self, tmp_path, before, after, scores=(LOW, HIGH), named=None):
-        """Return the two sides of a comparison whose people gave these grades, q0 first."""
+    def sides(self, tmp_path, before, after, scores=(LOW, HIGH), named=None, **more):
+        """Return the two sides of a comparison whose people gave these grades, q0 first.
+
+        `more` are arguments of `run`, by side.
+        """
         found = []
         for id_, grades, values in (("old", before, scores[0]), ("new", after, scores[1])):
-            run = compared.run({"a": {"hit": values, "mrr": [0.5] * 20}}, id_)
+            run = compared.run({"a": {"hit": values, "mrr": [0.5] * 20}}, id_, **more.get(id_, {}))
             run = replace(run, folder=tmp_path / id_)
             run.folder.mkdir()
             names = named(id_) if named else range(20)
@@ -341,6 +467,55 @@ class TestTwoRatedRuns:
 
         assert not pair.people.paired
         assert "n = 8, other questions on the two sides" in pair.people.said
+
+    def test_ratings_that_fell_while_a_metric_rose_are_said_to_have_fallen(self, tmp_path):
+        (pair,) = comparison(*self.sides(tmp_path, [2, 3] * 10, [1, 2] * 9 + [2, 2])).pairs
+
+        assert (pair.people.rose, pair.people.fell) == (False, True)
+        assert pair.people.said.startswith("hit rose; people’s ratings fell (mean overall grade")
+        assert "difference −0.95, " in pair.people.said
+
+    def test_a_rise_of_few_clusters_is_not_shown(self, tmp_path):
+        # Of seven clusters four rose and one fell: 12 and 3 of 20 questions, if each were alone.
+        steps = [1, 1, 1, 1, -1, 0, 0]
+        after = [1 + steps[at // 3] for at in range(20)]
+        drawn = {"clusters": [str(at // 3) for at in range(20)]}
+        (tmp_path / "drawn").mkdir()
+
+        alone = comparison(*self.sides(tmp_path, [1] * 20, after)).pairs[0].people
+        made = self.sides(tmp_path / "drawn", [1] * 20, after, old=drawn, new=drawn)
+        whole = comparison(*made).pairs[0].people
+
+        assert alone.difference.value == pytest.approx(9 / 20)
+        assert whole.difference.value == pytest.approx(9 / 20)
+        assert (alone.rose, whole.rose) == (True, False)
+        assert alone.difference.low > 0 > whole.difference.low
+
+    def test_of_other_questions_on_the_two_sides_whole_clusters_are_drawn_too(self):
+        grades = [0.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 1.0]
+        before, after = (
+            {f"{side}{at}": grades[at // 5] for at in range(40)} for side in ("old", "new")
+        )
+        clusters = {
+            f"{side}{at}": f"{side}{at // 5}" for side in ("old", "new") for at in range(40)
+        }
+
+        alone = rating(before, after, [], {}, {}, 7).difference
+        whole = rating(before, after, [], {}, clusters, 7).difference
+        few = rating(before, after, [], {}, dict.fromkeys(clusters, "one"), 7).difference
+
+        assert alone.value == whole.value == few.value == 0.0
+        assert whole.high - whole.low > 1.8 * (alone.high - alone.low)
+        assert (few.low, few.reason) == (None, "independent questions: 1, under 6")
+
+    def test_a_question_that_was_changed_is_not_paired(self, tmp_path):
+        changed = {f"q{at}": {"text": "another"} for at in range(12)}
+        (pair,) = comparison(
+            *self.sides(tmp_path, [0] * 12 + [2] * 8, [3] * 12 + [2] * 8, new={"texts": changed})
+        ).pairs
+
+        assert pair.people.paired
+        assert (pair.people.difference.value, pair.people.difference.n) == (0.0, 8)
 
     def test_of_too_few_ratings_nothing_is_said(self, tmp_path):
         (pair,) = comparison(*self.sides(tmp_path, [1, 2], [1, 2])).pairs

@@ -189,7 +189,7 @@ def test_no_text_of_corpus_or_test_set_becomes_markup(hostile):
     said = "".join(page.text)
     assert "<script>alert(1)</script>" in said
     assert "{{ 7 * 7 }}" in said
-    assert "\u202eright to left" in said
+    assert "\ufffdright to left\ufffd" in said
     assert "\x00" not in said
 
 
@@ -199,6 +199,8 @@ def test_markdown_keeps_hostile_text_as_text(hostile):
 
     assert "<script" not in outside_fences.replace("\\<script", "")
     assert "\x00" not in text
+    assert "\ufffdright to left\ufffd 🚲" in text
+    assert not re.search("[\u202a-\u202e\u2066-\u2069]", text)
     assert "\n# heading" not in outside_fences
 
 

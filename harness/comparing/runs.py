@@ -8,7 +8,7 @@ from harness.comparing.changes import between_cells, changes
 from harness.comparing.comparison import Compared, Comparison, Gap, Options, Row, Unpaired
 from harness.comparing.contrast import Contrast
 from harness.comparing.pairing import Pairing, pairings
-from harness.comparing.rated import grades, rating
+from harness.comparing.rated import clusters, grades, rating
 from harness.comparing.refusals import changed_metrics, check
 from harness.comparing.sides import Incomparable, Side
 from harness.errors import HarnessError, suggest
@@ -48,7 +48,7 @@ def comparison(baseline: Side, run: Side, options: Options | None = None) -> Com
     finished = compare([each.finished() for each in contrasts], run.provenance.seed)
     known = baseline.questions.keys() & run.questions.keys()
     moved = known - set(shared)
-    before, after = grades(baseline), grades(run)
+    before, after, drawn = grades(baseline), grades(run), clusters(baseline, run)
     return Comparison(
         baseline=baseline,
         run=run,
@@ -70,6 +70,7 @@ def comparison(baseline: Side, run: Side, options: Options | None = None) -> Com
                     after.get(each.pairing.run, {}),
                     shared,
                     {row.metric: row.difference for row in rows[at]},
+                    drawn,
                     run.provenance.seed,
                 ),
             )

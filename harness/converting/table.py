@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -44,7 +45,8 @@ def described(values: Mapping[str, str]) -> str:
 def rows(raw: bytes) -> list[Row] | Problem:
     """Return the rows under the first one, which names the columns; or the first thing wrong.
 
-    The delimiter is whichever of comma, semicolon, tab and bar divides the first line most.
+    The delimiter is whichever of comma, semicolon, tab and bar divides the first line most; a
+    spreadsheet may name it in a line of its own before that, as `sep=;`.
     """
     try:
         text = raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
@@ -62,14 +64,19 @@ def rows(raw: bytes) -> list[Row] | Problem:
 
 def _records(text: str) -> Iterator[tuple[int, list[str]]]:
     """Yield each record that is not empty, and the line it begins on."""
-    first = next((line for line in text.split("\n") if line.strip()), "")
-    delimiter = max(_DELIMITERS, key=lambda each: len(next(csv.reader([first], delimiter=each))))
+    named = re.match(rf"sep=([{_DELIMITERS}])\n", text)
+    if named:
+        delimiter, text = named[1], text[named.end() :]
+    else:
+        first = next((line for line in text.split("\n") if line.strip()), "")
+        delimiter = max(_DELIMITERS, key=lambda x: len(next(csv.reader([first], delimiter=x))))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    line = 1
+    before = 1 if named else 0
+    line = 1 + before
     for record in reader:
         if any(value.strip() for value in record):
             yield line, record
-        line = reader.line_num + 1
+        line = reader.line_num + 1 + before
 
 
 def _checked(records: Iterator[tuple[int, list[str]]]) -> list[Row] | Problem:

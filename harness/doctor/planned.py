@@ -80,7 +80,7 @@ def planned(config: RunConfig) -> Planned:
     stored = questions * cells * (_RECORD + _HIT * settings.retrieve)
     memory = _PROCESS + _TEXT * size + largest + sum(_models(config))
     number = max(chunks.values(), default=0)
-    said = f"planned: {count(documents, 'document')} of {size / 1e6:.1f} MB"
+    said = f"planned: up to {count(documents, 'document')} of {size / 1e6:.1f} MB"
     said += f", up to about {number:,} chunks a chunker" if chunks else ""
     said += f", {count(questions, 'question')}, {count(cells, 'cell')}"
     return Planned(memory, kept, stored, said)

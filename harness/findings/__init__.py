@@ -48,6 +48,11 @@ class Finding:
         named = f" ({', '.join(self.examples)})" if self.examples else ""
         return printable(f"{self.text}{named}{f'; {self.remedy}' if self.remedy else ''}")
 
+    @property
+    def brief(self) -> str:
+        """What was found alone, on one line."""
+        return printable(self.text)
+
 
 class Check(Protocol):
     """What every file in this package provides.

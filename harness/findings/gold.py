@@ -11,7 +11,7 @@ from harness.attribution import WHOLE
 from harness.chunkers import Chunker
 from harness.coverage import held
 from harness.findings import EXAMPLES, Finding, Look, Part, checks
-from harness.findings.wording import are
+from harness.numbers import are
 from harness.records import Chunk, Passage, Question
 from harness.relevance import Relevance
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 from harness import numbers
 from harness.findings import EXAMPLES, Finding, Look, Part, checks
 from harness.findings.gold import none_relevant
-from harness.findings.wording import are
+from harness.numbers import are
 from harness.records import Label, Question
 from harness.relevance import Relevance
 

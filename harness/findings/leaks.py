@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,7 +16,9 @@ from harness.relevance import folded, occurs
 _SHORTEST = 4
 """Visible characters from which an answer in a question's text is no chance."""
 _MANY = 0.05
-"""The share of questions from which it is a warning: a choice between two names both, as it may."""
+"""The share of questions from which it is a warning."""
+_CHOICE = r"(?:\b{0},? or\b|\bor (?:(?:an?|the|in|on|at|by|of) )*{0}\b)"
+"""An answer that is offered beside another."""
 
 
 @checks.register
@@ -43,8 +46,8 @@ class Leaks:
                 self.name,
                 "warning" if share > _MANY else "note",
                 f"{len(held):,} of {len(answered):,} questions with an answer "
-                f"({100 * share:.1f} %) with it in their own text",
-                "reword them: nothing need be retrieved to say it",
+                f"({100 * share:.1f} %) may give it away: it stands in their own text",
+                "reword those that do: nothing need be retrieved to say it",
                 tuple(held)[:EXAMPLES],
             )
         if not look.prepared.config.settings.answer_test.keywords:
@@ -70,6 +73,14 @@ class Leaks:
 
 def _told(question: Question, text: str) -> bool:
     return any(
-        spans.visible(answer) >= _SHORTEST and not is_yes_or_no(answer) and occurs(answer, text)
+        spans.visible(answer) >= _SHORTEST
+        and not is_yes_or_no(answer)
+        and occurs(answer, text)
+        and not _offered(answer, text)
         for answer in question.answers
     )
+
+
+def _offered(answer: str, text: str) -> bool:
+    """Return whether a folded text offers an answer as one of two."""
+    return re.search(_CHOICE.format(re.escape(folded(answer))), text) is not None

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from harness import numbers
 from harness.findings import EXAMPLES, Finding, Look, Part, checks
-from harness.findings.wording import are
+from harness.numbers import are
 from harness.records import Case
 from harness.sweep import Cell
 

@@ -11,8 +11,8 @@ from typing import ClassVar
 from harness.chunking import ChunkSet
 from harness.errors import ModelError
 from harness.findings import EXAMPLES, Finding, Look, Part, checks
-from harness.findings.wording import are
 from harness.models import token_counter
+from harness.numbers import are
 from harness.rerankers.cross_encoder import CrossEncoder
 from harness.runtime import pairs
 

@@ -9,7 +9,12 @@ from typing import ClassVar
 
 from harness import numbers
 from harness.findings import Finding, Look, Part, checks
-from harness.findings.wording import are
+from harness.labels import has
+from harness.metrics import Metric
+from harness.numbers import are
+from harness.records import Question
+from harness.running import Prepared
+from harness.scoring import GOLD, label_of, leaves
 from harness.statistics import mcnemar
 
 _FEW, _SOME = 50, 100
@@ -35,14 +40,17 @@ class Size:
     def found(self, look: Look) -> Iterator[Finding]:
         """Yield what can show of the questions that are asked."""
         prepared = look.prepared
-        n = len(prepared.testset.questions)
+        n, by = _judged(prepared), prepared.config.decide_by
+        every = len(prepared.testset.questions)
+        whose = "" if n == every else f" of {every:,} that {by} judges"
         if prepared.sample is not None:
             line = prepared.sample.line
-            whose = "chosen once" if line.day is None else f"those of {line.day}"
+            when = "chosen once" if line.day is None else f"those of {line.day}"
+            sized = smallest(n) if n == every else f"{by} judges {n:,} of them, {smallest(n)}"
             yield Finding(
                 self.name,
                 "warning",
-                f"a sample of {line.size} of the {line.of} questions, {whose}: {smallest(n)}",
+                f"a sample of {line.size} of the {line.of} questions, {when}: {sized}",
                 "several runs taken together show more",
             )
         elif n < _SOME:
@@ -50,7 +58,7 @@ class Size:
             yield Finding(
                 self.name,
                 "warning" if few else "note",
-                f"{numbers.count(n, 'question')} {are(n)} {'few' if few else 'not many'}: "
+                f"{numbers.count(n, 'question')}{whose} {are(n)} {'few' if few else 'not many'}: "
                 f"{smallest(n)}",
                 "`python -m harness draft` proposes more",
             )
@@ -61,12 +69,27 @@ class Size:
                 yield Finding(self.name, "warning", f"{text} for an interval to rest on")
 
 
+def _judged(prepared: Prepared) -> int:
+    """Return how many questions the deciding metric looks at."""
+    plan, by = prepared.plan, prepared.config.decide_by
+    metric = next(each.metric for each in plan.metrics if each.name == by)
+    parts = leaves(metric, plan.labels, plan.settings.relevance_level)
+    return sum(all(_applies(part, each) for part in parts) for each in prepared.testset.questions)
+
+
+def _applies(metric: Metric, question: Question) -> bool:
+    if not question.answerable and not getattr(metric, "unanswerable", False):
+        return False
+    wanted = {GOLD[need] for need in metric.needs if need in GOLD} | {label_of(metric)}
+    return all(has(question, kind) for kind in wanted if kind is not None)
+
+
 def smallest(n: int) -> str:
     """Return in words the smallest differences of a 0/1 metric that `n` questions show.
 
     By McNemar's exact test at 5 %, of one pair of cells: the smallest that can be significant, as
     all questions that change go one way, and the one that is found with 80 % power where one
-    question in ten differs.
+    question in ten differs, or where that is less than the difference, where all go one way.
     """
     pairs = ceil(1 - log2(_LEVEL))  # 2 × 0.5 ** pairs is at most the level
     if n < pairs:
@@ -75,4 +98,5 @@ def smallest(n: int) -> str:
     found = mcnemar.smallest(n, round(_DIFFER * n), _LEVEL)
     if found is None or found >= 1:
         return said
-    return f"{said}, and {found:.3f} shows four times in five where one question in ten differs"
+    where = "one question in ten differs" if found <= _DIFFER else "all that change go one way"
+    return f"{said}, and {found:.3f} shows four times in five where {where}"

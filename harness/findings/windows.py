@@ -12,7 +12,7 @@ from harness.chunkers import Chunker
 from harness.chunking import ChunkSet
 from harness.embedders import Embedder, Shortens
 from harness.findings import EXAMPLES, Finding, Look, Part, checks
-from harness.findings.wording import are
+from harness.numbers import are
 
 _LOOKED_AT = 20_000
 """Chunks of one chunker that are tokenised, at most: a sample where there are more."""

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness import oracle, tokens
+from harness import oracle
 from harness.asked_models import model_of
 from harness.cache import Cache
 from harness.chat import ChatModel
 from harness.chat_replies import ChatReplies
-from harness.forecast import speed, verdicts
+from harness.forecast import sizes, speed, verdicts
 from harness.forecast.counted import Answers, filled
-from harness.forecast.counting import Counting, has_files
+from harness.forecast.counting import Counting
 from harness.forecast.known import Known, NotThere
+from harness.forecast.named import has_files
 from harness.forecast.pace import READ, Pace, of_answers, of_replies
 from harness.forecast.sampled import about_chunks
+from harness.forecast.sizes import Size
 from harness.forecast.work import Calls, Cut, Embedding, Forecast
 from harness.index import Collected
 from harness.judging import TRIES
 from harness.kept import Asked, Judgements
+from harness.metrics import Batched
 from harness.running import Prepared
 from harness.stages import Progress, Stages
 
@@ -65,6 +68,8 @@ def forecast(
             told=list(_told(prepared, stages, deep)),
             unlooked=counting.unlooked or (not deep and bool(config.systems)),
             currency=None if config.prices is None else config.prices.line.currency,
+            ranked=counting.ranked,
+            scoring=_scored_by_models(prepared),
         )
 
 
@@ -91,7 +96,19 @@ def _embeddings(counting: Counting, deep: bool) -> Iterator[Embedding]:
         took = 0.0 if not embedder.kept else None
         if deep and embedder.kept and texts:
             took = speed.seconds(embedder, made.some, sum(made.chunks.values()), texts)
-        yield Embedding(made.name, None if made.unknown else texts, asked, not made.more, took)
+        sent = sum(made.sent.values(), made.besides)
+        prices = counting.prepared.config.prices
+        yield Embedding(
+            embedder=made.name,
+            chunks=None if made.unknown else texts,
+            questions=asked,
+            exact=not made.more,
+            seconds=took,
+            model=made.model,
+            tokens=Pace().tokens_in(sent),
+            most=sent.most,
+            price=None if prices is None or made.model is None else prices.of(made.model),
+        )
 
 
 def _wordings(counting: Counting, known: Known) -> Iterator[Calls]:
@@ -101,8 +118,8 @@ def _wordings(counting: Counting, known: Known) -> Iterator[Calls]:
         replies = ChatReplies(known, chat) if looked else None
         missing = every if replies is None else replies.missing(every)
         pace = Pace() if replies is None else of_replies(replies.some(READ))
-        words = sum(tokens.count(each.prompt) for each in missing)
-        yield _calls(counting, "reworded questions", chat, len(missing), True, words, pace)
+        sent = sizes.of_all(each.prompt for each in missing)
+        yield _calls(counting, "reworded questions", chat, len(missing), True, sent, pace)
 
 
 def _answers(counting: Counting, known: Known) -> Iterator[Calls]:
@@ -120,18 +137,17 @@ def _answers(counting: Counting, known: Known) -> Iterator[Calls]:
         there = set() if rows is None else rows.get(asked).keys()
         pace = Pace() if rows is None else of_answers(rows.some(READ))
         new = [each for each in answers.asked if each not in there]
-        sent = _words(answers, new) + answers.more * answers.words
+        sent = _sent(answers, new) + answers.each * answers.more
         count, exact = len(new) + answers.more, not answers.more
         yield _calls(counting, "answers", chat, count, exact, sent, pace)
         if pairs:
             new = [each for each in asked if each not in answers.asked and each not in there]
-            words = _words(answers, new)
-            yield _calls(counting, "oracle answers", chat, len(new), True, words, pace)
+            sent = _sent(answers, new)
+            yield _calls(counting, "oracle answers", chat, len(new), True, sent, pace)
 
 
-def _words(answers: Answers, asked: Sequence[Asked]) -> int:
-    prompts = (filled(answers.generator, question, read) for question, read, _ in asked)
-    return sum(map(tokens.count, prompts))
+def _sent(answers: Answers, asked: Sequence[Asked]) -> Size:
+    return sizes.of_all(filled(answers.generator, text, read) for text, read, _ in asked)
 
 
 def _verdicts(counting: Counting, known: Known, stages: Stages) -> Iterator[Calls]:
@@ -142,15 +158,17 @@ def _verdicts(counting: Counting, known: Known, stages: Stages) -> Iterator[Call
         there = set() if rows is None else rows.get(list(wanted.prompts)).keys()
         new = [each for each in wanted.prompts if each not in there]
         pace = Pace() if rows is None else of_replies(rows.some(READ))
-        words = sum(map(tokens.count, new))
-        expected = words + wanted.more * wanted.words
-        most = words + wanted.most * wanted.words
+        once = {each: sizes.of(each) for each in new}
+        expected = sum(once.values(), wanted.each * wanted.more)
+        # What could not be read is not kept, so that each cell asks for it again.
+        again = sum((size * wanted.prompts[each] for each, size in once.items()), Size())
+        most = again + wanted.each * wanted.most
+        asked = sum(wanted.prompts[each] for each in new) + wanted.most
         exact = not wanted.most
         count = len(new) + wanted.most
-        yield _calls(
-            counting, "verdicts", judge, count, exact, expected, pace,
-            likely=len(new) + wanted.more, most_words=most * TRIES, tries=TRIES,
-        )  # fmt: skip
+        sent = Size(expected.about, most.most * TRIES)
+        likely = len(new) + wanted.more
+        yield _calls(counting, "verdicts", judge, count, exact, sent, pace, likely, asked * TRIES)
 
 
 def _calls(
@@ -159,11 +177,10 @@ def _calls(
     chat: ChatModel,
     count: int,
     exact: bool,
-    words: int,
+    sent: Size,
     pace: Pace,
     likely: int | None = None,
-    most_words: int | None = None,
-    tries: int = 1,
+    requests: int | None = None,
 ) -> Calls:
     prices = counting.prepared.config.prices
     expected = count if likely is None else likely
@@ -174,14 +191,20 @@ def _calls(
         likely=expected,
         most=count,
         exact=exact,
-        tokens_in=pace.tokens_in(words),
-        most_in=pace.most_in(words if most_words is None else most_words),
+        tokens_in=pace.tokens_in(sent),
+        most_in=sent.most,
         tokens_out=expected * chat.max_tokens if out is None else out,
-        most_out=count * chat.max_tokens * tries,
+        most_out=(count if requests is None else requests) * chat.max_tokens,
         guessed=out is None,
         seconds=None if pace.seconds is None else expected * pace.seconds / chat.at_once,
         price=None if prices is None else prices.of(chat.shown),
     )
+
+
+def _scored_by_models(prepared: Prepared) -> list[str]:
+    """Return the metrics that run models of their own."""
+    named = prepared.plan.metrics
+    return [each.name for each in named if isinstance(each.metric, Batched)]
 
 
 def _told(prepared: Prepared, stages: Stages, deep: bool) -> Iterator[tuple[str, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from harness.forecast.sizes import Size
 from harness.kept import Asked
 from harness.records import Hit
 from harness.sweep import Cell
@@ -14,14 +15,14 @@ from harness.sweep import Cell
 class Answers:
     """The answers that one generator gives: of these pairs, and at most `more` others.
 
-    `words` are those of the longest prompt that any of the others can have.
+    `each` is the size of the longest prompt that any of the others can have.
     """
 
     generator: Any
     asked: dict[Asked, None] = field(default_factory=dict)
     oracle: dict[Asked, None] = field(default_factory=dict)
     more: int = 0
-    words: int = 0
+    each: Size = field(default_factory=Size)
 
 
 @dataclass
@@ -34,6 +35,12 @@ class Texted:
     unkept: int = 0
     unknown: bool = False
     questions: set[bytes] = field(default_factory=set)
+    model: str | None = None
+    """The name of the model that may cost money."""
+    sent: dict[bytes, Size] = field(default_factory=dict)
+    """What that model has still to read, chunks and questions, by the keys of their rows."""
+    besides: Size = field(default_factory=Size)
+    """What it may have to read beside them."""
     more: int = 0
     """Further texts that stand for questions, at most: what a model has not written yet."""
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import Any
 
-from harness import context, index, tokens
-from harness.asked_models import model_of
+from harness import context, index
+from harness.asked_models import embedding_model, model_of
 from harness.chat import ChatModel
 from harness.chunkers import Chunker, handed
 from harness.embedders import Embedder
 from harness.fingerprint import fingerprint, identity_of
+from harness.forecast import sizes
 from harness.forecast.counted import Answers, Final, Texted, filled
 from harness.forecast.known import Known, NotThere
+from harness.forecast.named import has_files
+from harness.forecast.recorded import wordings
+from harness.forecast.room import Room, length, room
+from harness.forecast.sizes import Size
 from harness.metrics import Asking as Judged
 from harness.records import Hit, Question
 from harness.rephrasing import Wanted
@@ -23,9 +28,9 @@ from harness.stages import Stages
 from harness.sweep import Cell
 from harness.vectors import Texts
 
+BYTES = 4
+"""Bytes that each token of a reply not yet written is taken to have: few have more."""
 _SOME = 40
-_FILES = ("cross_encoder", "langchain")
-"""Rerankers that are named by a model's files, or by the user's code."""
 
 
 class Counting:
@@ -47,6 +52,7 @@ class Counting:
         self.pairs = 0
         self.exact_pairs = True
         self.unlooked = False
+        self.ranked = True
         self.finals: list[Final] = []
         self._stages = stages
         self._known = known
@@ -57,6 +63,7 @@ class Counting:
             isinstance(each.metric, Judged) for each in prepared.plan.metrics
         )
         self._indexed: set[tuple[Chunker, Embedder]] = set()
+        self._rooms: dict[Chunker, Room] = {}
         self._ranked: dict[Hashable, dict[str, tuple[Hit, ...]]] = {}
         self._reranked: dict[Hashable, dict[str, tuple[Hit, ...]]] = {}
 
@@ -84,13 +91,15 @@ class Counting:
         if (cell.chunker, embedder) in self._indexed:
             return
         self._indexed.add((cell.chunker, embedder))
-        if not self.looked(cell.chunker, embedder):
+        chunks = None
+        if self.looked(cell.chunker, embedder):
+            with suppress(NotThere):
+                chunks = self._stages.chunks(cell.chunker)
+        if chunks is None:
             made.unknown = True
-            return
-        try:
-            chunks = self._stages.chunks(cell.chunker)
-        except NotThere:
-            made.unknown = True
+            if made.model is not None:
+                documents = self.prepared.corpus.documents.values()
+                made.besides += sizes.of_all(each.text for each in documents)
             return
         if self._known.there(index.KIND, index.about(chunks.id, embedder, self.settings.index)):
             return
@@ -102,10 +111,30 @@ class Counting:
         )
         made.some += list(missing.values())[: _SOME - len(made.some)]
         made.chunks |= {key: len(text) for key, text in missing.items()}
+        self._read_by(made, missing)
 
     def _made(self, cell: Cell) -> Texted:
         assert cell.embedder is not None
-        return self.texted.setdefault(cell.embedder, Texted(str(cell.labels()["embedder"])))
+        if cell.embedder not in self.texted:
+            model = embedding_model(cell.embedder)
+            name = model or str(cell.labels()["embedder"])
+            self.texted[cell.embedder] = Texted(name, model=model)
+        return self.texted[cell.embedder]
+
+    def _read_by(self, made: Texted, texts: Mapping[bytes, str]) -> None:
+        if made.model is not None:
+            made.sent |= {key: sizes.of(text) for key, text in texts.items()}
+
+    def room(self, chunker: Chunker) -> Room:
+        """Return texts as long as those that reach a model; without the chunks a guess."""
+        if chunker not in self._rooms:
+            texts = [each.text for each in self.prepared.corpus.documents.values()]
+            if self._searched and self.looked(chunker, handed(chunker)):
+                with suppress(NotThere):
+                    texts = [each.text for each in self._stages.handed(chunker)]
+            bounds = self.settings.context
+            self._rooms[chunker] = room(texts, bounds.chunks, bounds.tokens)
+        return self._rooms[chunker]
 
     def _hits(self, cell: Cell) -> dict[str, tuple[Hit, ...]]:
         """Return the hits of each question whose ranking is kept, reranked if it is to be."""
@@ -137,15 +166,22 @@ class Counting:
             except NotThere:
                 pass
         new = [each for each in self.questions if each.id not in found]
+        self.ranked &= not new
         written = self._rewording(cell, new)
         if cell.retriever.uses_vectors and cell.embedder is not None and new:
             made = self._made(cell)
             made.more += written
-            texts = (each.text for each in new)
+            texts = [each.text for each in new]
             if self.looked(cell.embedder):
-                made.questions |= Texts(cell.embedder, self._known).missing(texts, "query").keys()
+                missing = Texts(cell.embedder, self._known).missing(texts, "query")
             else:
-                made.questions |= {text.encode("utf-8", "replace") for text in texts}
+                missing = {text.encode("utf-8", "replace"): text for text in texts}
+            made.questions |= missing.keys()
+            self._read_by(made, missing)
+            chat = model_of(cell.retriever)
+            if made.model is not None and chat is not None:
+                usual = sizes.of(max(texts, key=length))
+                made.besides += Size(usual.about, BYTES * chat.max_tokens) * written
         return found
 
     def _rewording(self, cell: Cell, new: Sequence[Question]) -> int:
@@ -156,12 +192,10 @@ class Counting:
         retriever = cell.retriever
         if not isinstance(retriever, Asking) or not new:
             return 0
-        recorder = _Recorder()
-        with suppress(_RecordedError):
-            retriever.texts([each.text for each in new], recorder)  # type: ignore[attr-defined]
+        found = wordings(retriever, [each.text for each in new])
         chat = retriever.asked_model()
         asked = self.wordings.setdefault(chat, {})
-        asked |= {(each.prompt, each.sample): each for each in recorder.wanted}
+        asked |= {(each.prompt, each.sample): each for each in found}
         return retriever.n * len(new)
 
     def _rerankings(
@@ -195,9 +229,10 @@ class Counting:
                 unknown[question.text] = None
         answers.more += len(unknown) * len(samples)
         if unknown:
-            longest = max(tokens.count(text) for text in unknown)
-            bare = tokens.count(filled(cell.generator, "", ""))
-            answers.words = max(answers.words, bare + longest + bounds.tokens)
+            longest, most = max(unknown, key=length), self.room(cell.chunker)
+            sent = sizes.of(filled(cell.generator, longest, most.context)).most
+            usual = sizes.of(filled(cell.generator, longest, most.usual)).about
+            answers.each = answers.each.or_more(Size(usual, sent))
 
     def _name(self, generator: Any) -> str:
         """Return what tells generators apart whose answers are not the same."""
@@ -206,33 +241,6 @@ class Counting:
         return repr(generator)
 
 
-def has_files(part: Any) -> bool:
-    """Return whether the identity of a component needs the files of a model."""
-    if part is None:
-        return False
-    chat = model_of(part)
-    if chat is not None and chat.file is not None:
-        return True
-    if any(getattr(part, key, None) is not None for key in ("tokenizer", "embedder")):
-        return True
-    return bool(getattr(part, "kept", False)) or part.name in _FILES
-
-
 def _reads(cell: Cell) -> bool:
     """Return whether a model reads what is retrieved in a cell."""
     return cell.reranker.name != "none" or model_of(cell.generator) is not None
-
-
-class _RecordedError(Exception):
-    """All prompts are known; nothing is to be asked."""
-
-
-class _Recorder:
-    """Stands where a retriever looks for what it searches, and notes what it would ask."""
-
-    def __init__(self) -> None:
-        self.wanted: list[Wanted[Any]] = []
-
-    def ask(self, chat: ChatModel, wanted: Iterable[Wanted[Any]]) -> NoReturn:
-        self.wanted = list(wanted)
-        raise _RecordedError

@@ -19,10 +19,10 @@ def refuse(found: Forecast, config: RunConfig) -> None:
         ConfigError: with place, fact and remedy.
     """
     most = config.settings.max_cost
-    if most is None or not found.asking:
+    if most is None or not (found.asking or found.hosted):
         return
     where = config.where("max_cost")
-    if found.unpriced or found.currency is None:
+    if found.unpriced or found.unpriced_embedders or found.currency is None:
         raise ConfigError(config.shown, [_unknown(found, config, where)])
     cost = found.most_money
     assert cost is not None
@@ -35,9 +35,12 @@ def refuse(found: Forecast, config: RunConfig) -> None:
 
 
 def _unknown(found: Forecast, config: RunConfig, where: str) -> Problem:
-    model = found.unpriced[0] if found.unpriced else found.asking[0].model
+    named = [*found.unpriced, *found.unpriced_embedders, *(each.model for each in found.asking)]
+    model = named[0]
     calls = sum(each.most for each in found.asking if each.model == model)
     asked = f"{model!r}, which {numbers.count(calls, 'call')} would ask"
+    if not calls:
+        asked = f"{model!r}, which texts would be embedded with"
     line = f'"{model}": {{input: 0.1, output: 0.4}}'
     if config.prices is None:
         what = f"what the run costs cannot be known: no price file is named, nor a price of {asked}"
@@ -49,7 +52,8 @@ def _unknown(found: Forecast, config: RunConfig, where: str) -> Problem:
 
 
 def _calls(found: Forecast) -> str:
-    return ", ".join(map(_named, found.asking))
+    embedded = (f"embedding with {each.model}" for each in found.hosted)
+    return ", ".join([*map(_named, found.asking), *embedded])
 
 
 def _named(each: Calls) -> str:

@@ -7,33 +7,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from harness import tokens
 from harness.chat import Reply
+from harness.forecast import sizes
+from harness.forecast.sizes import Size
 from harness.kept import Answered
 
-PER_WORD = 1.5
-"""Tokens of a model for each word or mark of a prompt, where no kept reply tells; English has some
-1.2 to 1.4."""
 READ = 200
 """Kept replies that are looked at, at most."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """What a reply takes: seconds, tokens, and tokens for each word sent; None: not known."""
+    """What a reply takes: seconds, and tokens; None: not known.
+
+    `scale` is how many tokens a prompt has for each that it was taken to be about.
+    """
 
     seconds: float | None = None
     tokens_out: float | None = None
-    per_word: float | None = None
-    most_per_word: float | None = None
+    scale: float | None = None
 
-    def tokens_in(self, words: int) -> int:
-        """Return how many tokens so many words are expected to be."""
-        return math.ceil(words * (self.per_word or PER_WORD))
-
-    def most_in(self, words: int) -> int:
-        """Return how many tokens so many words are at most."""
-        return math.ceil(words * (self.most_per_word or PER_WORD))
+    def tokens_in(self, sent: Size) -> int:
+        """Return how many tokens what is sent is expected to be."""
+        scale = 1.0 if self.scale is None else self.scale
+        return min(sent.most, math.ceil(sent.about * scale))
 
     def out(self, calls: int) -> int | None:
         """Return how many tokens so many replies are expected to have."""
@@ -44,15 +41,14 @@ def of_answers(kept: Sequence[Answered]) -> Pace:
     """Return the pace of a generator, from some of its answers."""
     answers = [each.answer for each in kept if each.answer is not None]
     shares = [
-        each.tokens_in / words
+        each.tokens_in / sizes.of(each.prompt).about
         for each in answers
-        if each.tokens_in and each.prompt and (words := tokens.count(each.prompt))
+        if each.tokens_in and each.prompt
     ]
     return Pace(
         _mean([each.seconds for each in kept if each.answer is not None]),
         _mean([each.tokens_out for each in answers]),
         _mean(shares),
-        max(shares, default=None),
     )
 
 

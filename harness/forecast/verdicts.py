@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness import context, tokens
+from harness import context, oracle
 from harness.asked_models import model_of
 from harness.chat import ChatModel
-from harness.forecast.counting import Counting
+from harness.forecast import sizes
+from harness.forecast.counting import BYTES, Counting
+from harness.forecast.sizes import Size
 from harness.judging import ByJudge
 from harness.kept import Answered, Asked
+from harness.kept import Answers as Kept
 from harness.metrics import Asking
+from harness.oracle.asking import generators
+from harness.oracle.scored import of_answers
 from harness.records import Answer, Case, Chunk, Hit, Question, Score, Span
 from harness.scoring import Named
 from harness.stages import Stages
@@ -20,18 +26,23 @@ from harness.sweep import Cell
 
 _SENTENCES = 3
 """Statements that an answer is expected to have, where none is kept."""
+_WORDS = 256
+"""Words of an answer that is not known and that no model gives."""
 _SHORTEST = 8
 """Tokens of the shortest statements: a reply has no more of them than fit its length."""
 
 
 @dataclass
 class Verdicts:
-    """What one judge is asked: these prompts, and expected and at most so many more."""
+    """What one judge is asked: these prompts, and expected and at most so many more.
 
-    prompts: dict[str, None] = field(default_factory=dict)
+    `prompts` tells in how many places each stands, and `each` is the size of the longest other.
+    """
+
+    prompts: Counter[str] = field(default_factory=Counter)
     more: int = 0
     most: int = 0
-    words: int = 0
+    each: Size = field(default_factory=Size)
 
 
 def wanted(counting: Counting, stages: Stages, named: Sequence[Named]) -> dict[ChatModel, Verdicts]:
@@ -44,6 +55,8 @@ def wanted(counting: Counting, stages: Stages, named: Sequence[Named]) -> dict[C
             if isinstance(metric, ByJudge) and metric.judge is not None:
                 verdicts = found.setdefault(metric.judge, Verdicts())
                 _add(verdicts, metric, counting, final.cell, final.hits, answers)
+    if metrics and counting.settings.oracle:
+        _add_oracle(found, counting, stages, named)
     return found
 
 
@@ -60,18 +73,51 @@ def _add(
         if not question.answerable or ("answer" in needs and not cell.generator.answers):
             continue
         cases = _cases(question, counting, cell, hits, answers, "answer" in needs)
-        for case in cases:
-            if case is not None:
-                items = metric.items(case)
-                listed = [] if isinstance(items, Score) else items
-                verdicts.prompts |= {each.prompt: None for each in listed}
+        _count(verdicts, metric, question, counting, cell, cases)
+
+
+def _add_oracle(
+    found: dict[ChatModel, Verdicts], counting: Counting, stages: Stages, named: Sequence[Named]
+) -> None:
+    """Add the verdicts on what generators answer to all evidence, and to nothing."""
+    plan = counting.prepared.plan
+    judged = of_answers(named, plan.labels, plan.settings.relevance_level)
+    puts = oracle.puts(counting.questions, plan.settings)
+    for cell in generators(counting.prepared.config.cells).values():
+        kept: Kept | None = stages.answers(cell) if counting.looked(cell.generator) else None
+        for put in puts:
+            if put.context is None or not put.question.answerable:
                 continue
-            probe = metric.items(_longest(question, counting))
-            shown = [] if isinstance(probe, Score) else probe
-            verdicts.words = max([verdicts.words, *(tokens.count(each.prompt) for each in shown)])
+            asked = (put.question.text, put.context, 0)
+            made = None if kept is None else kept.get([asked]).get(asked)
+            known = None
+            if made is not None:
+                known = Case(put.question, context=put.context, answer=made.answer)
+            for metric in (each.metric for each in judged):
+                if isinstance(metric, ByJudge) and metric.judge is not None:
+                    verdicts = found.setdefault(metric.judge, Verdicts())
+                    _count(verdicts, metric, put.question, counting, cell, [known])
+
+
+def _count(
+    verdicts: Verdicts,
+    metric: ByJudge,
+    question: Question,
+    counting: Counting,
+    cell: Cell,
+    cases: Iterable[Case | None],
+) -> None:
+    for case in cases:
+        if case is not None:
+            items = metric.items(case)
+            verdicts.prompts.update([] if isinstance(items, Score) else [e.prompt for e in items])
+            continue
+        probe = metric.items(_longest(question, counting, cell))
+        for each in [] if isinstance(probe, Score) else probe:
             several = metric.name == "faithfulness"
-            verdicts.more += len(shown) * (_SENTENCES if several else 1)
-            verdicts.most += len(shown) * (_statements(cell.generator) if several else 1)
+            verdicts.each = verdicts.each.or_more(sizes.of(each.prompt))
+            verdicts.more += _SENTENCES if several else 1
+            verdicts.most += _statements(cell.generator) if several else 1
 
 
 def _answers(
@@ -117,13 +163,13 @@ def _read(counting: Counting, hits: Sequence[Hit]) -> str:
     return context.assemble(hits, bounds.chunks, bounds.tokens)
 
 
-def _longest(question: Question, counting: Counting) -> Case:
-    """Return a case as large as the settings allow, of which only sizes mean anything."""
-    bounds = counting.settings.context
-    hit = Hit(Chunk(0, Span("", 0, 0), "x " * bounds.tokens), 0.0)
-    hits = (hit,) * counting.settings.retrieve
-    said = Answer("x " * 256)
-    return Case(question, hits, context="x " * bounds.tokens, answer=said)
+def _longest(question: Question, counting: Counting, cell: Cell) -> Case:
+    """Return a case as large as any can be, of which only sizes mean anything."""
+    room, chat = counting.room(cell.chunker), model_of(cell.generator)
+    hits = (Hit(Chunk(0, Span("", 0, 0), room.chunk), 0.0),) * counting.settings.retrieve
+    words = _WORDS if chat is None else chat.max_tokens
+    said = Answer(f"{'x' * (BYTES - 1)} " * words)
+    return Case(question, hits, context=room.context, answer=said)
 
 
 def _statements(generator: Any) -> int:

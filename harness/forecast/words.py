@@ -12,9 +12,11 @@ NOTHING = "nothing is left to do but scoring and the report: all else is kept fr
 
 def lines(found: Forecast) -> list[str]:
     """Return what a run has still to do; one line where all of it is kept."""
-    if found.nothing:
+    if found.nothing and found.ranked:
         return [NOTHING]
     said = [f"to do: {_data(found)}", *_called(found), *_time(found), *_money(found)]
+    if found.nothing:
+        said.append("  no model is asked")
     if found.unlooked:
         said.append(
             "  what is kept under the names of models is not taken off: that is looked up by --deep"
@@ -75,6 +77,7 @@ def _time(found: Forecast) -> Iterator[str]:
     for each in found.embeddings:
         if each.seconds:
             parts.append(f"{numbers.duration(each.seconds)} for embedding with {each.embedder}")
+    unknown += [f"embedding with {each.model}" for each in found.hosted]
     for calls in found.asking:
         if calls.seconds is not None:
             parts.append(f"{numbers.duration(calls.seconds)} for {calls.purpose} by {calls.model}")
@@ -84,22 +87,29 @@ def _time(found: Forecast) -> Iterator[str]:
             unknown.append(calls.purpose)
     said = [f"about {' + '.join(parts)}"] if parts else []
     said += [f"not known yet for {', '.join(unknown)}"] if unknown else []
+    left = ["reranking"] * bool(found.pairs)
+    if found.scoring:
+        left.append(f"scoring with {' and '.join(found.scoring)}")
+    said += [f"not in it: {', '.join(left)}"] if left else []
     if said:
         yield f"  time: {'; '.join(said)}"
 
 
 def _money(found: Forecast) -> Iterator[str]:
-    if not found.asking:
+    if not found.asking and not found.hosted:
         return
+    unpriced = found.unpriced or (found.unpriced_embedders if not found.asking else [])
+    besides = ", ".join(found.unpriced_embedders)
     if found.currency is None:
-        if not all(each.model.startswith("gguf:") for each in found.asking):
+        if found.hosted or not all(each.model.startswith("gguf:") for each in found.asking):
             yield "  money: not known; name a price file: `prices: prices.yaml`"
-    elif found.unpriced:
-        yield f"  money: not known; the price file has no price of {', '.join(found.unpriced)}"
+    elif unpriced:
+        yield f"  money: not known; the price file has no price of {', '.join(unpriced)}"
     else:
         likely = numbers.money(found.money, found.currency)
         most = numbers.money(found.most_money, found.currency)
-        yield f"  money: about {likely}, at most {most}{_free(found)}"
+        left = f"; not in it: embedding by {besides}" if besides else ""
+        yield f"  money: about {likely}, at most {most}{_free(found)}{left}"
 
 
 def _free(found: Forecast) -> str:

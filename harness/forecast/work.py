@@ -24,7 +24,8 @@ class Embedding:
     """Texts that an embedder has still to embed: different ones, whose vectors are not kept.
 
     `chunks` None: not known yet. `questions` counts all that stands for questions, and is an upper
-    bound unless `exact`. `seconds` None: nothing tells how long it takes.
+    bound unless `exact`. `seconds` None: nothing tells how long it takes. `model` is the name of
+    one that may cost money, which is sent about so many `tokens`, and at `most`.
     """
 
     embedder: str
@@ -32,6 +33,25 @@ class Embedding:
     questions: int
     exact: bool
     seconds: float | None = None
+    model: str | None = None
+    tokens: int = 0
+    most: int = 0
+    price: PriceLine | None = None
+
+    @property
+    def texts(self) -> int:
+        """How many texts are known to be left."""
+        return (self.chunks or 0) + self.questions
+
+    @property
+    def money(self) -> float | None:
+        """What it is expected to cost."""
+        return money(self.price, self.tokens, 0)
+
+    @property
+    def most_money(self) -> float | None:
+        """What it costs at most."""
+        return money(self.price, self.most, 0)
 
 
 @dataclass(frozen=True)
@@ -75,8 +95,9 @@ class Forecast:
 
     `pairs` of question and chunk are to be reranked, exactly so many where `pairs_exact`. `told`
     holds the questions that systems of the user's own have still to be asked, by the system's name.
-    `unlooked` says that what a model's files would have to tell was left out: the figures are then
-    an upper bound.
+    `ranked` says whether all rankings are kept; `scoring` names metrics that run models of their
+    own. `unlooked` says that what a model's files would have to tell was left out: the figures are
+    then an upper bound.
     """
 
     documents: int
@@ -88,11 +109,13 @@ class Forecast:
     told: Sequence[tuple[str, int]]
     unlooked: bool
     currency: str | None
+    ranked: bool = True
+    scoring: Sequence[str] = ()
 
     @property
     def nothing(self) -> bool:
         """Whether all is kept that takes a model or a system."""
-        texts = sum((each.chunks or 0) + each.questions for each in self.embeddings)
+        texts = sum(each.texts for each in self.embeddings)
         unknown = any(each.chunks is None for each in self.embeddings)
         asked = sum(each.most for each in self.calls) + sum(count for _, count in self.told)
         return not (texts or unknown or self.pairs or asked)
@@ -103,19 +126,38 @@ class Forecast:
         return [each for each in self.calls if each.most]
 
     @property
+    def hosted(self) -> list[Embedding]:
+        """Those embeddings left that may cost money."""
+        left = [each for each in self.embeddings if each.texts or each.chunks is None]
+        return [each for each in left if each.model is not None]
+
+    @property
     def unpriced(self) -> list[str]:
         """The models that will be asked and of which nobody said what they cost."""
         return list(dict.fromkeys(each.model for each in self.asking if each.price is None))
 
     @property
+    def unpriced_embedders(self) -> list[str]:
+        """The embedding models of which nobody said what they cost."""
+        named = (each.model for each in self.hosted if each.price is None)
+        return list(dict.fromkeys(filter(None, named)))
+
+    @property
     def money(self) -> float | None:
-        """What all calls are expected to cost; None where a price is not known."""
-        return total(each.money for each in self.asking)
+        """What all calls are expected to cost, and embedding by the models that have a price.
+
+        None where the price of a model that is called is not known.
+        """
+        return total(each.money for each in self._paid)
 
     @property
     def most_money(self) -> float | None:
-        """What all calls cost at most; None where a price is not known."""
-        return total(each.most_money for each in self.asking)
+        """What the same costs at most; None where a price is not known."""
+        return total(each.most_money for each in self._paid)
+
+    @property
+    def _paid(self) -> list[Calls | Embedding]:
+        return [*self.asking, *(each for each in self.hosted if each.price is not None)]
 
 
 def total(values: Iterable[float | None]) -> float | None:

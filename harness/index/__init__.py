@@ -149,7 +149,6 @@ def _build(
                     adding.add([str(chunk.index) for chunk in batch], vectors)
             truncated += int(longer.sum())
             done += len(batch)
-            progress(done)
     finally:
         file.close()
         if adding is not None:

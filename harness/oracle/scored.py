@@ -14,6 +14,8 @@ from harness.statistics.aggregate import aggregate
 from harness.stored import AggregateLine, OracleLine, OracleRecordLine, RunFile
 
 _NOT_ASKED = "nothing was asked: the question has no passages"
+DECLINES = frozenset({"decline_precision", "decline_recall"})
+"""Judge over unanswerable questions too, which have no evidence to be asked from."""
 _READ = frozenset({"ranking", "context"})
 
 
@@ -135,6 +137,7 @@ def _line(
                 )
             )
             for name in records[0].scores
+            if records[0].given == "nothing" or metrics[name].metric.name not in DECLINES
         },
     )
 

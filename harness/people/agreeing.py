@@ -7,13 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from harness.people.reading import ASPECTS, TOP, Aspect, Rated, grade
+from harness.people.reading import ASPECTS, TOP, Aspect, Person, Rated, apart, grade, person
 from harness.statistics.agreement import alpha, kappa
 from harness.statistics.estimate import Estimate
-from harness.stored import RatingLine
-
-Rater = tuple[str, str]
-"""Who rated: the form, and the number on it."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +40,7 @@ def agreements(
 
 
 def _agreement(
-    aspect: Aspect, units: Sequence[Mapping[Rater, int]], groups: Sequence[str], seed: int
+    aspect: Aspect, units: Sequence[Mapping[Person, int]], groups: Sequence[str], seed: int
 ) -> Agreement:
     shared = Counter(pair for by in units for pair in combinations(sorted(by), 2))
     one, other = min(shared, key=lambda pair: (-shared[pair], pair))
@@ -60,20 +56,19 @@ def _agreement(
     )
 
 
-def _units(answers: Sequence[Rated], aspect: Aspect) -> Iterator[tuple[str, dict[Rater, int]]]:
-    """Yield the question of each thing that was rated, an answer or a chunk, and who said what."""
-    for each in answers:
+def _units(answers: Sequence[Rated], aspect: Aspect) -> Iterator[tuple[str, dict[Person, int]]]:
+    """Yield the question of each thing that was rated, an answer or a chunk, and who said what.
+
+    Of what one person said twice the later counts.
+    """
+    for question, lines in ((each.question, x) for each in answers for x in apart(each.lines)):
         if aspect != "chunks":
-            said = {_rater(line): grade(line, aspect) for line in each.lines}
-            yield each.question, {who: int(v) for who, v in said.items() if v is not None}
+            said = ((person(line), grade(line, aspect)) for line in lines)
+            yield question, {who: int(value) for who, value in said if value is not None}
             continue
-        chunks: dict[tuple[str, int, int], dict[Rater, int]] = {}
-        for line in each.lines:
+        chunks: dict[tuple[str, int, int], dict[Person, int]] = {}
+        for line in lines:
             for chunk in line.chunks:
                 key = (chunk.span.doc, chunk.span.start, chunk.span.end)
-                chunks.setdefault(key, {})[_rater(line)] = chunk.grade
-        yield from ((each.question, by) for by in chunks.values())
-
-
-def _rater(line: RatingLine) -> Rater:
-    return line.form, line.rater
+                chunks.setdefault(key, {})[person(line)] = chunk.grade
+        yield from ((question, by) for by in chunks.values())

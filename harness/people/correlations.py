@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
@@ -13,7 +13,7 @@ from harness.people.reading import Aspect, Rated
 from harness.records import Label
 from harness.scoring import leaves
 from harness.statistics.estimate import Estimate
-from harness.statistics.rankcorrelation import spearman
+from harness.statistics.rankcorrelation import spearmans
 from harness.store import StoredRun
 
 Of = Literal["answer", "retrieval", "composite"]
@@ -83,20 +83,23 @@ def _built(stored: StoredRun) -> list[tuple[str, Metric]]:
 
 def correlations(table: Table) -> list[Correlation]:
     """Return the correlation of each metric with people, the highest with `overall` first."""
-    about = table.stored.run.provenance
-    found = []
-    for name, metric in table.built.items():
-        of = kind(metric, about.labels)
-        found.append(
-            Correlation(
-                name,
-                of,
-                any("judge" in leaf.needs for leaf in leaves(metric, about.labels)),
-                _rho(table, name, "overall"),
-                _rho(table, name, "correctness"),
-                _rho(table, name, "chunks") if of == "retrieval" else None,
-            )
+    labels = table.stored.run.provenance.labels
+    of = {name: kind(metric, labels) for name, metric in table.built.items()}
+    values = {name: table.metric(name) for name in of}
+    retrieval = {name: known for name, known in values.items() if of[name] == "retrieval"}
+    overall, correctness = (_rhos(table, values, each) for each in ("overall", "correctness"))
+    chunks = _rhos(table, retrieval, "chunks")
+    found = [
+        Correlation(
+            name,
+            of[name],
+            any("judge" in leaf.needs for leaf in leaves(metric, labels)),
+            overall[name],
+            correctness[name],
+            chunks.get(name),
         )
+        for name, metric in table.built.items()
+    ]
     return sorted(found, key=lambda each: _first(each.overall))
 
 
@@ -112,19 +115,24 @@ def _first(found: Estimate) -> tuple[bool, float]:
     return found.value is None, -(found.value or 0.0)
 
 
-def _rho(table: Table, name: str, aspect: Aspect) -> Estimate:
-    rows = [
-        (value, said, group)
-        for value, said, group in zip(
-            table.metric(name), table.people(aspect), table.groups, strict=True
+def _rhos(
+    table: Table, values: Mapping[str, Sequence[float | None]], aspect: Aspect
+) -> dict[str, Estimate]:
+    """Return each metric's rho with people; those that are known of the same rows share draws."""
+    said = table.people(aspect)
+    alike: dict[tuple[int, ...], list[str]] = {}
+    for name, known in values.items():
+        rows = tuple(
+            at for at, each in enumerate(said) if each is not None and known[at] is not None
         )
-        if value is not None and said is not None
-    ]
-    seed = table.stored.run.provenance.seed
-    return spearman(
-        [value for value, _, _ in rows],
-        [said for _, said, _ in rows],
-        [group for _, _, group in rows],
-        seed,
-        ("the metric", "what people said"),
-    )
+        alike.setdefault(rows, []).append(name)
+    found: dict[str, Estimate] = {}
+    for rows, names in alike.items():
+        columns = [[value for at in rows if (value := values[name][at]) is not None]
+                   for name in names]  # fmt: skip
+        people = [value for at in rows if (value := said[at]) is not None]
+        groups = [table.groups[at] for at in rows]
+        seed = table.stored.run.provenance.seed
+        called = ("the metric", "what people said")
+        found |= zip(names, spearmans(columns, people, groups, seed, called), strict=True)
+    return found

@@ -9,7 +9,7 @@ from harness.people.reading import ASPECTS, TOP, Aspect, Rated
 from harness.records import Score
 from harness.statistics.aggregate import aggregate
 from harness.statistics.estimate import Estimate
-from harness.statistics.intervals import interval, interval_of_whole
+from harness.statistics.intervals import FEWEST, few_groups, interval, interval_of_whole
 from harness.stored import RatingLine
 
 
@@ -43,7 +43,7 @@ def of_cell(
     return Said(
         {aspect: found for aspect, found in aspects.items() if found is not None},
         shares,
-        _thumbs([line for line in lines if line.cells == [cell]], seed),
+        _thumbs([line for line in lines if line.cells == [cell]], clusters, seed),
     )
 
 
@@ -67,18 +67,26 @@ def _mean(
     return Estimate(top * line.mean, low, high, line.n, line.note)
 
 
-def _thumbs(lines: Sequence[RatingLine], seed: int) -> Estimate | None:
-    """Return the share of thumbs that are up: Wilson; by question where some got several."""
+def _thumbs(
+    lines: Sequence[RatingLine], clusters: Mapping[str, str] | None, seed: int
+) -> Estimate | None:
+    """Return the share of thumbs that are up: Wilson; whole groups are drawn where some are.
+
+    Thumbs hang together that are of one question, or of one cluster.
+    """
     sums: dict[str, list[float]] = {}
     for line in lines:
         if line.thumb is not None:
-            counts = sums.setdefault(line.question, [0.0, 0.0])
+            group = (clusters or {}).get(line.question, line.question)
+            counts = sums.setdefault(group, [0.0, 0.0])
             counts[0] += line.thumb
             counts[1] += 1
     n = int(sum(each[1] for each in sums.values()))
     if not n:
         return None
     up = sum(each[0] for each in sums.values())
+    if len(sums) < min(n, FEWEST):
+        return Estimate(up / n, None, None, n, few_groups(len(sums)))
     if n == len(sums):
         ends = interval([each[0] for each in sums.values()], seed)
     else:

@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from harness.errors import DataError, Problem
+from harness.relevance import folded
 from harness.store import StoredRun
 from harness.stored import Overall, RatingLine
 
@@ -24,6 +25,9 @@ TOP = 3
 OVERALL: Mapping[Overall, int] = {"poor": 0, "fair": 1, "good": 2, "excellent": 3}
 RELEVANT = 2
 """The lowest grade of a chunk that a person called relevant."""
+
+Person = tuple[str, str]
+"""Who rated: no form and a name; or, of who gave none, the form and the number on it."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +63,48 @@ def grade(line: RatingLine, aspect: Aspect) -> float | None:
     return found
 
 
+def person(line: RatingLine) -> Person:
+    """Return who rated: one name is one person, on whatever forms it stands."""
+    name = folded(line.name)
+    return ("", name) if name else (line.form, line.rater)
+
+
+def apart(lines: Sequence[RatingLine]) -> list[list[RatingLine]]:
+    """Return the lines in groups in which two raters are known to be two people, oldest first.
+
+    Who gave no name may have filled in another form too: then each form is a group of its own.
+    """
+    groups: dict[str, list[RatingLine]] = {}
+    named = all(person(line)[0] == "" for line in lines)
+    for line in sorted(lines, key=lambda line: line.saved):
+        groups.setdefault("" if named else line.form, []).append(line)
+    return list(groups.values())
+
+
 def read(stored: StoredRun) -> tuple[RatingLine, ...]:
-    """Return what people said of a run; nothing where nobody was asked.
+    """Return what people said of a run and did not take back; nothing where nobody was asked.
+
+    Of the thumbs of one user on one answer the latest counts: by time, else the last imported.
+
+    Raises:
+        DataError: the file is damaged, or speaks of what the run does not have.
+    """
+    lines = everything(stored)
+    latest: dict[tuple[str, str, str], tuple[str, int]] = {}
+    for at, line in enumerate(lines):
+        if line.source == "thumb" and line.rater:
+            key = (line.rater, line.cells[0], line.question)
+            latest[key] = max(latest.get(key, ("", 0)), (line.saved, at))
+    counting = {at for _, at in latest.values()}
+    return tuple(
+        line
+        for at, line in enumerate(lines)
+        if line.source == "form" or not line.rater or at in counting
+    )
+
+
+def everything(stored: StoredRun) -> tuple[RatingLine, ...]:
+    """Return all lines of the file, in its order: thumbs are in the order of their import.
 
     Raises:
         DataError: the file is damaged, or speaks of what the run does not have.

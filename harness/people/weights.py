@@ -56,26 +56,37 @@ def suggestion(table: Table) -> Suggestion:
     """Return the weights that would agree best with what people said overall.
 
     Over the quality metrics of answers that have a value of four in five rated answers, and over
-    the answers that all of them have a value of. They are fitted by least squares, none below 0;
-    how well they do is told by five folds of questions, each answered for by weights that were
-    fitted to the others.
+    the answers that all of them have a value of; answers to unanswerable questions do not count:
+    most metrics have no value of them. They are fitted by least squares, none below 0; how well
+    they do is told by five folds of questions, each answered for by weights that were fitted to
+    the others.
     """
     said = table.people("overall")
-    rows = [at for at, value in enumerate(said) if value is not None]
+    questions = table.stored.questions
+    rows = [
+        at
+        for at, answer in enumerate(table.answers)
+        if said[at] is not None and questions[answer.question].answerable
+    ]
+    rated = f"people rated {len(rows)} answers to answerable questions overall"
     if len(rows) < FEWEST:
-        return _none(len(rows), f"people rated {len(rows)} answers overall, under {FEWEST}")
+        return _none(len(rows), f"{rated}, under {FEWEST}")
     whole = _parts(table, rows)
+    if len(whole) < 2:
+        reason = "fewer than two quality metrics of answers have a value of four in five of them"
+        return _none(len(rows), f"{rated}, and {reason}")
     rows = [at for at in rows if all(values[at] is not None for values in whole.values())]
     parts = {
         name: known
         for name, values in whole.items()
         if len(set(known := [value for at in rows if (value := values[at]) is not None])) > 1
     }
-    if len(parts) < 2:
-        return _none(len(rows), "fewer than two quality metrics of answers tell answers apart")
     if len(rows) < FEWEST:
-        reason = f"all metrics of answers have a value of only {len(rows)} that people rated"
-        return _none(len(rows), f"{reason}, under {FEWEST}")
+        reason = f"the metrics to be weighted all have a value of only {len(rows)} of them"
+        return _none(len(rows), f"{rated}, and {reason}, under {FEWEST}")
+    if len(parts) < 2:
+        reason = "fewer than two quality metrics of answers tell answers apart"
+        return _none(len(rows), f"{rated}, and {reason}")
     people = np.array([said[at] for at in rows], dtype=np.float64)
     groups = [table.groups[at] for at in rows]
     columns = np.array(list(parts.values()), dtype=np.float64).T
@@ -127,8 +138,8 @@ def _present(table: Table, rows: Sequence[int], columns: Floats) -> tuple[str, l
     labels = table.stored.run.provenance.labels
     for name, metric in table.built.items():
         if kind(metric, labels) == "composite":
-            values = [table.metric(name)[at] for at in rows]
-            known = [value for value in values if value is not None]
+            values = table.metric(name)
+            known = [value for at in rows if (value := values[at]) is not None]
             if len(known) == len(rows):
                 return name, known
     return EQUAL, columns.mean(axis=1).tolist()

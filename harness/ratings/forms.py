@@ -75,6 +75,9 @@ def read(paths: Sequence[Path], known: Mapping[str, FormFile]) -> tuple[list[She
             )
             continue
         wrong = list(_wrong(path, file, key))
+        if not wrong and all(each.empty for each in file.items):
+            hint = "rate something in the form, and save it again"
+            wrong = [Problem(str(path), "has no item that was rated", hint)]
         problems += wrong
         if not wrong:
             items = {item.item: item for item in key.items}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,14 +25,15 @@ def import_files(paths: Sequence[Path], run: Path, cell: str | None = None) -> s
 
     `.json` is what a rating form saved, `.jsonl` and `.csv` are thumbs; `cell` is what thumbs are
     about that name none. What a person saved later replaces what the same person saved of the same
-    form before; nothing else is ever taken away.
+    form before; nothing else is ever taken away. A thumb that says what one that is there says is
+    that one, unless a file has it more often.
 
     Raises:
         DataError: the folder holds no run, or a file is wrong; nothing is changed then.
         HarnessError: there is no such cell, or the run cannot be written.
     """
     stored = store.load(run)
-    before = reading.read(stored)
+    before = reading.everything(stored)
     names = [each.name for each in stored.run.cells]
     if cell is not None and cell not in names:
         raise HarnessError(f"--cell {cell!r} is not in the run\n  {suggest(cell, names)}")
@@ -42,7 +44,10 @@ def import_files(paths: Sequence[Path], run: Path, cell: str | None = None) -> s
         lines = _with_sheet(lines, sheet, said)
     for some in rows:
         lines = _with_thumbs(lines, some, said)
-    lines.sort(key=lambda line: (line.source, line.form, line.rater))
+    # Thumbs stay in the order of their import: the last one of a user is what counts.
+    thumbed = [line for line in lines if line.source == "thumb"]
+    rated = [line for line in lines if line.source == "form"]
+    lines = [*sorted(rated, key=lambda line: (line.form, line.rater)), *thumbed]
     path = run / reading.RATINGS
     try:
         if lines:
@@ -100,24 +105,27 @@ def _with_sheet(lines: Sequence[RatingLine], sheet: Sheet, said: list[str]) -> l
 
 
 def _with_thumbs(lines: Sequence[RatingLine], found: Thumbs, said: list[str]) -> list[RatingLine]:
-    """Return the lines with the thumbs of one file; the same file again changes nothing."""
-    mine = {_about(line) for line in found.lines if line.rater}
-    kept = [
-        line
-        for line in lines
-        if line.source == "form"
-        or (line.form != found.form and not (line.rater and _about(line) in mine))
-    ]
+    """Return the lines with those thumbs of one file that are not there already."""
+    there = Counter(_content(line) for line in lines if line.source == "thumb")
+    fresh = []
+    for line in found.lines:
+        if there[_content(line)]:
+            there[_content(line)] -= 1
+        else:
+            fresh.append(line)
     up = sum(bool(line.thumb) for line in found.lines)
     said.append(f"{found.form}: {count(len(found.lines), 'thumb')}, {up:,} up")
+    if known := len(found.lines) - len(fresh):
+        said.append(f"  {known:,} of them as imported before, left out: a `time` tells two apart")
     if found.unmatched:
         many = sum(found.unmatched.values())
         said.append(f"  {count(many, 'thumb')} on questions that the run was not asked, left out:")
         said += [f"    {text[:100]!r} ({n})" for text, n in list(found.unmatched.items())[:_NAMED]]
         if len(found.unmatched) > _NAMED:
             said.append(f"    and {count(len(found.unmatched) - _NAMED, 'more question')}")
-    return [*kept, *found.lines]
+    return [*lines, *fresh]
 
 
-def _about(line: RatingLine) -> tuple[str, str, str]:
-    return line.rater, line.cells[0], line.question
+def _content(line: RatingLine) -> tuple[object, ...]:
+    """Return what a thumb says, whichever file it came in."""
+    return line.rater, line.cells[0], line.question, line.thumb, line.comment, line.saved

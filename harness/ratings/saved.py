@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -49,10 +49,19 @@ class SavedItem(_Saved):
         return all(each is None for each in (*kept, *rest))
 
 
-def _moment(text: str) -> str:
-    """Return a moment in UTC, so that two can be compared; raise `ValueError` where it is none."""
+def moment(text: str) -> str:
+    """Return a moment in UTC, so that two can be compared.
+
+    Raises:
+        ValueError: it is none, or is more than a day ahead, which nothing later could replace.
+    """
     found = datetime.fromisoformat(text)
-    found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    try:
+        found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("it is out of range") from None
+    if found > datetime.now(UTC) + timedelta(days=1):
+        raise ValueError("it is in the future")
     return found.isoformat(timespec="milliseconds")
 
 
@@ -63,7 +72,7 @@ class SavedFile(_Saved):
     form: str
     rater: _Int
     name: str = Field(default="", max_length=NAME)
-    saved: Annotated[str, AfterValidator(_moment)]
+    saved: Annotated[str, AfterValidator(moment)]
     items: list[SavedItem]
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from harness import jsonl, wholefile
+from harness.converting import table
 from harness.errors import DataError, Problem, suggest
 from harness.fingerprint import fingerprint
-from harness.ratings.saved import COMMENT, LARGEST
+from harness.ratings.saved import COMMENT, LARGEST, moment
 from harness.relevance import folded
 from harness.store import StoredRun
 from harness.stored import RatingLine
@@ -25,7 +24,7 @@ _MOST = 20
 
 @dataclass(frozen=True)
 class Thumbs:
-    """The thumbs of one file, and the questions in it that the run was not asked."""
+    """The thumbs of one file in its order, and the questions in it that the run was not asked."""
 
     form: str
     lines: Sequence[RatingLine]
@@ -59,7 +58,7 @@ class Matcher:
 def read(path: Path, known: Matcher) -> Thumbs | list[Problem]:
     """Return the thumbs of a file, or all that is wrong with it."""
     problems: list[Problem] = []
-    lines: dict[object, RatingLine] = {}
+    lines: list[RatingLine] = []
     unmatched: dict[str, int] = {}
     try:
         if path.stat().st_size > LARGEST:
@@ -81,9 +80,7 @@ def read(path: Path, known: Matcher) -> Thumbs | list[Problem]:
             if question is None or not known.answered(cell, question):
                 unmatched[said] = unmatched.get(said, 0) + 1
                 continue
-            line = _line(form, row.data, cell, question)
-            # A user may change their mind: the last thumb of one on one answer is what counts.
-            lines[(line.rater, cell, question) if line.rater else row.line] = line
+            lines.append(_line(form, row.data, cell, question))
     except OSError as error:
         hint = "look at the path"
         return [Problem(str(path), f"cannot be read: {error.strerror or error}", hint)]
@@ -92,21 +89,21 @@ def read(path: Path, known: Matcher) -> Thumbs | list[Problem]:
     if len(problems) > _MOST:
         more = Problem(str(path), f"and {len(problems) - _MOST:,} more problems")
         return [*problems[:_MOST], more]
-    return problems or Thumbs(form, list(lines.values()), unmatched)
+    if not (problems or lines or unmatched):
+        return [Problem(str(path), "has no thumbs", "look at the path")]
+    return problems or Thumbs(form, lines, unmatched)
 
 
 def _rows(path: Path) -> Iterator[jsonl.Row | Problem]:
     if path.suffix.lower() == ".jsonl":
         yield from jsonl.rows(path)
         return
-    table = csv.DictReader(io.StringIO(wholefile.text(path), newline=""))
-    try:
-        for row in table:
-            kept = {str(key).strip(): value for key, value in row.items() if value}
-            yield jsonl.Row(table.line_num, kept)
-    except csv.Error as error:
-        what = f"is no CSV: {error}"
-        yield Problem(f"line {table.line_num}", what, "save it as CSV with a heading row")
+    found = table.rows(wholefile.text(path).encode())
+    if isinstance(found, Problem):
+        yield found
+        return
+    for row in found:
+        yield jsonl.Row(row.line, {name.lower(): x for name, x in row.values.items() if x.strip()})
 
 
 def _wrong(row: jsonl.Row, known: Matcher) -> Iterator[Problem]:
@@ -122,6 +119,11 @@ def _wrong(row: jsonl.Row, known: Matcher) -> Iterator[Problem]:
             yield Problem("", f"`{key}` is no text", hint)
     if len(str(data.get("comment") or "")) > COMMENT:
         yield Problem("", f"`comment` has more than {COMMENT:,} characters", "shorten it")
+    try:
+        _time(data)
+    except ValueError as error:
+        what = f"`time` is {str(data['time'])[:40]!r}: {str(error)[:80]}"
+        yield Problem("", what, "write it as 2026-01-31T12:00:00Z, or leave it out")
     if cell and cell not in known.cells:
         yield Problem("", f"cell {str(cell)[:80]!r} is not in the run", suggest("", known.cells))
     if not cell and known.cell is None:
@@ -134,6 +136,13 @@ def _thumb(value: Any) -> bool | None:
     return True if said in _UP else False if said in _DOWN else None
 
 
+def _time(data: Mapping[str, Any]) -> str:
+    time = data.get("time")
+    if not isinstance(time, str | None):
+        raise ValueError("it is no text")
+    return moment(time) if time else ""
+
+
 def _line(form: str, data: Mapping[str, Any], cell: str, question: str) -> RatingLine:
     user = data.get("user")
     return RatingLine(
@@ -141,6 +150,7 @@ def _line(form: str, data: Mapping[str, Any], cell: str, question: str) -> Ratin
         form=form,
         # Users are customers: who they are is nobody's business here, only who is the same.
         rater=fingerprint(str(user)) if user not in (None, "") else "",
+        saved=_time(data),
         cells=[cell],
         question=question,
         thumb=_thumb(data.get("thumb")),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness import scoring
 from harness.lines import question
-from harness.metrics import Single, metrics
 from harness.numbers import count
 from harness.numbers import score as written
-from harness.records import Case, Chunk, Hit, Span
+from harness.records import Case, Chunk, Failure, Hit, Span
 from harness.report.blocks import Block, Cell, Table, Text
 from harness.report.phrases import measure
 from harness.report.view import View
@@ -21,7 +21,8 @@ def blocks(view: View) -> Iterator[Block]:
     lines = [each for each in view.run.ceilings if each.evidence_recall.mean is not None]
     if not lines:
         return
-    lines.sort(key=lambda each: -(each.evidence_recall.mean or 0.0))
+    ranked = [cell.chunker for cell in view.cells]
+    lines.sort(key=lambda each: ranked.index(each.chunker))
     k = lines[0].k
     best = {
         each.chunker: next(cell for cell in view.cells if cell.chunker == each.chunker)
@@ -63,14 +64,15 @@ def _said(line: CeilingLine, found: Aggregate) -> str:
 
 
 def _found(view: View, cell: CellLine, k: int) -> Aggregate:
-    """Return the evidence_recall of what a cell retrieved."""
-    metric = metrics.build(f"evidence_recall@{k}")
-    assert isinstance(metric, Single)
-    records = [each for each in view.records(cell) if each.error is None]
+    """Return the evidence_recall of what a cell retrieved, as the cell's metrics are scored."""
+    metric = scoring.build(f"evidence_recall@{k}")
+    records = view.records(cell)
     known = view.stored.clusters
     groups = None if known is None else [known[each.question] for each in records]
-    scores = [metric.score(_case(view, each)) for each in records]
-    return aggregate(scores, view.run.provenance.seed, clusters=groups)
+    scored = scoring.score_all([metric], [_case(view, each) for each in records])
+    return aggregate(
+        [each[metric.name] for each in scored], view.run.provenance.seed, clusters=groups
+    )
 
 
 def _case(view: View, record: RecordLine) -> Case:
@@ -78,4 +80,6 @@ def _case(view: View, record: RecordLine) -> Case:
         Hit(Chunk(rank, Span(each.doc, each.start, each.end), ""), each.score)
         for rank, each in enumerate(record.hits)
     )
-    return Case(question(view.question(record)), hits)
+    error = record.error
+    failure = None if error is None else Failure(error.stage, error.reason)
+    return Case(question(view.question(record)), hits, failure=failure)

@@ -173,10 +173,11 @@ class Passage:
 
 @dataclass(frozen=True)
 class Fold:
-    """Blocks behind a title that opens them."""
+    """Blocks behind a title that opens them; `aside`: Markdown says where they are alone."""
 
     title: str
     blocks: Sequence[Text | Items | Table | Passage]
+    aside: bool = False
 
 
 @dataclass(frozen=True)

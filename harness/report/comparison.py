@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from harness import numbers
 from harness.comparing import words as words
 from harness.comparing.comparison import Comparison, Row
 from harness.fingerprint import fingerprint
-from harness.report import comparison_markdown, html
+from harness.report import comparison_markdown, html, packaged
 from harness.report.comparing import SHOWN, Questions
 from harness.report.escaping import shortened
 from harness.store import atomically
@@ -38,7 +37,7 @@ def write(found: Comparison, folder: Path) -> list[Path]:
 
 def render(found: Comparison) -> str:
     """Return the page; every text from outside is escaped by the template."""
-    style = _file("page/10-page.css") + _file("comparison.css")
+    style = packaged.text("page/10-page.css") + packaged.text("comparison.css")
     shown: str = _template().render(
         found=found,
         questions=Questions(found),
@@ -102,9 +101,4 @@ def _template() -> Any:
         "reach": _reach,
         "place": _place,
     }
-    return environment.from_string(_file("comparison.html.j2"))
-
-
-@cache
-def _file(name: str) -> str:
-    return (files("harness.report") / name).read_text(encoding="utf-8")
+    return environment.from_string(packaged.text("comparison.html.j2"))

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+TURNING = r"\u202a-\u202e\u2066-\u2069"
+"""Characters that turn the direction of what stands behind them, for a class of an expression.
+
+Texts from right to left do without; with them a text can seem to say what it does not.
+"""
+_CONTROL = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{TURNING}]")
 _LINKED = r"""
     (?<!\w)@(?=\w)                      # a mention
     | \#(?=\d) | \b[Gg][Hh]-(?=\d)      # an issue

@@ -7,12 +7,15 @@ import hashlib
 import re
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from harness.report import blocks, data, page
 from harness.report.blocks import Measure, Part
+from harness.report.escaping import TURNING
 from harness.report.view import View
 
+_UNSEEN = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff{TURNING}]")
 _CODE = re.compile(r"`([^`\n]+)`")
 _KINDS: dict[type[Any], str] = {
     kind: kind.__name__.lower()
@@ -55,15 +58,18 @@ def digest(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
+def ours(path: Path, mark: str) -> bool:
+    """Return whether a page is not there, or was written here: it has `mark` near its beginning."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return mark in file.read(2_000)
+    except FileNotFoundError:
+        return True
+
+
 def visible(text: str) -> str:
-    """Return `text` without the characters that no HTML document may hold."""
-    return "".join(
-        char
-        if char in "\n\t"
-        or (ord(char) >= 0x20 and not 0x7F <= ord(char) < 0xA0 and not 0xD800 <= ord(char) < 0xE000)
-        else "\ufffd"
-        for char in text
-    )
+    """Return `text` without the characters that HTML may not hold, or that turn its direction."""
+    return _UNSEEN.sub("\ufffd", text)
 
 
 @cache

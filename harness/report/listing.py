@@ -6,13 +6,12 @@ import os
 from collections.abc import Iterator
 from datetime import datetime
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from harness import numbers
-from harness.report import digest, html
+from harness.report import digest, html, packaged
 from harness.report.digest import Digest
 from harness.report.escaping import shortened
 from harness.store import RUN, atomically
@@ -37,7 +36,7 @@ def write(run: Path, output: str) -> Path | None:
     """
     folder = run.absolute().parent
     path = run.parent / NAME
-    if not _holds_runs(folder, run.name, output) or not _is_ours(path):
+    if not _holds_runs(folder, run.name, output) or not html.ours(path, _OURS):
         return None
     if not os.access(folder, os.W_OK):
         return None
@@ -57,7 +56,7 @@ def runs(folder: Path) -> list[Digest]:
 
 def render(found: list[Digest]) -> str:
     """Return the page; every text from outside is escaped by the template."""
-    style = _file("page/10-page.css") + _file("listing.css")
+    style = packaged.text("page/10-page.css") + packaged.text("listing.css")
     shown: str = _template().render(
         runs=found, style=style, style_hash=html.digest(style), ours=_OURS
     )
@@ -68,15 +67,6 @@ def _holds_runs(folder: Path, own: str, output: str) -> bool:
     if folder.name and folder.name == Path(output).name:
         return True
     return any(path.name != own and (path / RUN).is_file() for path in _folders(folder))
-
-
-def _is_ours(path: Path) -> bool:
-    """Return whether a file is not there, or was written here."""
-    try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            return _OURS in file.read(2_000)
-    except FileNotFoundError:
-        return True
 
 
 def _folders(folder: Path) -> Iterator[Path]:
@@ -142,9 +132,4 @@ def _template() -> Any:
         "count": numbers.count,
         "percent": lambda value: f"{100 * value:.2f}%",
     }
-    return environment.from_string(_file("listing.html.j2"))
-
-
-@cache
-def _file(name: str) -> str:
-    return (files("harness.report") / name).read_text(encoding="utf-8")
+    return environment.from_string(packaged.text("listing.html.j2"))

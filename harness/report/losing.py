@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness import numbers
-from harness.losses import GROUPS, STAGES, losses, separable, share
+from harness.losses import GROUPS, STAGES, answers, losses, separable, share
 from harness.records import LostAt
 from harness.report.blocks import Cell, Fold, Mark, Measure, Table
 from harness.report.phrases import listed
@@ -23,6 +23,7 @@ class _Row:
     name: str
     line: LossesLine
     stages: Collection[LostAt]
+    kept: str
     mark: Mark | None = None
 
 
@@ -35,35 +36,42 @@ def lines(view: View) -> Lines:
     return {name: line for name, line in found.items() if line is not None}
 
 
-def by_cell(view: View, found: Lines, kept: str) -> list[Table | Fold]:
-    """Return what each cell lost: a table of questions, and one of groups of passages, folded.
+def kept(view: View, cell: CellLine) -> str:
+    """Return what became of a question that a cell did not lose: there may be no answers."""
+    return "answered" if answers(cell, view.records(cell)) else "delivered"
 
-    `kept` is what became of a question that was not lost.
-    """
+
+def stages(view: View, cell: CellLine, line: LossesLine) -> list[LostAt]:
+    """Return the stages of a cell that can be told from their neighbours."""
+    return separable(cell, line, answers(cell, view.records(cell)))
+
+
+def by_cell(view: View, found: Lines) -> list[Table | Fold]:
+    """Return what each cell lost: a table of questions, and one of groups of passages, folded."""
     rows = [
-        _Row(view.name(cell), line, separable(cell, line), view.mark(cell))
+        _Row(view.name(cell), line, stages(view, cell, line), kept(view, cell), view.mark(cell))
         for cell in view.cells
         if (line := found.get(cell.name)) is not None
     ]
-    return [_questions("Configuration", "", rows, kept), _groups("Configuration", "", rows)]
+    return [_questions("Configuration", "", rows), _groups("Configuration", "", rows)]
 
 
-def by_category(view: View, cell: CellLine, line: LossesLine, kept: str) -> list[Table | Fold]:
+def by_category(view: View, cell: CellLine, line: LossesLine) -> list[Table | Fold]:
     """Return the same of one cell by category; nothing where there are not two categories."""
     found = [way for way in ways(view.stored.questions.values()) if way.name == "Category"]
     if not found:
         return []
-    stages, rows = separable(cell, line), []
+    there, end, rows = stages(view, cell, line), kept(view, cell), []
     own = {record.question: record for record in view.records(cell)}
     for name, ids in found[0].segments.items():
         part = losses((own[id_] for id_ in ids if id_ in own), view.stored.questions)
         if part is not None and _attributed(part):
             few = " †" if _attributed(part) < FEW else ""
-            rows.append(_Row(name + few, part, stages))
+            rows.append(_Row(name + few, part, there, end))
     of_cell = f", {view.name(cell)}"
     if not rows:
         return []
-    return [_questions("Category", of_cell, rows, kept), _groups("Category", of_cell, rows)]
+    return [_questions("Category", of_cell, rows), _groups("Category", of_cell, rows)]
 
 
 def left_out(view: View, found: Lines) -> str:
@@ -72,22 +80,23 @@ def left_out(view: View, found: Lines) -> str:
         stage
         for cell in view.cells
         if cell.name in found
-        for stage in separable(cell, found[cell.name])
+        for stage in stages(view, cell, found[cell.name])
     }
     gone = [stage for stage in STAGES if stage not in there]
     return f"Left out, as nothing can be seen to be lost there: {listed(gone)}." if gone else ""
 
 
-def _questions(first: str, of_cell: str, rows: Sequence[_Row], kept: str) -> Table:
-    stages = [stage for stage in STAGES if any(stage in row.stages for row in rows)]
+def _questions(first: str, of_cell: str, rows: Sequence[_Row]) -> Table:
+    seen = [stage for stage in STAGES if any(stage in row.stages for row in rows)]
+    ends = sorted({row.kept for row in rows})
     return Table(
-        [first, "Questions", kept.capitalize(), *map(str.capitalize, stages)],
+        [first, "Questions", *map(str.capitalize, [*ends, *seen])],
         [
             [
                 row.name,
                 f"{_attributed(row.line):,}",
-                _cell(row.line.questions["none"]),
-                *_lost(row, ((stage, row.line.questions[stage]) for stage in stages)),
+                *(_end(row) if end == row.kept else numbers.MISSING for end in ends),
+                *_lost(row, ((stage, row.line.questions[stage]) for stage in seen)),
             ]
             for row in rows
         ],
@@ -98,7 +107,7 @@ def _questions(first: str, of_cell: str, rows: Sequence[_Row], kept: str) -> Tab
 
 
 def _groups(first: str, of_cell: str, rows: Sequence[_Row]) -> Fold:
-    stages = [stage for stage in GROUPS if any(stage in row.stages for row in rows)]
+    seen = [stage for stage in GROUPS if any(stage in row.stages for row in rows)]
     table: list[list[Cell]] = []
     for row in rows:
         each = row.line.groups
@@ -109,17 +118,21 @@ def _groups(first: str, of_cell: str, rows: Sequence[_Row]) -> Fold:
                 row.name,
                 f"{of:,}",
                 _cell(arrived),
-                *_lost(row, ((stage, each[stage]) for stage in stages)),
+                *_lost(row, ((stage, each[stage]) for stage in seen)),
             ]
         )
-    head = [first, "Groups", "In the prompt", *map(str.capitalize, stages)]
+    head = [first, "Groups", "In the prompt", *map(str.capitalize, seen)]
     caption = f"Groups of passages by the stage that lost them{of_cell}"
     shown = Table(head, table, caption, marks=[row.mark for row in rows])
-    return Fold("The same over groups of passages", [shown])
+    return Fold("The same over groups of passages", [shown], aside=True)
 
 
 def _attributed(line: LossesLine) -> int:
     return line.questions["none"].of
+
+
+def _end(row: _Row) -> Cell:
+    return _cell(row.line.questions["none"])
 
 
 def _lost(row: _Row, counted: Iterable[tuple[LostAt, ShareLine]]) -> Iterator[Cell]:

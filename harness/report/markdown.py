@@ -90,6 +90,8 @@ def _of_one(block: Block, wanted: Sequence[str], longest: int) -> Iterator[Piece
         yield Piece(list(_figure(block)))
     elif isinstance(block, Passage):
         yield Piece(_passage(block, longest))
+    elif isinstance(block, Fold) and block.aside:
+        yield Piece([f"*{escaped(block.title)}: in [report.html](report.html).*"])
     elif isinstance(block, Fold):
         yield Piece(_fold(block, wanted, longest))
     elif isinstance(block, Browser):

@@ -55,7 +55,8 @@ def agreed(found: Sequence[Agreement]) -> list[Block]:
         "Kappa (Cohen, 1968; disagreements weighted by their square) is that of two raters, alpha "
         "(Krippendorff, 2004) that of all; 1 is agreement, 0 what chance would give; n counts what "
         "both, or at least two, rated. Words for kappa: Landis & Koch, 1977; for alpha: "
-        f"Krippendorff, 2004, reliable from {_RELIABLE:g}, tentative from {_TENTATIVE:g}."
+        f"Krippendorff, 2004, reliable from {_RELIABLE:g}, tentative from {_TENTATIVE:g}; there is "
+        "none without an interval."
     )
     pairs = max(each.pairs for each in found)
     if pairs > 1:
@@ -64,7 +65,8 @@ def agreed(found: Sequence[Agreement]) -> list[Block]:
 
 
 def _worded(found: Estimate, word: Callable[[float], str]) -> str:
-    if found.value is None:
+    """Return a figure and the word for it; where nothing says how sure it is, the figure alone."""
+    if found.value is None or found.low is None:
         return written(found)
     return f"{written(found)}, {word(found.value)}"
 
@@ -104,7 +106,7 @@ def weighted(table: Rows) -> list[Block]:
     note = (
         "Least squares of standardised metrics, no weight below 0, with a ridge of 0.01: metrics "
         "that say the same share their weight. Not in it: metrics of retrieval, of the whole set, "
-        "and those with no value of more than one rated answer in five."
+        "and those with no value of more than one in five rated answers to answerable questions."
     )
     return [Text(said, "plain", label), Passage("A suggestion", found.yaml), Text(note, "note")]
 

@@ -25,7 +25,9 @@ class Row:
     """One measure over the questions that were asked with their evidence.
 
     `gain` is by how much perfect retrieval is above the cell, `retrieved` by how much the cell is
-    above no retrieval; that is asked of the first measure alone.
+    above no retrieval; that is asked of the first measure alone. `finished` are the means of the
+    cell and of perfect retrieval that `gain` is the difference of: over the questions that both
+    finished.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Row:
     best: Aggregate | None
     evidence: Aggregate
     gain: Difference
+    finished: tuple[float | None, float | None]
     retrieved: Difference | None
 
 
@@ -42,9 +45,11 @@ class Potential:
     """One generator: what it comes to in `cell`, and without retrieval or with a perfect one.
 
     `cell` is the one to ship where it has this generator, else its best; `best` is that, where it
-    is another one. `family` counts the tests of all generators. `remembered` are the questions
-    answered right from nothing, and `wrong` those of `tested` that are not answered right even from
-    all evidence; both by their ids.
+    is another one. `family` counts the tests of all generators. `asked` of `askable` questions were
+    asked with their evidence: a run that was ended early has asked fewer. `remembered` are the
+    questions answered right from nothing, and `wrong` those of `tested` that are not answered right
+    even from all evidence; both by their ids. Calls that failed tested nothing. `declined` of those
+    asked with their evidence were declined.
     """
 
     generator: str
@@ -52,9 +57,12 @@ class Potential:
     best: CellLine | None
     rows: Sequence[Row]
     family: int
+    asked: int
+    askable: int
     remembered: Sequence[str]
     wrong: Sequence[str]
     tested: int
+    declined: int
 
 
 _found: WeakKeyDictionary[View, list[Potential]] = WeakKeyDictionary()
@@ -127,21 +135,45 @@ def _potential(
             None if of.highest is None else _mean(view, of, name, of.highest),
             _mean(view, of, name, of.evidence),
             following(),
+            _finished(view, of, name),
             following() if at == 0 else None,
         )
         for at, name in enumerate(of.names)
     ]
-    told = [each for each in records if each.given == "evidence" and each.answered is not None]
+    told = [
+        each
+        for each in records
+        if each.given == "evidence" and each.answered is not None and each.error is None
+    ]
     return Potential(
         generator=of.generator,
         cell=of.cell,
         best=of.best,
         rows=[row for row in rows if row.evidence.n],
         family=rows[0].gain.family if rows else 0,
+        asked=len(of.ids),
+        askable=sum(
+            each.answerable and bool(each.passages) for each in view.stored.questions.values()
+        ),
         remembered=[each.question for each in records if each.given == "nothing" and each.answered],
         wrong=[each.question for each in told if not each.answered],
         tested=len(told),
+        declined=sum(
+            each.given == "evidence" and bool(each.declined) and each.question in of.ids
+            for each in records
+        ),
     )
+
+
+def _finished(view: View, of: Sides, name: str) -> tuple[float | None, float | None]:
+    """Return the means of the cell and of perfect retrieval over what both finished."""
+    pairs = zip(of.here.of(name, of.ids), of.evidence.of(name, of.ids), strict=True)
+    both = [(here, there) for here, there in pairs if _has(here) and _has(there)]
+    total = _total(view, name)
+    here, there = (
+        aggregate([pair[side] for pair in both], 0, total, intervals=False).mean for side in (0, 1)
+    )
+    return here, there
 
 
 def _mean(view: View, of: Sides, name: str, side: Side) -> Aggregate:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from harness import oracle
 from harness.answertest import AnswerTest
 from harness.lines import question, score
-from harness.oracle.scored import right
+from harness.oracle.scored import DECLINES, right
 from harness.records import Answer, Case, Score, not_scored
 from harness.report.view import View
 from harness.stored import CellLine, OracleRecordLine, RecordLine
@@ -86,7 +86,13 @@ def _names(view: View, records: Sequence[OracleRecordLine]) -> list[str]:
     """Return what is compared: the deciding metric first if it is of answers, then right ones."""
     about = view.run.provenance.metrics
     scored = records[0].scores if records else {}
-    told = [name for name in view.metrics if name in scored and about[name].kind != "descriptive"]
+    told = [
+        name
+        for name in view.metrics
+        if name in scored
+        and about[name].kind != "descriptive"
+        and name.partition("(")[0] not in DECLINES
+    ]
     tested = [RIGHT] if any(each.answered is not None for each in records) else []
     first = [name for name in told if name == view.by]
     return [*first, *tested, *(name for name in told if name != view.by)]

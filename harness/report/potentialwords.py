@@ -17,7 +17,12 @@ def sentences(view: View, each: Potential, several: bool = False) -> Iterator[st
         return
     row = each.rows[0]
     whom = f"With {each.generator}, perfect" if several else "Perfect"
-    yield f"{whom} retrieval {_gain(view, row)}; {_alone(view, row)}."
+    yield f"{whom} retrieval, the gold passages alone, {_gain(view, row)}; {_alone(view, row)}."
+    if each.asked < each.askable:
+        yield f"Only {asked(each)} were asked with their gold passages: the run was ended early."
+    if each.declined:
+        floor = " It only copies sentences: it is a floor." if each.cell.copies else ""
+        yield f"Even with them it declined {each.declined:,} of {asked(each)}.{floor}"
     if row.retrieved is not None and not row.retrieved.better:
         more = numbers.difference(row.retrieved.difference, digits(view, row))
         span = _span(view, row.retrieved.low, row.retrieved.high, row)
@@ -33,7 +38,7 @@ def headline(view: View, found: Sequence[Potential]) -> str:
     whom = f" with {short(first.generator)}" if len(found) > 1 else ""
     if row.gain.better:
         gain = numbers.score(row.gain.difference, digits(view, row))
-        return f"Perfect retrieval would raise {named(row)} by {gain} at most{whom}"
+        return f"Perfect retrieval would raise {named(row)} by {gain}{whom}"
     return f"Perfect retrieval is not shown to raise {named(row)}{whom}"
 
 
@@ -41,12 +46,13 @@ def line(view: View, each: Potential) -> str:
     """Return the same as one line for a terminal."""
     row = each.rows[0]
     place = digits(view, row)
-    means = [numbers.score(some.mean, place) for some in (row.nothing, row.cell, row.evidence)]
+    means = [numbers.score(mean, place) for mean in (row.nothing.mean, *row.finished)]
+    early = f"; {asked(each)} were asked" if each.asked < each.askable else ""
     gain = numbers.difference(row.gain.difference, place)
     return (
         f"{short(each.generator)}: {row.name} {means[0]} without retrieval, {means[1]} as "
-        f"retrieved, {means[2]} with a perfect one ({gain}, "
-        f"{_span(view, row.gain.low, row.gain.high, row)}; n = {row.evidence.n:,})"
+        f"retrieved, {means[2]} with the gold passages alone ({gain}, "
+        f"{_span(view, row.gain.low, row.gain.high, row)}; n = {row.gain.n:,}{early})"
     )
 
 
@@ -62,11 +68,11 @@ def digits(view: View, row: Row) -> int:
 
 def _gain(view: View, row: Row) -> str:
     place = digits(view, row)
-    here, there = numbers.score(row.cell.mean, place), numbers.score(row.evidence.mean, place)
+    here, there = (numbers.score(mean, place) for mean in row.finished)
     gain = numbers.difference(row.gain.difference, place)
     span = _span(view, row.gain.low, row.gain.high, row)
     if row.gain.better:
-        return f"would raise {named(row)} from {here} to {there} at most ({gain}, {span})"
+        return f"would raise {named(row)} from {here} to {there} ({gain}, {span})"
     if row.gain.worse:
         return (
             f"would lower {named(row)}, from {here} to {there} ({gain}, {span}): what is retrieved "
@@ -75,6 +81,12 @@ def _gain(view: View, row: Row) -> str:
     return (
         f"is not shown to raise {named(row)}: {there} with it, {here} as retrieved ({gain}, {span})"
     )
+
+
+def asked(each: Potential) -> str:
+    """Return how many questions were asked with their evidence; of how many, if not all were."""
+    of = f"{each.asked:,} of " if each.asked < each.askable else ""
+    return f"{of}{numbers.count(each.askable, 'question')}"
 
 
 def _alone(view: View, row: Row) -> str:

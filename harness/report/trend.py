@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from harness import numbers
 from harness.errors import HarnessError
 from harness.history.series import History, Segment, Series
-from harness.report import html, trendline, trendtables, trendwords
+from harness.report import html, packaged, trendline, trendtables, trendwords
 from harness.report.blocks import Drawing, Table
 from harness.report.charts import svg
 from harness.report.escaping import escaped
@@ -39,7 +38,7 @@ def write(history: History) -> list[Path]:
     page = trendtables.page(history, [_drawing(history, metric) for metric in history.metrics])
     paths = [history.folder / HTML, history.folder / MARKDOWN]
     try:
-        if not _is_ours(paths[0]):
+        if not html.ours(paths[0], _OURS):
             hint = "move it, or name another folder of runs"
             raise HarnessError(f"{paths[0]} was not written by the harness, and stays\n  {hint}")
         for path, text in zip(paths, (render(page), markdown(page)), strict=True):
@@ -54,7 +53,7 @@ def write(history: History) -> list[Path]:
 
 def render(page: Page) -> str:
     """Return the page as HTML; every text from outside is escaped by the template."""
-    style = "".join(map(_file, ("page/10-page.css", "page/20-charts.css", "trend.css")))
+    style = "".join(map(packaged.text, ("page/10-page.css", "page/20-charts.css", "trend.css")))
     shown: str = _template().render(
         page=page, style=style, style_hash=html.digest(style), ours=_OURS
     )
@@ -218,14 +217,6 @@ def _written(history: History, series: Series, at: int) -> str:
     return f"{value(history, series, at)} ({ends}, n = {score.n:,})"
 
 
-def _is_ours(path: Path) -> bool:
-    try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            return _OURS in file.read(2_000)
-    except FileNotFoundError:
-        return True
-
-
 @cache
 def _template() -> Any:
     from jinja2 import Environment, StrictUndefined
@@ -235,9 +226,4 @@ def _template() -> Any:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"ours": Markup, "visible": html.visible}
-    return environment.from_string(_file("trend.html.j2"))
-
-
-@cache
-def _file(name: str) -> str:
-    return (files("harness.report") / name).read_text(encoding="utf-8")
+    return environment.from_string(packaged.text("trend.html.j2"))

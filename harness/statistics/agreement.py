@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.statistics.estimate import Estimate
-from harness.statistics.intervals import Known, Whole, interval_of_whole
+from harness.statistics.intervals import FEWEST, Known, Whole, few_groups, interval_of_whole
 
 Floats = NDArray[np.float64]
 Scale = Literal["nominal", "ordinal", "interval"]
@@ -97,7 +97,8 @@ def _estimate(
     summed = np.zeros((len(numbers), size * size))
     np.add.at(summed, [numbers[name] for name in names], flat)
     ends = interval_of_whole(summed.tolist(), Whole(one, many), seed)
-    return Estimate(value, ends.low, ends.high, n, ends.reason)
+    few = len(numbers) < min(n, FEWEST)  # else `n = 5 is under 6` would stand beside n = 7
+    return Estimate(value, ends.low, ends.high, n, few_groups(len(numbers)) if few else ends.reason)
 
 
 def _kappas(tables: Floats) -> tuple[Floats, Known]:

@@ -127,6 +127,11 @@ def too_few(n: int) -> Interval:
     return Interval(None, None, "none", f"n = {n} is under {FEWEST}")
 
 
+def few_groups(size: int) -> str:
+    """Return why there is no interval of rows that hang together in too few groups."""
+    return f"independent questions: {size}, under {FEWEST}"
+
+
 def _constant(value: float, n: int) -> Interval:
     bound = float(((1 - LEVEL) / 2) ** (1 / n))
     if value == 1.0:
@@ -171,10 +176,18 @@ def resampled_sums(table: Floats, seed: int, draws: int = DRAWS) -> Floats:
 
     All metrics with the same n share the same draws.
     """
-    n = len(table)
+    return np.concatenate([block @ table for block in _blocks(len(table), seed, draws)])
+
+
+def resampled_counts(n: int, seed: int, draws: int = DRAWS) -> Floats:
+    """Return how often each of n rows is in each bootstrap draw, shape [draws, n]."""
+    return np.concatenate(list(_blocks(n, seed, draws)))
+
+
+def _blocks(n: int, seed: int, draws: int) -> Iterator[Floats]:
     blocks = _kept_draws(n, seed) if n <= _KEPT else _last_draws(n, seed)
-    wanted = islice(blocks, -(-draws // _BLOCK))
-    return np.concatenate([block.astype(np.float64, copy=False) @ table for block in wanted])
+    for block in islice(blocks, -(-draws // _BLOCK)):
+        yield block.astype(np.float64, copy=False)
 
 
 @lru_cache(maxsize=8)

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness import numbers
-from harness.losses import GROUPS, losses, separable, share
+from harness.losses import GROUPS, losses, share
 from harness.report.blocks import Drawing, Figure, Table
 from harness.report.charts import cells, colours, svg
 from harness.report.charts.frame import Margins, Row, boxes, framed, words
 from harness.report.charts.lettering import measured
-from harness.report.losing import with_interval
+from harness.report.losing import stages, with_interval
 from harness.report.phrases import listed
 from harness.report.view import View
 from harness.stored import CellLine, LossesLine
 
 ALL = "All evidence"
 STEPS = {
-    "chunking": "Whole in some chunk",
+    "chunking": "Not lost to chunking",
     "index": "Found by the index",
     "retrieval": "Retrieved",
     "reranking": "After reranking",
@@ -50,7 +50,7 @@ def steps(view: View, cell: CellLine, line: LossesLine) -> list[Step]:
 
     A step that the cell has not, or that cannot be told from the next, is left out.
     """
-    there = separable(cell, line)
+    there = stages(view, cell, line)
     of = line.groups["chunking"].of
     found = [Step(ALL, of, of)]
 
@@ -90,7 +90,8 @@ def figure(view: View, cell: CellLine) -> Figure | None:
     wide, narrow = svg.draw(
         lambda width: _chart(width, found), found, "flow", title, view.drawn, svg.BROAD
     )
-    gone = [stage for stage in STEPS if stage not in separable(cell, line)]
+    there = stages(view, cell, line)
+    gone = [stage for stage in STEPS if stage not in there]
     caption = (
         f"Groups of passages that say the same, with {name}: how many are left after each step, "
         "and what was lost at it. The last bar counts questions."

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from harness.report.escaping import TURNING
+
 FONT = (
     "Inter, system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, "
     "'Liberation Sans', sans-serif"
@@ -14,7 +16,8 @@ _BETWEEN = " × "
 """What stands between the parts of a cell's name."""
 _SHORTEST = 5
 _NOT_XML = re.compile(
-    "[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]"
+    r"[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]"
+    rf"|[{TURNING}]"
 )
 _NARROW = frozenset("ijlI.,:;'|!() []ftr/\\-·")
 _BROAD = frozenset("mwMW@%×–—…")

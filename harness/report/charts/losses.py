@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness import numbers
+from harness.report import losing
 from harness.report.blocks import Drawing, Figure, Table
 from harness.report.charts import cells, colours, svg
 from harness.report.charts.cells import Drawn
@@ -31,6 +32,7 @@ _DARK = frozenset({"chunking", "retrieval", "generation"})
 class _Row:
     number: int
     cell: Drawn
+    kept: str
     counts: tuple[int, ...]
     """By what became of the questions, in the order of `_ALL`."""
 
@@ -53,11 +55,8 @@ def counted(view: View, cell: CellLine) -> Mapping[str, int]:
 
 
 def kept(view: View) -> str:
-    """Return what became of a question that was not lost: there may be nothing that answers."""
-    # A system of the user's own has no parts that are known: its records say whether it answers.
-    answering = {c.name for c in view.cells if c.generator != "none" or c.retriever == "none"}
-    given = any(record.answers and record.cell in answering for record in view.stored.records)
-    return "answered" if given else "delivered"
+    """Return what became of the questions that were not lost; both words where cells differ."""
+    return " or ".join(sorted({losing.kept(view, cell) for cell in view.cells}))
 
 
 def figure(view: View) -> Figure | None:
@@ -65,7 +64,12 @@ def figure(view: View) -> Figure | None:
     if not known(view):
         return None
     rows = [
-        _Row(number, cells.drawn(view, cell), tuple(counted(view, cell).values()))
+        _Row(
+            number,
+            cells.drawn(view, cell),
+            losing.kept(view, cell),
+            tuple(counted(view, cell).values()),
+        )
         for number, cell in enumerate(view.cells)
     ]
     seen, none, title = rows[:_MOST], kept(view), _title(rows)
@@ -126,7 +130,7 @@ def _chart(width: int, rows: Sequence[_Row], none: str) -> Any:
             broad = inner * count / most
             if not count:
                 continue
-            said = f"{_called(stage, none)}: {count:,}, {cells.short(each.cell.name)}"
+            said = f"{_called(stage, each.kept)}: {count:,}, {cells.short(each.cell.name)}"
             link = f"{svg.LINKS}?lost={stage}&cell={each.number}"
             link += "&evidence=1" if stage == FAILED else ""
             segments.append({**_box(stage, x, y, broad), "href": link, "said": said})

@@ -6,12 +6,16 @@ import base64
 import gzip
 import json
 import math
+import re
 from collections.abc import Hashable, Sequence
 from itertools import pairwise
 from typing import Any
 
+from harness.report.escaping import TURNING
+
 DIGITS = 6
 """Significant digits of scores: more than anything shows, and half the room of all of them."""
+_ESCAPED = re.compile(f"[<{TURNING}]")
 
 
 def packed(value: Any) -> str:
@@ -20,8 +24,11 @@ def packed(value: Any) -> str:
 
 
 def embeddable(value: Any) -> str:
-    """Return a value as JSON that may stand in a `script` element: it holds no `<`."""
-    return _json(value).decode().replace("<", "\\u003c")
+    """Return a value as JSON that may stand in a `script` element.
+
+    It holds no `<`, and nothing that turns the direction of the text behind it.
+    """
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", _json(value).decode())
 
 
 def _json(value: Any) -> bytes:

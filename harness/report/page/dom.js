@@ -24,8 +24,14 @@ function filled(node, attributes, children) {
       node.setAttribute(name, value);
   }
   const present = (child) => ![null, undefined, false, ""].includes(child);
-  node.append(...children.flat(Infinity).filter(present));
+  const safe = (child) => (typeof child === "string" ? unturned(child) : child);
+  node.append(...children.flat(Infinity).filter(present).map(safe));
   return node;
+}
+
+/** A text without what turns the direction of all behind it: it could seem to say something else. */
+function unturned(text) {
+  return text.replace(/[\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
 }
 
 /** Text that came from outside, in a box of its own direction. */

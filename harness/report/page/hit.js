@@ -68,7 +68,8 @@ function gradeInWords(grade) {
 }
 
 /** The text, folded to a few lines round the first evidence in it, and what unfolds it. */
-function hitText({ text, start, doc }, spans) {
+function hitText({ text: whole, start, doc }, spans) {
+  const text = unturned(whole);
   const chars = characters(text);
   const own = spans.filter((span) => span.doc === doc);
   const shown = quoted("p", "hit-text");

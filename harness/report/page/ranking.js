@@ -92,7 +92,7 @@ function fillRanking(root, record, spans) {
   function say(hit) {
     const rank = inside().indexOf(hit) + 1;
     status.textContent =
-      `${hit.doc} is ${rank ? `at rank ${rank}` : "not in the ranking"} now, ${worth.said()}`;
+      `${unturned(hit.doc)} is ${rank ? `at rank ${rank}` : "not in the ranking"} now, ${worth.said()}`;
   }
 
   function restore(active) {

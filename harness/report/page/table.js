@@ -39,7 +39,7 @@ async function browse(root) {
     const { ids } = state.filter;
     const among = ids === null ? "" : `, among the ${ids.length === 1 ? "one" : grouped(ids.length)} linked`;
     const found = `${grouped(list.length)} of ${counted(known.count, "question")}${among}`;
-    count.textContent = `${found}, scores for ${index.cells[focus.cell].name}`;
+    count.textContent = `${found}, scores for ${unturned(index.cells[focus.cell].name)}`;
     unlink.hidden = ids === null;
     hint.textContent = `dots: ${index.metrics[index.by].name} of each configuration from 0 to 1; `
       + "the large one is in focus";

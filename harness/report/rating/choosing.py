@@ -53,7 +53,7 @@ class Chosen:
         items, raters = self.key.items, range(1, self.key.raters + 1)
         asked = len({line.question for line in items})
         said = f"{numbers.count(len(items), 'item')}, {numbers.count(asked, 'question')} in "
-        said += numbers.count(len(self.cells), "cell")
+        said += numbers.count(sum(map(bool, self.cells.values())), "cell")
         if len(raters) == 1:
             return said
         each = ", ".join(str(sum(rater in line.raters for line in items)) for rater in raters)

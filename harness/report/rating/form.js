@@ -73,7 +73,7 @@ function show(number) {
   parts.keys.hidden = view !== "item";
   for (const name of ["item", "end"]) parts[name].replaceChildren();
   // The question stays in sight in the header, where it is shown to the eye only: it is a heading too.
-  parts.asked.textContent = view === "item" ? ratings.items[at].question.slice(0, 300) : "Rate answers";
+  parts.asked.textContent = view === "item" ? unturned(ratings.items[at].question.slice(0, 300)) : "Rate answers";
   parts.asked.ariaHidden = view === "item" ? "true" : null;
   if (view === "item") showItem();
   if (view === "end") showEnd();

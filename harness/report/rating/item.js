@@ -4,7 +4,8 @@ const SHOWN = 1200; // characters of a text that are shown before one asks for m
 const PREVIEW = 1500; // up to so many, all are shown at once
 
 /** A text from outside; of a long one the beginning, and a button for the rest. */
-function folded(text) {
+function folded(whole) {
+  const text = unturned(whole);
   if (text.length <= PREVIEW) return quoted("div", "text", text);
   const cut = text.slice(0, SHOWN).replace(/[\ud800-\udbff]$/, "");
   const box = quoted("div", "text", `${cut}…`);

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
-from harness.report import html
+from harness.report import html, packaged
 from harness.report.data.packing import embeddable
 from harness.report.rating import scales
 from harness.store import StoredRun
@@ -27,8 +26,8 @@ _SCRIPTS = (
 
 def render(stored: StoredRun, key: FormFile) -> str:
     """Return the page; every text from outside is in its data, which holds no markup."""
-    style = "".join(map(_file, _STYLES))
-    script = f'"use strict";\n(() => {{\n{"".join(map(_file, _SCRIPTS))}\n}})();\n'
+    style = "".join(map(packaged.text, _STYLES))
+    script = f'"use strict";\n(() => {{\n{"".join(map(packaged.text, _SCRIPTS))}\n}})();\n'
     shown: str = _template().render(
         style=style,
         style_hash=html.digest(style),
@@ -82,9 +81,4 @@ def _template() -> Any:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["ours"] = Markup
-    return environment.from_string(_file("rating/form.html.j2"))
-
-
-@cache
-def _file(name: str) -> str:
-    return (files("harness.report") / name).read_text(encoding="utf-8")
+    return environment.from_string(packaged.text("rating/form.html.j2"))

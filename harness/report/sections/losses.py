@@ -50,14 +50,14 @@ class Losses:
 
 def _counted(view: View) -> list[Block]:
     """Return the flow of the configuration in focus, and the tables of all and of each."""
-    found, kept = losing.lines(view), losses.kept(view)
+    found = losing.lines(view)
     focus = view.focus
     flowing = None if focus is None else flow.figure(view, focus)
     blocks: list[Block] = [] if flowing is None else [flowing]
-    blocks += losing.by_cell(view, found, kept)
+    blocks += losing.by_cell(view, found)
     blocks.append(Text(" ".join(filter(None, [_HOW, losing.left_out(view, found)])), "note"))
     parts = [
-        losing.by_category(view, cell, found[cell.name], kept) if cell.name in found else []
+        losing.by_category(view, cell, found[cell.name]) if cell.name in found else []
         for cell in view.cells
     ]
     if focus is not None and any(parts):

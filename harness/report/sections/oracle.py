@@ -13,7 +13,8 @@ from harness.report.blocks import Block, Cell, Links, Table, Text
 from harness.report.charts import potential as chart
 from harness.report.phrases import measure
 from harness.report.potential import Potential, Row, potentials
-from harness.report.potentialwords import headline, sentences
+from harness.report.potentialsides import RIGHT
+from harness.report.potentialwords import asked, headline, sentences
 from harness.report.sections import sections
 from harness.report.view import View
 
@@ -40,14 +41,40 @@ class Oracle:
         said: list[Block] = []
         for each in found:
             said += [Text(text) for text in sentences(view, each, several)]
+            said += _unasked(view, each)
         figure = chart.figure(view, found, headline(view, found)) if found else None
         said += [figure] if figure is not None else []
         for each in found:
             said += _table(view, each)
             said += _remembered(each, several)
-        if found:
+        if found and found[0].asked:
             said.append(Text(_how(view, found[0]), "note"))
         return [*said, *allowing.blocks(view)]
+
+
+def _unasked(view: View, each: Potential) -> Iterator[Block]:
+    """Yield what nothing gave, where no question was asked with its evidence."""
+    if each.asked:
+        return
+    why = (
+        f"none of {numbers.count(each.askable, 'question')} was asked before the run was ended"
+        if each.askable
+        else "no question that can be answered has gold passages"
+    )
+    yield Text(f"{each.generator} was asked nothing with perfect retrieval: {why}.")
+    for line in view.run.oracle:
+        if line.generator == each.generator and line.given == "nothing":
+            rows: list[list[Cell]] = [
+                [name, f"{found.n:,}", replace(measure(found), drawn=False)]
+                for name, found in line.scores.items()
+                if found.n
+            ]
+            if line.right is not None:
+                share = line.right / line.tested
+                rows.append([RIGHT, f"{line.tested:,}", numbers.score(share, 2)])
+            if rows:
+                caption = f"{each.generator}, without retrieval"
+                yield Table(["Measure", "n", chart.NOTHING], rows, caption, cards=True)
 
 
 def _table(view: View, each: Potential) -> Iterator[Block]:
@@ -97,14 +124,13 @@ def _remembered(each: Potential, several: bool) -> Iterator[Block]:
 
 def _how(view: View, each: Potential) -> str:
     tokens = view.run.config["resolved"]["context"]["tokens"]
-    asked = next((line.asked for line in view.run.oracle if line.given == "evidence"), 0)
     unpaired = max((row.gain.unpaired for row in each.rows), default=0)
     left = f" {numbers.count(unpaired, 'question')} without a score on one side is in no gain."
     return (
-        f"Over the {numbers.count(asked, 'question')} that can be answered and have gold passages: "
+        f"Over the {asked(each)} that can be answered and have gold passages: "
         "of each group the first passage, in the order of the documents, cut at "
         f"{tokens:,} tokens like any context. The generator and its settings are the same, and its "
-        "first answer counts. It is the limit for retrieval alone: text beside the gold passages "
-        "can still help a model, or distract it. A failed question counts as 0."
+        "first answer counts. It is no bound: text beside the gold passages can help a model too, "
+        "or distract it. A failed question counts as 0; a gain is over what both finished."
         + (left if unpaired else "")
     )

@@ -60,20 +60,24 @@ class People:
 _HOW = (
     f"Grades from 0 to {TOP}: overall poor 0, fair 1, good 2, excellent {TOP}. Means over "
     "questions, with their 95 % intervals; what several people said of one answer is averaged "
-    "first, and an answer that several configurations gave counts for each of them. A chunk counts "
-    "as relevant from grade 2 on. The forms did not say which configuration gave an answer; thumbs "
-    "come from people who saw one system. Questions that failed were not rated, and count for "
-    "nothing here."
+    "first, and an answer that several configurations gave counts for each of them. One name, on "
+    "whatever forms, is one person; who gave none is held only against others of the same form. A "
+    "chunk counts as relevant from grade 2 on. The forms did not say which configuration gave an "
+    "answer; thumbs come from people who saw one system. Questions that failed were not rated, and "
+    "count for nothing here."
 )
 
 
 def _who(lines: Sequence[RatingLine], answers: Sequence[Rated]) -> str:
     said = []
     if answers:
-        raters = {(line.form, line.rater) for line in lines if line.source == "form"}
-        who = "1 person" if len(raters) == 1 else f"{len(raters):,} people"
+        rated = [line for each in answers for line in each.lines]
+        people = {reading.person(line) for line in rated}
+        who = "1 person" if len(people) == 1 else f"{len(people):,} people"
+        if (forms := len(reading.apart(rated))) > 1:
+            who = f"Up to {who}, on {forms:,} forms,"
         asked = numbers.count(len({each.question for each in answers}), "question")
-        several = sum(len({(x.form, x.rater) for x in each.lines}) > 1 for each in answers)
+        several = sum(_by_several(each) for each in answers)
         said.append(f"{who} rated {numbers.count(len(answers), 'answer')} to {asked}")
         said[-1] += f", {several:,} of them by more than one." if several else "."
     thumbs = [line for line in lines if line.source == "thumb"]
@@ -81,6 +85,11 @@ def _who(lines: Sequence[RatingLine], answers: Sequence[Rated]) -> str:
         up = sum(bool(line.thumb) for line in thumbs)
         said.append(f"{numbers.count(len(thumbs), 'thumb')} came in, {up:,} of them up.")
     return " ".join(said)
+
+
+def _by_several(answer: Rated) -> bool:
+    groups = reading.apart(answer.lines)
+    return any(len({reading.person(line) for line in lines}) > 1 for lines in groups)
 
 
 def _cells(view: View, answers: Sequence[Rated], lines: Sequence[RatingLine]) -> list[Table]:

@@ -27,7 +27,7 @@ class Holes:
     """The share judged, exact bounds where there are any, and two scenarios for the others."""
 
     name: ClassVar[str] = "unjudged"
-    order: ClassVar[int] = 25
+    order: ClassVar[int] = 49
     title: ClassVar[str] = "Results nobody judged"
     short: ClassVar[str] = "Unjudged"
 

@@ -1,0 +1,33 @@
+"""Texts as long as those that can reach a model, where rankings are not kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from heapq import nlargest
+
+from harness import context, tokens
+
+
+@dataclass(frozen=True)
+class Room:
+    """No chunk is longer than `chunk`, and no context than `context`, in bytes.
+
+    `usual` is that context with no more tokens than one may have.
+    """
+
+    chunk: str
+    context: str
+    usual: str
+
+
+def room(texts: Sequence[str], chunks: int, budget: int) -> Room:
+    """Return the room of a context of `chunks` of these texts, of `budget` tokens at most."""
+    pieces = (text if len(text) <= budget else tokens.cut(text, budget)[0] for text in texts)
+    whole = context.SEPARATOR.join(nlargest(chunks, pieces, key=length))
+    return Room(max(texts, key=length, default=""), whole, tokens.cut(whole, budget)[0])
+
+
+def length(text: str) -> int:
+    """Return the bytes of a text."""
+    return len(text.encode("utf-8", "replace"))
