@@ -14,10 +14,11 @@ from functools import partial
 from typing import TypeVar
 
 from harness import context, scoring
-from harness.answering import Done, answered
+from harness.answering import Done
+from harness.answers import known_or_asked
 from harness.batches import batched
 from harness.errors import RunError, StageError
-from harness.kept import Answered, Asked, Ranked, Rankings
+from harness.kept import Asked, Ranked, Rankings
 from harness.plan import Plan
 from harness.records import Answer, Case, Failure, Hit, Label, Outcome, Question, Span, Stage
 from harness.relevance import Relevance
@@ -238,27 +239,12 @@ def _answered(
         else:
             run.ended = True
             yield run
-    repeat, kept = cell.generator.repeat, stages.answers(cell)
+    repeat = cell.generator.repeat
     wanted = [(*key, sample) for key in asked for sample in range(repeat)]
-    known = kept.get(wanted)
-
-    def ended(done: Done[Asked]) -> Iterator[_Run]:
-        *key, sample = done.key
-        for run in asked[(key[0], key[1])]:
-            run.answered(sample, done, repeat)
-            if run.ended:
-                yield run
-
-    def keep(done: Done[Asked]) -> None:
-        if done.failure is None:
-            kept.put(done.key, Answered(done.answer, done.seconds))
-
-    for each, found in known.items():
-        yield from ended(Done[Asked](each, found.answer, None, found.seconds))
-    new = [(each, *each) for each in wanted if each not in known]
-    if not new:
-        return
-    with closing(answered(cell.generator, new, spare=keep)) as calls:
+    with closing(known_or_asked(cell.generator, wanted, stages.answers(cell))) as calls:
         for done in calls:
-            keep(done)
-            yield from ended(done)
+            question, sent, sample = done.key
+            for run in asked[question, sent]:
+                run.answered(sample, done, repeat)
+                if run.ended:
+                    yield run

@@ -20,7 +20,8 @@ attribution_systems chunkers corpus generators judging newfiles rephrasing reran
 terminal_cache triplets vectors
 answering chat_replies chunking exporting handed matching metrics testset
 answertest incomplete index judge_check kept pools retrievers scoring sources traffic
-evaluation extraction imported_metrics importing people replayed searched settings summarise sweep
+answers evaluation extraction imported_metrics importing people replayed searched settings
+summarise sweep
 agreement catalogue comparing imported_answers imported_runs library overrides places plan
 baselines cautions config framed history oracle stages
 asked_models asking checks doctor drafting provenance report tracing

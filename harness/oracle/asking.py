@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Generator as Yields
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 
-from harness.answering import Done, answered
+from harness.answering import Done
+from harness.answers import known_or_asked
 from harness.generators import Generator
-from harness.kept import Answered, Answers, Asked
+from harness.kept import Answers, Asked
 from harness.oracle.given import Put
 from harness.records import Answer
 from harness.stored import FailureLine, OracleRecordLine, UsageLine
@@ -38,23 +39,10 @@ def ask(
         if put.context is not None:
             asked.setdefault((put.question.text, put.context, 0), []).append(put)
 
-    def ended(done: Done[Asked]) -> Iterator[OracleRecordLine]:
-        for put in asked[done.key]:
-            yield _record(name, put, done)
-
-    def keep(done: Done[Asked]) -> None:
-        if done.failure is None:
-            kept.put(done.key, Answered(done.answer, done.seconds))
-
-    known = kept.get(list(asked))
-    for key, found in known.items():
-        yield from ended(Done[Asked](key, found.answer, None, found.seconds))
-    new = [(key, *key) for key in asked if key not in known]
-    if new:
-        with closing(answered(generator, new, spare=keep)) as calls:
-            for done in calls:
-                keep(done)
-                yield from ended(done)
+    with closing(known_or_asked(generator, list(asked), kept)) as calls:
+        for done in calls:
+            for put in asked[done.key]:
+                yield _record(name, put, done)
     yield from (_record(name, put, None) for put in puts if put.context is None)
 
 
