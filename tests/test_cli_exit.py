@@ -128,7 +128,8 @@ def test_a_run_that_cannot_finish_ends_with_3_and_keeps_what_was_done(project):
     assert [record["error"]["stage"] for record in records] == ["generation"] * 3
 
 
-def test_an_interrupted_run_ends_with_130_and_keeps_what_was_done(project, model):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=["INT", "TERM"])
+def test_an_interrupted_run_ends_with_130_and_keeps_what_was_done(project, model, sent):
     url, waiting = model
     rows = [{"id": f"q{n}", "question": f"Moon {n}?", "documents": ["moon.md"]} for n in range(40)]
     project.testset(*rows)
@@ -136,7 +137,7 @@ def test_an_interrupted_run_ends_with_130_and_keeps_what_was_done(project, model
     process = start("run", "config.yaml")
 
     assert waiting.wait(60)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     status, out, err = ended(process)
 
     run, records = stored(project)

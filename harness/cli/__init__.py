@@ -6,6 +6,7 @@ import errno
 import gc
 import io
 import os
+import signal
 import sys
 from typing import Annotated
 
@@ -46,6 +47,8 @@ def main() -> None:
     # Records live until the end: looking through them for cycles again and again takes a quarter of
     # the time of a run that has nothing new to do.
     gc.set_threshold(100_000, 10, 10)
+    # What stops a job at a server ends it as Ctrl-C does: what was done is kept.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that has no dash or multiplication sign shows a question mark.
