@@ -16,8 +16,8 @@ cache coverage embedding_class lengths lines losses named_corpus prices relevanc
 usercode
 answer_labels attribution chat converting embedders foreign holding housekeeping jsonreply orders
 spending store system_replies token_match unindexed
-attribution_systems chunkers corpus generators judging newfiles rephrasing rerankers systems
-terminal_cache triplets vectors
+attribution_systems chunkers corpus filledin generators judging newfiles rephrasing rerankers
+systems terminal_cache triplets vectors
 answering chat_replies chunking exporting handed matching metrics testset
 answertest incomplete index judge_check kept pools retrievers scoring sources traffic
 answers evaluation extraction imported_metrics importing people replayed searched settings

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from harness import formulas, jsonl, wholefile
-from harness.converting import table
+from harness import filledin, jsonl
 from harness.errors import DataError, Problem, suggest
 from harness.numbers import percentage
 from harness.pools.collecting import mark
@@ -108,22 +107,9 @@ def refuse(problems: Sequence[Problem], what: str) -> None:
 
 def _rows_or_problem(path: Path) -> Iterator[jsonl.Row | Problem]:
     try:
-        yield from _rows(path)
+        yield from filledin.rows(path)
     except DataError as error:
         yield from error.problems
-
-
-def _rows(path: Path) -> Iterator[jsonl.Row | Problem]:
-    if path.suffix.lower() not in (".csv", ".tsv"):
-        yield from jsonl.rows(path)
-        return
-    found = table.rows(wholefile.text(path).encode())
-    if isinstance(found, Problem):
-        yield found
-        return
-    for row in found:
-        cells = {name.lower(): formulas.restored(cell) for name, cell in row.values.items()}
-        yield jsonl.Row(row.line, {name: cell for name, cell in cells.items() if cell.strip()})
 
 
 def _grade(row: jsonl.Row, known: Known) -> Grade | Problem | None:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness import jsonl, wholefile
-from harness.converting import table
+from harness import filledin, jsonl
 from harness.errors import DataError, Problem, suggest
 from harness.fingerprint import fingerprint
 from harness.ratings.saved import COMMENT, LARGEST, moment
@@ -65,7 +64,7 @@ def read(path: Path, known: Matcher) -> Thumbs | list[Problem]:
             what = f"has more than {LARGEST // 1_000_000} MB"
             return [Problem(str(path), what, "import it in parts, each with a name of its own")]
         form = f"{path.name}@{hashlib.sha256(path.read_bytes()).hexdigest()[:12]}"
-        for row in _rows(path):
+        for row in filledin.rows(path):
             if isinstance(row, Problem):
                 problems.append(Problem(f"{path}, {row.where}", row.what, row.hint))
                 continue
@@ -92,18 +91,6 @@ def read(path: Path, known: Matcher) -> Thumbs | list[Problem]:
     if not (problems or lines or unmatched):
         return [Problem(str(path), "has no thumbs", "look at the path")]
     return problems or Thumbs(form, lines, unmatched)
-
-
-def _rows(path: Path) -> Iterator[jsonl.Row | Problem]:
-    if path.suffix.lower() == ".jsonl":
-        yield from jsonl.rows(path)
-        return
-    found = table.rows(wholefile.text(path).encode())
-    if isinstance(found, Problem):
-        yield found
-        return
-    for row in found:
-        yield jsonl.Row(row.line, {name.lower(): x for name, x in row.values.items() if x.strip()})
 
 
 def _wrong(row: jsonl.Row, known: Matcher) -> Iterator[Problem]:

@@ -8,12 +8,17 @@ from harness.records import Label, Loss, LostAt, Stage, State
 from harness.stored.strict import Stored
 
 
-class HitLine(Stored):
-    """One hit: a span, the retriever's score, and its grade under the run's labels."""
+class SpanLine(Stored):
+    """A stretch of a document, in characters."""
 
     doc: str
     start: int
     end: int
+
+
+class HitLine(SpanLine):
+    """One hit: a span, the retriever's score, and its grade under the run's labels."""
+
     score: float
     grade: int | None = Field(
         default=None, description="null: not judged, or the question has no label"
@@ -107,22 +112,11 @@ class ArrivalLine(Stored):
     facts: FactsLine
 
 
-class MissedLine(Stored):
+class MissedLine(SpanLine):
     """A relevant chunk that is not among the hits; under `documents` the first of a document."""
 
-    doc: str
-    start: int
-    end: int
     grade: int
     rank: int | None = Field(description="under exact search; null: not within `traced_to`")
-
-
-class SpanLine(Stored):
-    """A stretch of a document, in characters."""
-
-    doc: str
-    start: int
-    end: int
 
 
 class RecordLine(Stored):
