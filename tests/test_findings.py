@@ -356,6 +356,36 @@ def judged(number):
     return {**QUESTIONS[0], "id": f"j{number}", "question": f"What costs a day pass, {number}?"}
 
 
+class TestWhatIsKept:
+    """A setting that a check reads is part of what its findings are kept by."""
+
+    def test_another_deciding_metric_is_looked_at_anew(self, tmp_path):
+        metrics = ["passage_recall@2", "abstention"]
+        few = [
+            _of(looked(prepared(tmp_path, metrics=metrics, decide_by=by)), "size").text
+            for by in (*metrics, metrics[0])
+        ]
+
+        assert few[0].startswith("4 questions of 5 that passage_recall@2 judges are few: ")
+        assert few[1].startswith("5 questions are few: ")
+        assert few[2] == few[0]
+
+    def test_another_level_of_relevance_is_looked_at_anew(self, tmp_path):
+        settings = {"chunkers": ["markdown"], "labels": "evidence", "metrics": ["recall@2"]}
+        made = [prepared(tmp_path, relevance_level=level, **settings) for level in (1, 2)]
+        golden = [[each.text for each in looked(one) if each.check == "gold"] for one in made]
+
+        # A passage that gives no grade has 1.
+        assert golden[0] == []
+        assert len(golden[1]) == 1
+        assert golden[1] == [each.text for each in looked(made[1], "gold")]
+
+
+def _of(found, check):
+    (only,) = [each for each in found if each.check == check]
+    return only
+
+
 class TestSize:
     @pytest.mark.parametrize(
         ("n", "level", "best"),

@@ -19,7 +19,10 @@ from harness.running import Prepared
 from harness.stages import Progress, Stages
 
 Part = Literal["documents", "questions", "chunks", "embedders", "rerankers", "settings"]
-"""What findings depend on; `settings` are labels, metrics and what they are judged by."""
+"""What findings depend on; `settings` are labels, metrics, what they are judged by, the seed."""
+
+_READ = {"seed", "clusters", "answer_test", "min_overlap", "relevance_level"}
+"""The keys that a check may read of the part `settings`, beside labels and metrics."""
 
 
 @dataclass(frozen=True)
@@ -103,10 +106,9 @@ class Look:
         elif part == "rerankers":
             yield from (identity_of(each) for each in self.rerankers)
         else:
-            settings = prepared.config.settings
             yield [each.name for each in prepared.plan.metrics]
-            yield [prepared.plan.labels, list(prepared.plan.kinds), settings.min_overlap]
-            yield [settings.clusters, settings.answer_test.keywords]
+            yield [prepared.plan.labels, list(prepared.plan.kinds), prepared.config.decide_by]
+            yield prepared.config.settings.model_dump(mode="json", include=_READ)
             yield None if prepared.sample is None else prepared.sample.line.model_dump(mode="json")
 
     @cached_property

@@ -27,7 +27,7 @@ class Pairs:
 
     name: ClassVar[str] = "pairs"
     order: ClassVar[int] = 15
-    reads: ClassVar[tuple[Part, ...] | None] = ("chunks", "rerankers", "questions")
+    reads: ClassVar[tuple[Part, ...] | None] = ("chunks", "rerankers", "questions", "settings")
 
     def dear(self, look: Look) -> bool:
         """Return False: to score one pair takes as long as to tokenise a hundred chunks."""
