@@ -3,9 +3,15 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+TOOLS := .venv-tools/bin
+PIP := python -m pip --disable-pip-version-check install --quiet
+LOCKED := $(PIP) --require-hashes --no-deps --no-build-isolation --requirement
+PROJECT := $(PIP) --no-deps --no-build-isolation --editable .
+AUDIT := $(TOOLS)/pip-audit --strict --disable-pip --progress-spinner off
+COMPILE := ../$(TOOLS)/uv pip compile --quiet --universal --python-version 3.11 \
+  --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" $(UPGRADE)
 
-.PHONY: run test check browser format bench clean
+.PHONY: run test check browser format bench torture compatible lock audit clean
 
 run: .venv/.for-use
 	$(BIN)/python -m harness run config.yaml
@@ -33,22 +39,51 @@ format: .venv/.for-development
 bench: .venv/.for-development
 	$(BIN)/python benchmarks/table.py
 
-clean:
-	rm -rf .venv .harness .pytest_cache .mypy_cache .ruff_cache
+# The long part of the tests: hours. Its table goes into docs/reliability.md.
+torture: .venv/.for-development
+	$(BIN)/$(LOCKED) requirements/torture.txt
+	$(BIN)/python -m torture.table
 
-# torch comes first and by itself: left to its dependents, pip may choose a build with several
-# gigabytes of CUDA. The build tools are pinned like all else, so the build is not isolated.
-.venv/.base: constraints.txt
+# Weekly: the oldest and the newest libraries that pyproject.toml allows, on every Python here.
+compatible: .venv-tools/.ready
+	$(TOOLS)/python -m torture.compatible
+
+# After a change of dependencies. `make lock UPGRADE=--upgrade` takes the newest of everything.
+lock: .venv-tools/.ready
+	cd requirements && \
+	  $(COMPILE) ../pyproject.toml build.in --extra dev --output-file development.txt && \
+	  for name in use build torture tools; do cp development.txt $$name.txt; done && \
+	  $(COMPILE) ../pyproject.toml build.in --extra offline --extra fast --extra static --output-file use.txt && \
+	  for name in build torture tools; do $(COMPILE) $$name.in --output-file $$name.txt || exit; done
+
+# Known holes in what is locked. The database is on the internet.
+audit: .venv-tools/.ready
+	$(AUDIT) --require-hashes $(addprefix --requirement requirements/,development.txt torture.txt tools.txt)
+	$(AUDIT) --no-deps --requirement requirements/torch.txt
+
+clean:
+	rm -rf .venv .venv-tools .harness .pytest_cache .mypy_cache .ruff_cache
+
+# requirements/ pins everything with hashes, torch aside: its build depends on the machine, and pip
+# may choose one with several gigabytes of CUDA. What torch asks for beside CUDA is there before it.
+.venv/.base: requirements/build.txt requirements/use.txt requirements/torch.txt
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed: make PYTHON=python3.12')"
 	$(PYTHON) -m venv .venv
-	$(PIP) torch
-	$(PIP) hatchling editables
+	$(BIN)/$(LOCKED) requirements/build.txt
+	$(BIN)/$(LOCKED) requirements/use.txt
+	$(BIN)/$(PIP) --requirement requirements/torch.txt
 	touch $@
 
 .venv/.for-use: .venv/.base pyproject.toml
-	$(PIP) --no-build-isolation --editable '.[offline,fast,static]'
+	$(BIN)/$(PROJECT)
 	touch $@
 
-.venv/.for-development: .venv/.base pyproject.toml
-	$(PIP) --no-build-isolation --editable '.[dev]'
+.venv/.for-development: .venv/.base pyproject.toml requirements/development.txt
+	$(BIN)/$(LOCKED) requirements/development.txt
+	$(BIN)/$(PROJECT)
 	touch $@ .venv/.for-use
+
+.venv-tools/.ready: requirements/tools.txt
+	$(PYTHON) -m venv .venv-tools
+	$(TOOLS)/$(LOCKED) requirements/tools.txt
+	touch $@

@@ -24,8 +24,7 @@ from benchmarks.figures import Figure
 
 SEED = 7
 RETRIEVE = 20
-_DEEPER = 40
-"""Hits of the real run, of which each record has half."""
+"""Hits of a record, half of those of the real run."""
 _SIZES = (400, 600, 800, 1200)
 _METRICS = [
     "passage_recall@5",
@@ -48,6 +47,16 @@ _METRICS = [
     "length_ratio",
     "context_overlap",
     "abstention",
+]
+_RETRIEVAL = [
+    "hit_rate@5",
+    "mrr@10",
+    "recall(labels=documents)@5",
+    "ndcg(labels=documents)@10",
+    "precision@5",
+    "recall@5",
+    "ap@10",
+    "ndcg@10",
 ]
 _SHAPES = ((12, 160, 2e6, 20.0), (40, 2000, 25e6, 240.0))
 """Cells, questions, and the bounds of bytes and of seconds, loading included."""
@@ -74,12 +83,16 @@ def report_size(shapes: Sequence[tuple[int, int, float, float]] = _SHAPES) -> li
     return found
 
 
-def make(folder: Path, cells: int, questions: int) -> None:
-    """Write a stored run of so many cells and questions into `folder`."""
+def make(folder: Path, cells: int, questions: int, answers: bool = True) -> None:
+    """Write a stored run of so many cells and questions into `folder`.
+
+    Without `answers` it retrieves alone: 10 hits and 8 metrics a record, in place of 20 of each.
+    """
     from harness import store
 
+    retrieve, metrics = (RETRIEVE, _METRICS) if answers else (RETRIEVE // 2, _RETRIEVAL)
     with tempfile.TemporaryDirectory() as name:
-        real = store.load(_real(Path(name)))
+        real = store.load(_real(Path(name), 2 * retrieve, metrics, answers))
     folder.mkdir(parents=True)
     gold = list(real.questions.values())
     asked = [
@@ -102,7 +115,7 @@ def make(folder: Path, cells: int, questions: int) -> None:
         for number, base in zip(range(cells), _again(real.run.cells), strict=False):
             retriever = f"bm25(k1={1 + number / 10:g})"
             name = f"{base.chunker} × {retriever} × {base.generator}"
-            scores: dict[str, list[float | None]] = {metric: [] for metric in _METRICS}
+            scores: dict[str, list[float | None]] = {metric: [] for metric in metrics}
             for record in _records(real.texts, by_cell[base.name], name, questions, number):
                 file.write(record.model_dump_json() + "\n")
                 for metric, score in record.scores.items():
@@ -114,7 +127,7 @@ def make(folder: Path, cells: int, questions: int) -> None:
     (folder / store.RUN).write_text(run.model_dump_json(indent=1, by_alias=True), encoding="utf-8")
 
 
-def _real(folder: Path) -> Path:
+def _real(folder: Path, retrieve: int, metrics: Sequence[str], answers: bool) -> Path:
     """Run the four chunkers on the shipped questions; returns the folder of the run."""
     from harness import runner
     from harness.config import load
@@ -126,10 +139,10 @@ def _real(folder: Path) -> Path:
         "seed": SEED,
         "chunkers": [{"recursive": {"size": size, "overlap": size // 8}} for size in _SIZES],
         "retrievers": ["bm25"],
-        "generators": ["extractive"],
-        "retrieve": _DEEPER,
+        "generators": ["extractive" if answers else "none"],
+        "retrieve": retrieve,
         "context": {"chunks": 5, "tokens": 1500},
-        "metrics": _METRICS,
+        "metrics": list(metrics),
         "output": str(folder / "reports"),
         "cache": str(folder / "cache"),
     }
@@ -158,13 +171,14 @@ def _records(
         }
         if base.context is not None:
             said["context"] = _context(texts, hits)
+        if base.answer is not None:
             said["answer"] = "" if base.declined else _sentence(said["context"], draw)
         yield base.model_copy(update=said)
 
 
 def _stirred(hits: Sequence[Any], draw: random.Random) -> list[Any]:
     """Return half of the hits, in about the order they had, with scores that fall."""
-    ranks = sorted(range(len(hits)), key=lambda rank: rank + draw.gauss(0, 6))[:RETRIEVE]
+    ranks = sorted(range(len(hits)), key=lambda rank: rank + draw.gauss(0, 6))[: len(hits) // 2]
     scores = sorted((hits[rank].score * draw.uniform(0.9, 1.1) for rank in ranks), reverse=True)
     return [
         hits[rank].model_copy(update={"score": score})
@@ -244,7 +258,7 @@ def _pack(folder: Path) -> dict[str, float]:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["make"]:
-        make(Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
+        make(Path(sys.argv[2]), *map(int, sys.argv[3:5]), sys.argv[5:] != ["rankings"])
     elif sys.argv[1:2] in (["render"], ["pack"]):
         work = _render if sys.argv[1] == "render" else _pack
         print(json.dumps(work(Path(sys.argv[2]))))

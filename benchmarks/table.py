@@ -26,8 +26,23 @@ ROWS = {
     "history": "history:history",
     "report-size": "report_size:report_size",
     "report-browser": "report_browser:report_browser",
+    "scale-reading": "scale_reading:scale_reading",
+    "half-million": "scale_reading:half_million",
+    "scale-cells": "scale_running:cells",
+    "scale-questions": "scale_running:questions",
+    "scale-cache": "scale_running:cache",
+    "scale-at-once": "scale_running:at_once",
 }
-SLOW = ("largest", "report-size", "report-browser")
+SLOW = (
+    "largest",
+    "report-size",
+    "report-browser",
+    "scale-reading",
+    "half-million",
+    "scale-cells",
+    "scale-questions",
+    "scale-at-once",
+)
 
 
 def main(names: Sequence[str]) -> int:

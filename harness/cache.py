@@ -126,9 +126,12 @@ class Cache:
 
     def release(self, kind: str, about: Mapping[str, Any]) -> None:
         """Let go of an artefact's rows, which will not be needed again."""
-        rows = self._rows.pop(self._place(kind, about), None)
+        folder = self._place(kind, about)
+        rows, lock = self._rows.pop(folder, None), self._locks.pop(folder, None)
         if rows is not None:
             rows.close()
+        if lock is not None:
+            lock.release()
 
     def count(self, kind: str, made: int = 0, reused: int = 0) -> None:
         """Count what was made, and what was there already."""

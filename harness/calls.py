@@ -21,7 +21,7 @@ V = TypeVar("V")
 class Done(Generic[K, V]):
     """What became of one call: an answer, or why there is none.
 
-    `seconds` is the call's own time, the library's waits and retries included.
+    `seconds` is the call's own time, its repetitions and what it waited for in between included.
     """
 
     key: K

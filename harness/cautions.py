@@ -71,12 +71,11 @@ class Shallow:
         self._deepest = max((k for k in depths if k is not None), default=0)
         self._rankings = self._few = 0
 
-    def add(self, records: Sequence[RecordLine]) -> None:
-        """Look at more rankings."""
-        self._rankings += len(records)
-        for each in records:
-            documents = {hit.doc for hit in each.hits}
-            self._few += len(documents) < min(self._deepest, len(each.hits))
+    def add(self, record: RecordLine) -> None:
+        """Look at one more ranking."""
+        self._rankings += 1
+        documents = {hit.doc for hit in record.hits}
+        self._few += len(documents) < min(self._deepest, len(record.hits))
 
     def said(self) -> Iterator[str]:
         """Yield the warning, if there is cause for one."""

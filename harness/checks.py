@@ -13,7 +13,7 @@ from harness.errors import ConfigError, DataError, Problem
 from harness.labels import has
 from harness.plan import Plan
 from harness.records import Label, Question
-from harness.relevance import folded, occurs
+from harness.relevance import Sought, folded
 from harness.scoring import GOLD, Named, label_of, leaves, with_run_settings, within_chunker
 from harness.testset import Testset
 
@@ -55,11 +55,11 @@ def strings(testset: Testset, corpus: Corpus, plan: Plan, path: str) -> None:
         for kind, each in _matched(question, plan)
     ]
     missing = {each for _, _, each in asked}
+    sought = Sought(missing)
     for document in corpus.documents.values():
         if not missing:
             return
-        text = folded(document.text)
-        missing = {each for each in missing if not occurs(each, text)}
+        missing -= set(sought.standing_in(folded(document.text)))
     problems = [
         Problem(
             f"question {id_!r}",
@@ -80,10 +80,9 @@ def answers(testset: Testset, chunks: Iterable[str], chunker: str, path: str) ->
     """
     asked = [(q.id, answer) for q in testset.questions if q.answerable for answer in q.answers]
     found, total = Counter[str](), 0
-    different = {answer for _, answer in asked}
+    sought = Sought({answer for _, answer in asked})
     for chunk in chunks:
-        text = folded(chunk)
-        found.update(answer for answer in different if occurs(answer, text))
+        found.update(sought.standing_in(folded(chunk)))
         total += 1
     problems: list[Problem] = []
     for id_, answer in asked:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from harness.chunkers import Chunker
 from harness.corpus import Corpus
-from harness.headings import above, headings
+from harness.headings import above, trails
 from harness.records import Chunk, Document, Span
 
 Places = NDArray[np.int64]
@@ -36,9 +37,17 @@ class ChunkSet:
         self._ids: Sequence[str] = list(documents)
         self._places = places
         self._header = header
-        self._headings = lru_cache(_NEAR)(lambda doc: tuple(headings(documents[doc].text)))
+        self._headings = lru_cache(_NEAR)(lambda doc: trails(documents[doc].text))
         self._number = {doc: number for number, doc in enumerate(self._ids)}
         self._recent = lru_cache(_RECENT)(self._read)
+        self._textless = False
+
+    @cached_property
+    def without_texts(self) -> ChunkSet:
+        """The same chunks, of which those asked for by number come without their text."""
+        view = copy.copy(self)
+        view._textless = True
+        return view
 
     def __len__(self) -> int:
         return len(self._places)
@@ -54,7 +63,9 @@ class ChunkSet:
         return np.asarray(self._places[:, 2] - self._places[:, 1])
 
     def __getitem__(self, index: int) -> Chunk:
-        _, start, end = self._places[index].tolist()
+        number, start, end = self._places[index].tolist()
+        if self._textless:
+            return Chunk(index, Span(self._ids[number], start, end), "")
         return self._recent(index) if end - start <= _SHORT else self._read(index)
 
     def _read(self, index: int) -> Chunk:

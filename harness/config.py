@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,8 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from harness import paths, prices, rules, scoring, usercode, yamlfile
+from harness import overrides as typed
+from harness import paths, prices, reach, rules, scoring, usercode, yamlfile
 from harness.agreement import Agreement
 from harness.chat import ChatModel, located
 from harness.chunkers import Cut, chunkers
@@ -22,9 +24,9 @@ from harness.generators import generators
 from harness.handed import Handed
 from harness.index import AsItStands
 from harness.needs import Need
-from harness.overrides import overridden
 from harness.places import Places
 from harness.prices import PriceError, Prices
+from harness.reach import Reach
 from harness.registry import Registry, label
 from harness.rerankers import rerankers
 from harness.retrievers import retrievers
@@ -36,6 +38,10 @@ from harness.systems import System, in_full, systems
 from harness.testset import TestsetReader
 
 T = TypeVar("T")
+
+_SHOWN = 100
+"""Problems of the form of a file that are listed."""
+_MOST_CELLS = 10_000
 
 
 @dataclass(frozen=True)
@@ -71,13 +77,17 @@ class RunConfig:
 
 
 def load(
-    path: Path, overrides: Sequence[str] = (), environment: Mapping[str, str] | None = None
+    path: Path,
+    overrides: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+    allow_outside: bool = False,
 ) -> RunConfig:
     """Read and check a configuration file.
 
     `overrides` are `key=value`, dots leading deeper; they win over `HARNESS_<KEY>` in the
     environment, which wins over the file. Paths in the file are looked for beside it, then in the
-    working directory.
+    working directory; none may lead out of these two, unless `allow_outside`, or the environment's
+    HARNESS_ALLOW_OUTSIDE, says so.
 
     Raises:
         ConfigError: with every problem that can be found without reading the data.
@@ -86,18 +96,21 @@ def load(
     shown = paths.shown(path)
     file = yamlfile.read(path, shown)
     problems: list[Problem] = []
-    data, outside = overridden(file, overrides, environment, problems)
+    data, outside = typed.overridden(file, overrides, environment, problems)
     places = Places(file, outside)
+    own = reach.typed(typed.texts(overrides, environment))
+    anywhere = allow_outside or reach.allowed(environment)
+    within = Reach(path.parent, environment, outside, own, anywhere)
     settings = _settings(data, places, problems)
     if settings is None:
         for key, reader in _SOURCES.items():
             if isinstance(data.get(key), str | dict):
-                find = partial(_find, key, path.parent, outside, environment)
+                find = partial(within.find, key)
                 _try(partial(reader, data[key], find), places.where(key), problems)
         raise ConfigError(shown, problems)
-    find = partial(_find, "index", path.parent, outside, environment)
+    find = partial(within.find, "index")
     settings = _with_collection(settings, find, places.where("index"), problems)
-    return _Builder(shown, path.parent, places, settings, environment, problems).build()
+    return _Builder(shown, path.parent, places, settings, within, problems).build()
 
 
 def _settings(data: Mapping[str, Any], places: Places, problems: list[Problem]) -> Settings | None:
@@ -105,7 +118,9 @@ def _settings(data: Mapping[str, Any], places: Places, problems: list[Problem]) 
         return Settings.model_validate(data)
     except ValidationError as error:
         wrong = {each["loc"][0]: each for each in error.errors()}
-        found = [places.misfit(each) for each in error.errors()]
+        found = [places.misfit(each) for each in error.errors()[:_SHOWN]]
+        if (more := error.error_count() - _SHOWN) > 0:
+            found.append(Problem(f"and {more:,} more places", "with problems of such kinds"))
         problems += dict.fromkeys(found)
     # What the unaffected keys hold is still looked at, so that all problems come at once.
     rest = {key: value for key, value in data.items() if key not in wrong}
@@ -140,6 +155,8 @@ _FAMILIES: Mapping[str, Registry[Any]] = {
 }
 
 
+_NAMING_CODE = ("system", "chunkers", "embedders", "retrievers", "rerankers")
+_NAMING_MODELS = ("chunkers", "embedders", "rerankers", "metrics")
 _SOURCES: Mapping[str, Callable[..., Any]] = {"corpus": corpus_reader, "testset": testset_reader}
 
 
@@ -151,11 +168,11 @@ class _Builder:
     folder: Path
     places: Places
     settings: Settings
-    environment: Mapping[str, str]
+    reach: Reach
     problems: list[Problem]
 
     def build(self) -> RunConfig:
-        usercode.importable(self.folder)
+        usercode.importable(self.folder, [getattr(self.settings, key) for key in _NAMING_CODE])
         own = self._systems()
         if not own or "metrics" in self.settings.model_fields_set:
             return self._complete(own)
@@ -175,12 +192,19 @@ class _Builder:
         agreement = Agreement(self.settings, self._where)
         self.problems.extend(agreement.of_metrics(metrics, built.get("generators", ()), own))
         self.problems.extend(agreement.of_oracle(built.get("generators", ()), own))
+        many = math.prod(map(len, built.values()))
+        if many > _MOST_CELLS:
+            what = f"the grid has {many:,} cells"
+            raise ConfigError(
+                self.shown, [Problem("the file", what, f"name fewer: {_MOST_CELLS:,} at most")]
+            )
         grid = tuple(cells(*built.values())) if built and all(built.values()) else ()
         baseline = self._baseline(grid) if self.settings.system is None else self._own(own)
         self.problems.extend(agreement.of_names(grid))
         self.problems.extend(agreement.of_sizes(metrics, built.get("rerankers", ())))
         self.problems.extend(self._gate(metrics, [*grid, *own]))
         priced = self._prices()
+        self._check_reach()
         if self.problems:
             raise ConfigError(self.shown, self.problems)
         assert corpus is not None
@@ -209,6 +233,8 @@ class _Builder:
     ) -> Iterator[Problem]:
         if self.settings.gate is None:
             return iter(())
+        if rules.is_path(named := self.settings.gate.baseline):
+            _try(partial(self.reach.check, named), self._where("gate", "baseline"), self.problems)
         kinds = {each.name: each.metric.kind for each in metrics}
         complete = len(metrics) == len(self.settings.metrics)
         names = [cell.name for cell in grid]
@@ -218,7 +244,7 @@ class _Builder:
         """Return the prices in the file that is named; what is wrong with it is noted."""
         if self.settings.prices is None:
             return None
-        find = partial(_find, "prices", self.folder, self.places.outside, self.environment)
+        find = partial(self.reach.find, "prices")
         path = _try(partial(find, self.settings.prices), self._where("prices"), self.problems)
         if path is None:
             return None
@@ -230,6 +256,16 @@ class _Builder:
                 for each in error.problems
             )
             return None
+
+    def _check_reach(self) -> None:
+        """Note each folder that leads out of the project and that no reader has looked for."""
+        for key in ("output", "cache"):
+            check = partial(self.reach.check, getattr(self.settings, key))
+            _try(check, self._where(key), self.problems)
+        for key in _NAMING_MODELS:
+            for at, spec in enumerate(getattr(self.settings, key)):
+                check = partial(self.reach.check_models, spec)
+                _try(check, self._where(key, at), self.problems)
 
     def _where(self, *place: str | int) -> str:
         return self.places.where(*place)
@@ -279,7 +315,7 @@ class _Builder:
 
     def _with_files(self, system: System) -> System:
         """Return a system with its files found."""
-        find = partial(_find, "system", self.folder, self.places.outside, self.environment)
+        find = partial(self.reach.find, "system")
         given = {key: getattr(system, key) for key in system.files}
         found = {key: find(path) for key, path in given.items() if path is not None}
         return replace(system, **found)  # type: ignore[type-var]
@@ -305,18 +341,17 @@ class _Builder:
         if chat is None:
             return None
         name = _try(
-            partial(located, chat.model, partial(self._at, key)), self._where(key), self.problems
+            partial(located, chat.model, partial(self.reach.find, key)),
+            self._where(key),
+            self.problems,
         )
         seed = self.settings.seed if chat.seed is None else chat.seed
         # A file that is not there has been named; the components that ask it are not at fault.
         return replace(chat, model=name or chat.model, seed=seed)
 
-    def _at(self, key: str, path: str) -> str:
-        return _find(key, self.folder, self.places.outside, self.environment, path)
-
     def _handed(self, key: str) -> Handed:
         return Handed(
-            key, self.models, self.settings.seed, self.settings.decline_patterns, self._at
+            key, self.models, self.settings.seed, self.settings.decline_patterns, self.reach.find
         )
 
     def _metrics(self) -> list[Named]:
@@ -341,12 +376,12 @@ class _Builder:
 
     def _traffic(self) -> Path | None:
         given = self.settings.traffic
-        find = partial(self._at, "traffic")
+        find = partial(self.reach.find, "traffic")
         path = given and _try(partial(find, given), self._where("traffic"), self.problems)
         return Path(path) if path else None
 
     def _source(self, key: str, reader: Callable[[Any, Callable[[str], str]], T]) -> T | None:
-        find = partial(_find, key, self.folder, self.places.outside, self.environment)
+        find = partial(self.reach.find, key)
         given = getattr(self.settings, key)
         return _try(partial(reader, given, find), self._where(key), self.problems)
 
@@ -388,12 +423,6 @@ def _told(system: System) -> set[Need]:
     """Return what metrics can read of what a system tells."""
     answers: set[Need] = {"answer"} if system.tells_answers else set()
     return answers | ({"ranking"} if system.tells_contexts else set())
-
-
-def _find(
-    key: str, folder: Path, outside: Mapping[str, str], environment: Mapping[str, str], path: str
-) -> str:
-    return paths.found(path, folder, key in outside, environment)
 
 
 def _built(registry: Registry[T], spec: Any, where: str, problems: list[Problem]) -> list[T]:

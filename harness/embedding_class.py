@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from harness import dotted
 from harness.arguments import Arguments, said
 from harness.errors import MissingExtra, ModelError
+from harness.retrying import Tries
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -22,11 +23,6 @@ if TYPE_CHECKING:
 _SERVERS = ("openai_api_base", "azure_endpoint", "base_url", "endpoint_url")
 _VARIABLES = ("OPENAI_API_BASE", "OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT")
 """Where OpenAI's library looks for a server that no argument names."""
-_BUSY = (408, 409, 429)
-_LONGEST = 30
-"""Seconds between two requests of one batch, at most."""
-_WRONG = (TypeError, ValueError, LookupError, AttributeError, NotImplementedError, ImportError)
-"""What another try would meet again."""
 
 
 @dataclass(frozen=True)
@@ -81,14 +77,7 @@ class Opened:
         return vectors
 
     def _reply(self, ask: Callable[[], Any], pace: Pace) -> Any:
-        from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
-
-        tries = Retrying(
-            stop=stop_after_attempt(pace.retries + 1),
-            wait=wait_exponential(multiplier=0.5, max=_LONGEST),
-            retry=retry_if_exception(_may_pass),
-            reraise=True,
-        )
+        tries = Tries(pace.retries)
 
         def paced() -> Any:
             if pace.per_minute:
@@ -99,8 +88,8 @@ class Opened:
         try:
             return tries(paced)
         except (Exception, SystemExit) as error:  # noqa: BLE001  every provider has its own
-            made = tries.statistics["attempt_number"]
-            raise self._failed(f"gave up at request {made}: {said(error)}") from None
+            what = f"gave up at request {tries.made}: {said(error)}{tries.unmet}"
+            raise self._failed(what) from None
 
     def _failed(self, what: str) -> ModelError:
         return ModelError(
@@ -132,12 +121,3 @@ def _opened(name: str, arguments: Arguments, servers: tuple[str | None, ...]) ->
     hosts += servers if name.startswith("langchain_openai") else ()
     named = next((each for each in hosts if isinstance(each, str)), None)
     return Opened(name, model, dotted.library(name), named)
-
-
-def _may_pass(error: BaseException) -> bool:
-    """Return whether the same request may succeed later."""
-    reply = getattr(error, "response", None)
-    status = getattr(error, "status_code", getattr(reply, "status_code", None))
-    if isinstance(status, int):
-        return status in _BUSY or status >= 500
-    return isinstance(error, Exception) and not isinstance(error, _WRONG)

@@ -5,22 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import SplitResult, urlsplit
 
+from harness import wholereply
 from harness.errors import StageError
+from harness.retrying import Fault, Passing, Tries, fault, refused, within
 
 if TYPE_CHECKING:
     import ssl
-
-    from tenacity import RetryCallState
-
-_LARGEST = 10_000_000
-_FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
-_WORTH_REPEATING = frozenset({408, 429, 500, 502, 503, 504})
 
 
 @dataclass(frozen=True)
@@ -50,102 +44,54 @@ def url_parts(url: str) -> SplitResult:
     return parts
 
 
-class _Again(StageError):
-    """It may go better next time; `after` are the seconds that the server asks to wait."""
-
-    def __init__(self, what: str, after: float | None = None) -> None:
-        super().__init__(what)
-        self.after = after
-
-
-def send(request: Request, timeout: float, retries: int) -> str:
+def send(request: Request, timeout: float, tries: Tries) -> str:
     """Send a request, and return the reply's text.
 
-    Repeated after a dropped connection, a timeout, 408, 429 and 5xx, up to `retries` times, with
-    growing pauses or those of the reply's `Retry-After`, a minute at most. No redirect is followed.
-    `timeout`, in seconds, is for each wait for the server, and once the text of a reply comes for
-    all of the request; 10 MB is the largest reply.
+    Repeated as `tries` has it: after a dropped connection, a timeout, a refusal that may pass and
+    an error of the server's own. No redirect is followed. `timeout`, in seconds, is for the whole
+    of a request; 10 MB is the largest reply.
 
     Raises:
         StageError: there was no usable reply.
     """
-    from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
-
-    repeated = Retrying(
-        stop=stop_after_attempt(retries + 1),
-        wait=_pause,
-        retry=retry_if_exception_type(_Again),
-        reraise=True,
-    )
-    text: str = repeated(_send, request, timeout)
-    return text
-
-
-def _send(request: Request, timeout: float) -> str:
-    import httpx
-
-    url, sent = httpx.URL(request.url), {"json": request.content}
-    if request.method == "GET":
-        url, sent = url.copy_merge_params(request.content), {}
-    ends = time.monotonic() + timeout
     try:
-        # A connection of its own for each: none is left that the server has closed meanwhile.
-        with (
-            httpx.Client(timeout=timeout, verify=_certificates()) as client,
-            client.stream(request.method, url, headers=request.headers, **sent) as reply,
-        ):
-            _check(reply)
-            body = bytearray()
-            for piece in reply.iter_bytes():
-                body += piece
-                if len(body) > _LARGEST:
-                    raise StageError(f"the reply is larger than {_LARGEST:,} bytes")
-                if time.monotonic() > ends:
-                    raise _Again(f"no whole reply in {timeout:g} s")
-    except httpx.TimeoutException:
-        raise _Again(f"no reply in {timeout:g} s") from None
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise _Again(f"{type(error).__name__}: {error}") from None
+        body = tries(partial(within, timeout, partial(_send, request, timeout)))
+    except StageError as error:
+        raise StageError(f"{error}{tries.unmet}") from None
     try:
         return body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise StageError(f"the reply is not UTF-8 at byte {error.start}") from None
 
 
-def _check(reply: Any) -> None:
-    """Raise `StageError` for a reply of another status than 200 to 299."""
-    if reply.is_success:
-        return
-    said = f"{reply.status_code} {reply.reason_phrase}".strip()
-    if reply.has_redirect_location:
-        where = str(reply.next_request.url.copy_with(query=None, userinfo=b""))
-        raise StageError(f"{said}: it is elsewhere, and no redirect is followed: put {where} first")
-    if reply.status_code in _WORTH_REPEATING:
-        raise _Again(said, _asked_to_wait(reply.headers.get("Retry-After")))
-    raise StageError(said)
+def _send(request: Request, timeout: float) -> bytes:
+    import httpx
 
-
-def _asked_to_wait(header: str | None) -> float | None:
-    """Return the seconds that a `Retry-After` asks for: it holds a number of them, or a date."""
-    if header is None:
-        return None
+    url, sent = httpx.URL(request.url), {"json": request.content}
+    if request.method == "GET":
+        url, sent = url.copy_merge_params(request.content), {}
+    ends = time.monotonic() + timeout
+    headers = {**wholereply.ASKED_FOR, **request.headers}
     try:
-        seconds = float(header)
-    except ValueError:
-        try:
-            seconds = (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds()
-        except (ValueError, TypeError):
-            return None
-    return min(max(seconds, 0.0), _LONGEST_WAIT) if seconds == seconds else None
+        # A connection of its own for each: none is left that the server has closed meanwhile.
+        with (
+            httpx.Client(timeout=timeout, verify=_certificates()) as client,
+            client.stream(request.method, url, headers=headers, **sent) as reply,
+        ):
+            if not reply.is_success:
+                raise _refused(reply)
+            return wholereply.content(reply, ends)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise Passing(f"{type(error).__name__}: {error}", fault(error) or Fault()) from None
 
 
-def _pause(state: RetryCallState) -> float:
-    assert state.outcome is not None
-    error = state.outcome.exception()
-    if isinstance(error, _Again) and error.after is not None:
-        return error.after
-    pause: float = _FIRST_WAIT * 2 ** (state.attempt_number - 1)
-    return min(pause, _LONGEST_WAIT)
+def _refused(reply: Any) -> StageError:
+    """Return the error that a reply of another status than 200 to 299 is."""
+    if reply.has_redirect_location:
+        return StageError(wholereply.elsewhere(reply))
+    said = f"{reply.status_code} {reply.reason_phrase}".strip()
+    found = refused(reply.status_code, reply.headers)
+    return StageError(said) if found is None else Passing(said, found)
 
 
 @lru_cache(maxsize=1)

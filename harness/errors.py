@@ -17,6 +17,7 @@ escapes is a bug in the harness, and keeps its traceback.
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
@@ -24,10 +25,40 @@ from typing import ClassVar, TypeVar
 T = TypeVar("T")
 
 
+_LONGEST_NAME = 100
+_LONGEST, _MOST = 2_000, 300
+"""Characters of a line of a message, and lines of one."""
+
+
 class HarnessError(Exception):
-    """Base class of every error whose message is meant for the user."""
+    """Base class of every error whose message is meant for the user.
+
+    Whatever it quotes, the message is bounded, and holds nothing that a terminal would obey.
+    """
 
     status: ClassVar[int] = 2
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(_plain(str(message)))
+
+
+def _plain(message: str) -> str:
+    """Return the message with long lines cut, and what no terminal shows written as an escape."""
+    lines = message.split("\n", _MOST)
+    if len(lines) > _MOST:
+        lines[_MOST:] = [f"  and {lines[_MOST].count(chr(10)) + 1:,} more lines"]
+    return "\n".join(map(_shown, lines))
+
+
+def _shown(line: str) -> str:
+    line = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+    if line.isprintable():
+        return line
+    return "".join(c if _visible(c) else c.encode("unicode_escape").decode() for c in line)
+
+
+def _visible(character: str) -> bool:
+    return character.isprintable() or unicodedata.category(character) == "Zs"  # a space of any kind
 
 
 class SpecError(HarnessError):
@@ -56,12 +87,16 @@ class InputError(HarnessError):
     def __init__(self, path: str, problems: Iterable[Problem]) -> None:
         self.path = path
         self.problems = tuple(problems)
-        lines = [f"{path} {self.heading}:"]
+        lines = [f"{_on_one_line(path)} {self.heading}:"]
         for problem in self.problems:
-            lines.append(f"  {problem.where}: {problem.what}")
+            lines.append(f"  {_on_one_line(problem.where)}: {problem.what}")
             if problem.hint:
                 lines.append(f"    {problem.hint}")
         super().__init__("\n".join(lines))
+
+
+def _on_one_line(name: str) -> str:
+    return name.replace("\n", "\\n")
 
 
 class ConfigError(InputError):
@@ -119,6 +154,6 @@ def one_of(given: object, option: str, known: tuple[T, ...]) -> T:
 def suggest(word: str, known: Iterable[str]) -> str:
     """Return a hint naming the closest of `known` to `word`, then all of them."""
     known = sorted(known)
-    close = difflib.get_close_matches(word, known, n=1)
+    close = difflib.get_close_matches(word[:_LONGEST_NAME], known, n=1)
     question = f"did you mean {close[0]!r}? " if close else ""
     return f"{question}choose from: {', '.join(known)}"

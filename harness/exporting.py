@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -62,17 +63,16 @@ def scores(stored: StoredRun) -> Iterator[tuple[Any, ...]]:
             )
 
 
-def as_csv(stored: StoredRun) -> str:
-    """Return the scores of a run as CSV; a value that is not there is an empty cell.
+def as_csv(stored: StoredRun) -> Iterator[str]:
+    """Yield the scores of a run as lines of CSV; a value that is not there is an empty cell.
 
     A text that a spreadsheet would run as a formula has an apostrophe before it.
     """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    for row in scores(stored):
-        writer.writerow([_safe(each) if isinstance(each, str) else each for each in row])
-    return out.getvalue()
+    for row in chain([tuple(_COLUMNS)], scores(stored)):
+        line = io.StringIO()
+        safe = [_safe(each) if isinstance(each, str) else each for each in row]
+        csv.writer(line, lineterminator="\n").writerow(safe)
+        yield line.getvalue()
 
 
 def _safe(text: str) -> str:
@@ -105,8 +105,8 @@ def as_trec(stored: StoredRun, chunks: bool = False) -> dict[str, str]:
     files: dict[str, str] = {}
     for number, cell in enumerate(stored.run.cells, start=1):
         name = f"{number}-{_slug(cell.name)}"
-        records = [each for each in stored.records if each.cell == cell.name]
-        lines = [line for each in records for line in _ranking(each, name, chunks)]
+        records = stored.of([cell.name])
+        lines = (line for each in records for line in _ranking(each, name, chunks))
         files[f"{name}.trec"] = "".join(f"{line}\n" for line in lines)
     judged = {id_: line.documents for id_, line in stored.questions.items() if line.documents}
     if judged and not chunks:

@@ -8,12 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from harness import openfile
 from harness.chat import ChatModel, located
 from harness.corpus import decoded
 from harness.errors import Problem, SpecError
 from harness.judging import unjudged
 
 T = TypeVar("T")
+_LARGEST = 1 << 20
+"""Bytes of a prompt."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class Handed:
             return None
         path = Path(self.find(self.key, prompt))
         try:
-            text = decoded(path.read_bytes(), prompt)
+            text = decoded(openfile.whole(path, _LARGEST), prompt)
         except OSError as error:
             raise SpecError(f"{name}: prompt {prompt!r}: {error.strerror}") from None
         if isinstance(text, Problem):

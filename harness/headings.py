@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}(?=[^`\n]*$)|~{3,})(?P<info>.*)$", re.MULTILINE)
 _HEADING = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]+(.*))?$", re.MULTILINE)
+
+
+Trail = tuple[int, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +45,24 @@ def is_heading(line: str) -> bool:
     return _HEADING.fullmatch(line) is not None
 
 
-def above(known: Sequence[Heading], place: int) -> list[str]:
+def trails(text: str) -> list[Trail]:
+    """Return, for each heading in order, where it starts and the words of all open from there."""
+    found: list[Trail] = []
+    open_: list[Heading] = []
+    for heading in headings(text):
+        open_ = [each for each in open_ if each.level < heading.level]
+        open_.append(heading)
+        found.append((heading.start, [each.text for each in open_ if each.text]))
+    return found
+
+
+def above(known: Sequence[Trail], place: int) -> list[str]:
     """Return the words of the headings that `place` stands under, the outermost first.
 
     A heading that starts at `place` belongs to the text there already, and is not above it.
     """
-    open_: list[Heading] = []
-    for heading in known:
-        if heading.start >= place:
-            break
-        open_ = [each for each in open_ if each.level < heading.level]
-        open_.append(heading)
-    return [each.text for each in open_ if each.text]
+    before = bisect_left(known, place, key=lambda trail: trail[0])
+    return known[before - 1][1] if before else []
 
 
 def _fenced(text: str) -> list[tuple[int, int]]:

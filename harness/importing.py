@@ -12,6 +12,7 @@ from harness import corpus, named_corpus, numbers, testset
 from harness.corpus import Corpus, normalised
 from harness.errors import HarnessError, SpecError
 from harness.newfiles import check_new, put
+from harness.printable import printable
 from harness.records import Passage, Question
 from harness.registry import parse
 from harness.sources import corpus_reader, testset_reader
@@ -86,7 +87,7 @@ def account(found: Imported) -> str:
         for key, count in sorted(found.unplaced.items())
         if count
     ]
-    return "\n".join(lines)
+    return "\n".join(map(printable, lines))
 
 
 def write(found: Imported, path: Path, documents: Path | None, force: bool = False) -> list[Path]:

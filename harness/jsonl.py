@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from harness import openfile
 from harness.errors import DataError, Problem
 
 _HINT = 'each line holds one JSON object, {"key": value, ...}'
@@ -37,7 +39,8 @@ def rows(path: Path) -> Iterator[Row | Problem]:
             continue
         where = f"line {number}"
         try:
-            data = json.loads(raw.decode("utf-8-sig").rstrip(), parse_constant=_refuse)
+            text = raw.decode("utf-8-sig").rstrip()
+            data = json.loads(text, parse_constant=_refuse, parse_float=_finite)
             if b"\\ud" in raw or b"\\uD" in raw:
                 _check_text(data)
         except UnicodeDecodeError as error:
@@ -66,8 +69,8 @@ def read(path: Path) -> list[Row | Problem]:
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     try:
-        with path.open("rb") as file:
-            yield from enumerate(file, start=1)
+        with openfile.opened(path) as file:
+            yield from enumerate(openfile.lines(file), start=1)
     except OSError as error:
         problem = Problem("the file", f"cannot be read: {error.strerror}", "look at the path")
         raise DataError(str(path), [problem]) from None
@@ -79,6 +82,13 @@ def _check_text(data: object) -> None:
         json.dumps(data, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise ValueError("half of a surrogate pair is no character") from None
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:40]} is out of range")
+    return value
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -26,7 +26,8 @@ def _checked(path: str) -> str:
         _compiled(path)
     except (JSONPathError, RecursionError) as error:
         said = str(error).splitlines()[0] if str(error) else "it is nested too deeply"
-        raise ValueError(f"{path!r} is no JSON path ({said}): write it like $.answer") from None
+        shown = path if len(path) <= 100 else f"{path[:97]}..."
+        raise ValueError(f"{shown!r} is no JSON path ({said}): write it like $.answer") from None
     return path
 
 
@@ -95,7 +96,7 @@ def _contexts(reply: Any, paths: Paths) -> list[dict[str, Any]]:
 
 
 def _one(reply: Any, path: str) -> Any:
-    found = _compiled(path).findall(reply)
+    found = _found(reply, path)
     if len(found) != 1:
         raise StageError(f"the reply has {len(found) or 'nothing'} at {path}{_keys(reply)}")
     return found[0]
@@ -103,7 +104,7 @@ def _one(reply: Any, path: str) -> Any:
 
 def _several(reply: Any, path: str) -> list[Any]:
     """Return the values at `path`, or the items of the list that it leads to."""
-    found, single = list(_compiled(path).findall(reply)), _compiled(path).singular_query()
+    found, single = _found(reply, path), _compiled(path).singular_query()
     if found and single and isinstance(found[0], list):
         return list(found[0])
     if not found and (single or not _is_empty(reply, path)):
@@ -111,12 +112,18 @@ def _several(reply: Any, path: str) -> list[Any]:
     return found
 
 
+def _found(reply: Any, path: str) -> list[Any]:
+    if isinstance(reply, str):  # which the library would read as JSON once more
+        return [reply] if _compiled(path).empty() else []
+    return list(_compiled(path).findall(reply))
+
+
 def _is_empty(reply: Any, path: str) -> bool:
     """Return whether what the first wildcard of `path` stands for is there, and empty."""
     before = path.partition("[*]")[0]
     if before == path or not _compiled(before).singular_query():
-        return bool(_compiled(path.partition("[?")[0].partition("..")[0]).findall(reply))
-    return _compiled(before).findall(reply) in ([[]], [{}])
+        return bool(_found(reply, path.partition("[?")[0].partition("..")[0]))
+    return _found(reply, before) in ([[]], [{}])
 
 
 def _keys(reply: Any) -> str:

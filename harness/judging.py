@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,6 +21,8 @@ from harness.registry import given
 
 TRIES = 3
 """How often a judge is asked where its replies cannot be read."""
+HOPELESS = 20
+"""After so many failures of a judge, and no reply at all, it is asked no more."""
 _SHOWN = 80
 _VERSION = re.compile(r"version: (\d+)\n\n")
 _THOUGHT = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
@@ -37,12 +39,6 @@ _GRADE = re.compile(
     re.IGNORECASE,
 )
 _BEFORE_REASON = re.compile(r"\A[\W_]*(?:(?:second line|line 2|reason)\b[\W_]*)?", re.IGNORECASE)
-_LABEL = re.compile(
-    r"(?<![^\n\v\f\r\x1c-\x1e\x85\u2028\u2029])"
-    r"(?=(?:(?![\n\r])[\W_]){0,9}(?:answer|context|passage|question|reference|statement|text)s?"
-    r"(?:(?![\n\r])[\W_]){0,9}?[:：])",
-    re.IGNORECASE,
-)
 
 
 class Replies(Protocol):
@@ -163,8 +159,7 @@ def prompt(name: str, **texts: str) -> str:
 
     A line of a text that could pass for one of the prompt's own labels is marked as quoted.
     """
-    template = _VERSION.sub("", prompts.shipped(f"judge_{name}"), count=1)
-    return template.format(**{place: _LABEL.sub("> ", text) for place, text in texts.items()})
+    return prompts.filled(_VERSION.sub("", prompts.shipped(f"judge_{name}"), count=1), **texts)
 
 
 def verdicts(
@@ -176,27 +171,42 @@ def verdicts(
 ) -> dict[str, Verdict]:
     """Return the verdict on each prompt; one that is there several times is asked once.
 
-    `sample` is the first that the judge is asked for.
+    `sample` is the first that the judge is asked for. Where it fails on the first `HOPELESS`, it is
+    asked no more: there is no verdict on the others either.
     """
     different = list(dict.fromkeys(asked))
     found = {} if replies is None else _known(replies.get(different), top)
-    new = [
-        (each, partial(_asked, judge, each, top, sample)) for each in different if each not in found
-    ]
+    new = [each for each in different if each not in found]
+    failures: list[str] = []
+    answered = False
+
+    def wanted() -> Iterator[tuple[str, Callable[[], list[Reply]]]]:
+        for each in new:
+            if not answered and len(failures) >= HOPELESS:
+                return
+            yield each, partial(_asked, judge, each, top, sample)
 
     def keep(done: calls.Done[str, list[Reply]]) -> None:
         said = done.answer or []
         verdict = _verdict([reply.text for reply in said], top)
+        nonlocal answered
         if done.failure is not None:
             verdict = replace(verdict, reason=done.failure)
+            failures.append(done.failure)
+        else:
+            answered = True
         found[done.key] = verdict
         # What could not be read is no judgement: whoever asks again gets another try.
         if replies is not None and verdict.value is not None:
             replies.put(done.key, said)
 
-    with closing(calls.done(new, judge.at_once, spare=keep)) as made:
+    with closing(calls.done(wanted(), judge.at_once, spare=keep)) as made:
         for done in made:
             keep(done)
+    for each in new:
+        if each not in found:
+            why = f"not asked, as the judge failed {len(failures)} times before: {failures[-1]}"
+            found[each] = Verdict("", None, why, ())
     return found
 
 

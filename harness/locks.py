@@ -71,6 +71,19 @@ def alone(folder: Path) -> Lock | None:
     return lock
 
 
+def writing(folder: Path) -> Lock | None:
+    """Return a lock that nobody else has on `folder`, or one that locks nothing where none can be.
+
+    None if somebody has one.
+
+    Raises:
+        OSError: it is not there, or may not be read.
+    """
+    if fcntl is None or not folder.is_dir():  # pragma: no cover  Windows
+        return Lock(-1)
+    return _locked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 def _locked(folder: Path, how: int) -> Lock | None:
     try:
         handle = os.open(folder, os.O_RDONLY)

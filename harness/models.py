@@ -48,14 +48,28 @@ _SECTION = 1 << 18
 
 @lru_cache
 def locate(model: str) -> Path:
-    """Return the folder of `model`: a folder's path, or a name on the Hugging Face hub.
+    """Return the folder of `model`, which holds no code that loading it would run.
+
+    `model` is a folder's path, or a name on the Hugging Face hub.
 
     Looked for, in this order: that folder, the `[offline]` package, the hub's cache on this
     machine, the hub. The hub is not asked when a local copy serves.
 
     Raises:
-        ModelError: it is in none of these, or the packaged weights are not the published ones.
+        ModelError: it is in none of these, the packaged weights are not the published ones, or the
+            model brings code of its own.
     """
+    folder = _located(model)
+    if (code := _code(folder)) is not None:
+        raise ModelError(
+            f"model {model!r} brings code of its own, {code!r}, which is not run\n"
+            "  name a model without; or, if you trust it, embedder langchain with a class that "
+            "takes trust_remote_code"
+        )
+    return folder
+
+
+def _located(model: str) -> Path:
     if model.strip() and Path(model).is_dir():
         if not any((Path(model) / name).is_file() for name in _SIGNS):
             raise ModelError(f"folder {model!r} holds no model: there is no {_SIGNS[0]} in it")
@@ -64,6 +78,38 @@ def locate(model: str) -> Path:
     if packaged and (spec := importlib.util.find_spec(packaged.module)) and spec.origin:
         return _verified(packaged, Path(spec.origin).parent)
     return _from_hub(model)
+
+
+def _code(folder: Path) -> str | None:
+    """Return the name of a class that a model's settings name and no library has; else None."""
+    try:
+        modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+        kinds = [str(each["type"]) for each in modules]
+    except (OSError, ValueError, KeyError, TypeError):
+        kinds = []
+    # Some releases of the library import any other class, from the model's folder first.
+    foreign = [each for each in kinds if not each.startswith("sentence_transformers.")]
+    if foreign:
+        return foreign[0]
+    for name in ("config.json", "tokenizer_config.json"):
+        for path in [*sorted(folder.glob(f"*/{name}")), folder / name]:
+            try:
+                settings = json.loads(path.read_text(encoding="utf-8"))
+                named, kind = settings.get("auto_map"), settings.get("model_type")
+            except (OSError, ValueError, AttributeError):
+                continue
+            if named and not _is_known(kind):
+                return str(next(iter(named.values())) if isinstance(named, dict) else named)
+    return None
+
+
+def _is_known(kind: object) -> bool:
+    """Return whether transformers has the code of a kind of model itself, and so runs that."""
+    try:
+        from transformers import CONFIG_MAPPING
+    except ModuleNotFoundError:
+        return False
+    return isinstance(kind, str) and kind in CONFIG_MAPPING
 
 
 def is_here(model: str) -> bool:

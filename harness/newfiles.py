@@ -22,8 +22,8 @@ def check_new(paths: Iterable[Path], force: bool) -> None:
         raise HarnessError(f"{str(kept[0])!r} is there already\n  {hint}")
 
 
-def put(path: Path, text: str) -> None:
-    """Write one file at once, and the folders above it.
+def put(path: Path, text: str | Iterable[str]) -> None:
+    """Write one file at once, from a text or from pieces, and the folders above it.
 
     Behind a link, the file that it leads to is written. Who may read a file that is there already
     stays as it is.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from harness import yamlfile
@@ -25,11 +25,7 @@ def overridden(
     """
     data = dict(file.data)
     outside: dict[str, str] = {}
-    changes = [
-        (f"{ENVIRONMENT}{key.upper()}", key, environment[f"{ENVIRONMENT}{key.upper()}"])
-        for key in Settings.model_fields
-        if f"{ENVIRONMENT}{key.upper()}" in environment
-    ]
+    changes = [(name, key, environment[name]) for name, key in _variables(environment)]
     for override in overrides:
         key, equals, text = override.partition("=")
         if not equals or not key.strip():
@@ -44,6 +40,18 @@ def overridden(
             problems.append(Problem(origin, str(error), "the value is read as YAML"))
         outside[key.split(".")[0]] = origin
     return data, outside
+
+
+def texts(overrides: Iterable[str], environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield each value that the command line and the environment put into the data."""
+    yield from (environment[name] for name, _ in _variables(environment))
+    yield from (override.partition("=")[2] for override in overrides)
+
+
+def _variables(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield each variable that stands for a key, and the key."""
+    named = ((f"{ENVIRONMENT}{key.upper()}", key) for key in Settings.model_fields)
+    return (each for each in named if each[0] in environment)
 
 
 def _put(data: dict[str, Any], steps: Sequence[str], value: Any) -> None:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from harness import openfile
 from harness.errors import DataError, HarnessError, MissingExtra, Problem
 
 _BATCH = 1000
@@ -21,6 +22,7 @@ def rows(path: Path, required: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
     """
     arrow, parquet = _pyarrow()
     try:
+        openfile.opened(path).close()  # Arrow would wait for a pipe
         with parquet.ParquetFile(path) as file:
             missing = [each for each in required if each not in file.schema_arrow.names]
             if missing:

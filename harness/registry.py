@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import itertools
 import json
+import math
 import pkgutil
 import re
 from collections.abc import Iterator, Mapping
@@ -29,8 +30,12 @@ Spec = str | Mapping[str, Any]
 """`name`, `name(option=value, ...)@k`, or `{name: {parameter: value}}`; the forms used in YAML."""
 
 _TEXT = re.compile(
-    r"\s*(?P<name>[\w.-]+)\s*(?:\((?P<options>.*)\))?\s*(?:@(?P<cut>\d+)(?P<t>t?))?\s*"
+    r"\s*(?P<name>[\w.-]+)(?:\s*\((?P<options>.*)\))?(?:\s*@(?P<cut>[0-9]{1,18})(?P<t>t?))?\s*"
 )
+_LONGEST = 20_000
+"""Characters of a spec; the time to split one grows with their square."""
+_MOST = 1_000
+"""Components that one spec stands for."""
 _PIECES = re.compile(r'"(?:[^"\\]|\\.)*"|[(),]')
 """What splitting looks at; parentheses and commas between quotes are passed over."""
 
@@ -89,6 +94,9 @@ class Registry(Generic[T]):
             else [(key, value)]
             for key, value in params.items()
         ]
+        if (many := math.prod(map(len, axes))) > _MOST:
+            what = f"{self.family} {name!r}: its lists combine to {many:,} components"
+            raise SpecError(what, f"name fewer: {_MOST:,} at most")
         if all(len(axis) == 1 for axis in axes) and isinstance(spec, str):
             return [spec]
         return [{name: dict(choice)} for choice in itertools.product(*axes)]
@@ -242,6 +250,9 @@ def _said(error: Any) -> str:
 
 
 def _parse_text(text: str) -> tuple[str, dict[str, Any]]:
+    if len(text) > _LONGEST:
+        what = f"{text[:40]!r}... has {len(text):,} characters"
+        raise SpecError(what, f"{_LONGEST:,} at most; a mapping may hold more: {{name: {{...}}}}")
     found = _TEXT.fullmatch(text)
     if not found:
         raise SpecError(f"{text!r} is not of the form name(option=value, ...)@k")

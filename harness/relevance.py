@@ -7,13 +7,15 @@ chunks, so it can look at every one of them.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Protocol
 
 from harness import spans
+from harness.normalform import normal
 from harness.records import Chunk, Hit, Judged, Label, Question, Span
+
+_WORD = re.compile(r"\w+")
 
 
 class Chunks(Protocol):
@@ -132,11 +134,10 @@ class Relevance:
             return
         new = {each for each in (*self._strings, *wanted) if each not in self._holding}
         self._holding |= {each: [] for each in new}
+        sought = Sought(new)
         for chunk in self._chunks:
-            text = folded(chunk.text)
-            for each in new:
-                if occurs(each, text):
-                    self._holding[each].append(chunk.index)
+            for each in sought.standing_in(folded(chunk.text)):
+                self._holding[each].append(chunk.index)
 
 
 def judge_documents(grades: Mapping[str, int], hits: Sequence[Hit]) -> Judged:
@@ -154,7 +155,7 @@ def distinct(hits: Sequence[Hit]) -> list[int]:
 
 def folded(text: str) -> str:
     """Return `text` in the form strings are matched in: NFKC, casefold, white space folded."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return " ".join(normal("NFKC", text).casefold().split())
 
 
 def occurs(wanted: str, text: str) -> bool:
@@ -163,6 +164,32 @@ def occurs(wanted: str, text: str) -> bool:
         return False
     word, pattern = _pattern(wanted)
     return word in text and pattern.search(text) is not None  # the first alone is much faster
+
+
+class Sought:
+    """Strings that are looked for in many texts: of each text only those that share a word.
+
+    Each is filed under its longest whole word; one without any is tried everywhere.
+    """
+
+    def __init__(self, strings: Iterable[str]) -> None:
+        self._by_word: dict[str, list[str]] = {}
+        for each in strings:
+            word = max(_whole_words(folded(each)), key=len, default="")
+            self._by_word.setdefault(word, []).append(each)
+
+    def standing_in(self, text: str) -> Iterator[str]:
+        """Yield those that `occurs` finds in a folded text."""
+        for word in {"", *_WORD.findall(text)} & self._by_word.keys():
+            yield from (each for each in self._by_word[word] if occurs(each, text))
+
+
+def _whole_words(string: str) -> Iterator[str]:
+    """Yield the words of a folded string that are whole words of every text that it stands in."""
+    for found in _WORD.finditer(string):
+        begins = found.start() > 0 or string[0].isalnum()
+        if begins and (found.end() < len(string) or string[-1].isalnum()):
+            yield found.group()
 
 
 @lru_cache(maxsize=1 << 16)

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import fields, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import TypeAdapter, ValidationError
 
-from harness import replayed, report, scoring, store, summarise
+from harness import replayed, report, rewriting, scoring, store, summarise
 from harness.cache import Cache
 from harness.chat import ChatModel
-from harness.errors import DataError, ModelError, Problem, RunError, SpecError, suggest
+from harness.errors import (
+    DataError,
+    HarnessError,
+    ModelError,
+    Problem,
+    RunError,
+    SpecError,
+    suggest,
+)
 from harness.kept import Scores
 from harness.labels import has
 from harness.lines import cases, question, score_line
@@ -23,10 +34,13 @@ from harness.numbers import count
 from harness.oracle import again
 from harness.oracle.file import read, text
 from harness.oracle.scored import scored, tested_by
+from harness.reach import Reach, allowed
 from harness.records import Case, Label, Sample, Score
 from harness.scoring import GOLD, Named, label_of, leaves, within_chunker
 from harness.store import StoredRun
 from harness.stored import OracleRecordLine, RecordLine, RunFile, ScoreLine
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def rescore(
@@ -69,15 +83,17 @@ def rescore(
         record.model_copy(update=_rescored(record, *row))
         for record, row in zip(stored.records, rows, strict=True)
     ]
-    _check_kept([*stored.records, *told], [*records, *heard])
+    _check_kept(chain(stored.records, told), chain(records, heard))
     of_oracle = {
         "oracle": again.lines(stored, heard, named),
         "ceilings": again.ceilings(stored, questions),
     }
     run = _run(stored, named, records).model_copy(update=of_oracle)
-    if heard:
-        store.atomically(folder / store.ORACLE, text(heard))
-    store.rewrite(folder, run, records)
+    told_anew = {store.ORACLE: [text(heard)]} if heard else {}
+    lines = (f"{line.model_dump_json()}\n" for line in records)
+    with rewriting.alone(folder):
+        files = {store.RECORDS: lines, **told_anew, store.RUN: [store.run_text(run)]}
+        rewriting.replace(folder, files)
     report.write(folder)
     return run
 
@@ -108,7 +124,34 @@ def _own_judge(stored: StoredRun) -> ChatModel | None:
     if given is None:
         return None
     judge = judge_of(given)
+    _check_judge(judge, stored.folder)
     return replace(judge, seed=stored.run.provenance.seed) if judge.seed is None else judge
+
+
+def _check_judge(judge: ChatModel, folder: Path) -> None:
+    """Raise `HarnessError` for a judge whose server or file a stored run may not choose.
+
+    A key of the environment is sent to the server, so that is not for a stranger's run to name.
+    """
+    server = urlsplit(judge.base_url or "http://localhost").hostname or ""
+    if server not in _LOOPBACK:
+        raise HarnessError(
+            f"{folder}: its judge is at {server}, and a stored run cannot choose whom keys are "
+            "sent to\n  name it again: --judge '{model: provider:name, base_url: https://...}'"
+        )
+    if judge.file is not None:
+        _check_within(judge.file, folder)
+
+
+def _check_within(spec: Any, folder: Path) -> None:
+    """Raise `HarnessError` where what a stored run names is a folder or file out of the project."""
+    reach = Reach(folder, anywhere=allowed(os.environ))
+    try:
+        if isinstance(spec, str) and Path(spec).is_file():
+            reach.check(spec)
+        reach.check_models(spec)
+    except SpecError as error:
+        raise HarnessError(f"{folder}: {error.what}\n  name the metrics: -m METRIC") from None
 
 
 def _start(metric: Asking, named_again: bool) -> None:
@@ -124,7 +167,7 @@ def _start(metric: Asking, named_again: bool) -> None:
 _Scored = RecordLine | OracleRecordLine
 
 
-def _check_kept(before: Sequence[_Scored], after: Sequence[_Scored]) -> None:
+def _check_kept(before: Iterable[_Scored], after: Iterable[_Scored]) -> None:
     """Raise `RunError` where a judge gave up on what has a verdict."""
     lost: dict[tuple[str, str], str] = {}
     for old, new in zip(before, after, strict=True):
@@ -170,6 +213,8 @@ def _built(
     specs = dict(zip(metrics, metrics, strict=True)) or {
         name: line.spec for name, line in stored.run.provenance.metrics.items()
     }
+    if not metrics:
+        _check_within(list(specs.values()), stored.folder)
     retrieve = int(stored.run.config["resolved"]["retrieve"])
     named: list[Named] = []
     problems: list[Problem] = []

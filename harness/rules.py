@@ -124,6 +124,11 @@ class Gate:
         return tuple(dict.fromkeys([*(rule.metric for rule in self.fail_if), *self.min]))
 
 
+def is_path(baseline: str) -> bool:
+    """Return whether a gate names its baseline by a file, and not by its name."""
+    return baseline.endswith(".json") or "/" in baseline or "\\" in baseline
+
+
 def misfits(
     gate: Gate,
     kinds: Mapping[str, str],

@@ -31,8 +31,9 @@ from harness.forecast import limit, words
 from harness.index import Collected
 from harness.metrics import Asking
 from harness.models import token_counter
+from harness.prepared import Prepared, Sampled
 from harness.registry import label
-from harness.running import Finished, Prepared, Run, Sampled
+from harness.running import Finished, Run
 from harness.spending import Spending
 from harness.stages import Progress, Stages
 from harness.store import RunWriter

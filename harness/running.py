@@ -3,86 +3,39 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from harness import asking, cautions, provenance, report, spending, store, summarise
+from harness import asking, cautions, provenance, report, spending, store
 from harness.asked_models import of_cell, of_run
 from harness.cache import Cache
-from harness.clusters import clusters
-from harness.config import RunConfig
-from harness.corpus import Corpus
 from harness.errors import HarnessError, RunError
-from harness.kept import Measured
-from harness.lengths import lengths
-from harness.losses import losses
 from harness.oracle.asking import generators
 from harness.oracle.file import text
 from harness.oracle.oracle import Oracle
 from harness.pipeline import outcomes
-from harness.plan import Plan
+from harness.prepared import Prepared
 from harness.records import Failure
 from harness.report.view import View
 from harness.stages import Progress, Stages
 from harness.store import RunWriter
 from harness.stored import (
     CellLine,
-    IndexRecallLine,
-    MatchedLine,
     OracleLine,
     OracleRecordLine,
     Provenance,
     RecordLine,
     RunFile,
-    SampledLine,
 )
+from harness.summing import Briefly, cell_line
 from harness.sweep import Cell, SystemCell
-from harness.testset import Testset
+from harness.unheard import Unheard
 
 Status = Literal["finished", "interrupted", "failed"]
-
-
-@dataclass(frozen=True)
-class Sampled:
-    """Which part of a test set is asked, and all of it."""
-
-    line: SampledLine
-    whole: Testset
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A configuration with its data read and everything checked: nothing is spent yet.
-
-    `testset` has the questions to be asked, which are a part where there is a `sample`.
-    """
-
-    config: RunConfig
-    corpus: Corpus
-    testset: Testset
-    plan: Plan
-    sample: Sampled | None = None
-
-    @property
-    def whole(self) -> Testset:
-        """The whole test set."""
-        return self.testset if self.sample is None else self.sample.whole
-
-    @cached_property
-    def clusters(self) -> Mapping[str, str] | None:
-        """The cluster of each question to be asked, where the configuration asks for them.
-
-        Questions hang together through others of the test set, be those asked or not.
-        """
-        if not self.config.settings.clusters:
-            return None
-        found = clusters(self.whole.questions)
-        return {each.id: found[each.id] for each in self.testset.questions}
 
 
 @dataclass(frozen=True)
@@ -154,7 +107,9 @@ class Run:
     def _cell(self, cell: Cell | SystemCell) -> None:
         """Ask every question in one cell; of its records only what sums them up stays in memory."""
         questions = self.prepared.testset.questions
+        brief = Briefly(touching=self.oracle is not None)
         records: list[RecordLine] = []
+        unheard = Unheard()
         done = failed = 0
         imported = isinstance(cell, SystemCell) and cell.system.imported
 
@@ -173,7 +128,13 @@ class Run:
             else:
                 made = outcomes(cell, questions, self.stages, plan, answered)
             for outcome in made:
-                records.append(self.writer.append(outcome))
+                record = self.writer.append(outcome)
+                if isinstance(cell, Cell):  # how much a system retrieves is its own affair
+                    self.shallow.add(record)
+                records.append(brief(record))
+                if (found := unheard.add(record)) is not None:
+                    last = f"cell {cell.name}, question {record.question!r}: {found[1]}"
+                    self._stop_if_hopeless(last, found[0], len(records), "could not be judged")
         finally:
             if records:
                 self._sum_up(cell, records)
@@ -201,20 +162,19 @@ class Run:
         if isinstance(cell, SystemCell) and cell.system.imported:
             for said in cautions.of_missing(cell.name, records):
                 self.cache.warn(said)
-        if isinstance(cell, Cell):  # how much a system retrieves is its own affair
-            self.shallow.add(records)
-            if self.oracle is not None:
-                self.oracle.look(cell, records)
+        if isinstance(cell, Cell) and self.oracle is not None:
+            self.oracle.look(cell, records)
         with self.stages.ledger.timed("summing up"):
-            self.lines.append(self._line(cell, records, measured))
+            made = cell_line(cell, records, self.stages, self.prepared, self.prices, measured)
+            self.lines.append(made)
 
-    def _stop_if_hopeless(self, last: str, failed: int, done: int) -> None:
+    def _stop_if_hopeless(self, last: str, failed: int, done: int, what: str = "failed") -> None:
         bound = self.prepared.config.settings.max_failures
         allowed = bound if bound >= 1 else bound * len(self.prepared.testset.questions)
         if failed > allowed:
             raise RunError(
                 f"{last}\n"
-                f"  {failed} of {done} questions failed, more than "
+                f"  {failed} of {done} questions {what}, more than "
                 f"`max_failures: {bound:g}` allows; what was done is in {self.writer.folder}, "
                 "and the same command continues from there"
             )
@@ -247,7 +207,7 @@ class Run:
             id=self.writer.id,
             status=status,
             started=self.started,
-            ended=_now(),
+            ended=max(self.started, _now()),  # the clock may have been set back
             config=provenance.resolved(config),
             provenance=self.about,
             cells=self.lines,
@@ -283,49 +243,6 @@ class Run:
 
     def _lost(self, cell: SystemCell) -> Iterator[str]:
         return cautions.of_matching(cell.name, self.stages.matched(cell))
-
-    def _line(
-        self, cell: Cell | SystemCell, records: Sequence[RecordLine], measured: Measured | None
-    ) -> CellLine:
-        labels = cell.labels()
-        settings = self.prepared.config.settings
-        return CellLine(
-            name=cell.name,
-            chunker=str(labels["chunker"]),
-            embedder=labels["embedder"],
-            retriever=str(labels["retriever"]),
-            reranker=str(labels["reranker"]),
-            generator=str(labels["generator"]),
-            fingerprint=self.stages.identity(cell),
-            chunks=0 if isinstance(cell, SystemCell) else len(self.stages.chunks(cell.chunker)),
-            lengths=None
-            if isinstance(cell, SystemCell)
-            else lengths(self.stages.chunks(cell.chunker).lengths),
-            index_recall=None
-            if measured is None or measured.recall is None
-            else IndexRecallLine(**asdict(measured.recall)),
-            floor=isinstance(cell, Cell) and cell.embedder is not None and cell.embedder.floor,
-            copies=isinstance(cell, Cell) and cell.generator.copies,
-            asked=len(records),
-            answered=sum(record.answer is not None for record in records),
-            declined=sum(bool(record.declined) for record in records),
-            failed=sum(record.error is not None for record in records),
-            seconds=summarise.mean_seconds(records),
-            scores=summarise.aggregated(
-                records, self.prepared.plan.metrics, settings.seed, self.prepared.clusters
-            ),
-            matched=self._matched(cell),
-            spread=summarise.spread(records),
-            spent=spending.spent(
-                records, *of_cell(cell), self.prices, isinstance(cell, SystemCell)
-            ),
-            losses=losses(records, {each.id: each for each in self.prepared.testset.questions}),
-        )
-
-    def _matched(self, cell: Cell | SystemCell) -> MatchedLine | None:
-        found = asdict(self.stages.matched(cell))
-        del found["example"]
-        return MatchedLine(**found) if found["contexts"] else None
 
 
 def _now() -> str:

@@ -78,6 +78,12 @@ class Searched:
         view.allowed = allowed
         return view
 
+    def without_texts(self) -> Searched:
+        """Return a view of this whose hits have no text, for whoever asks for very many."""
+        view = copy.copy(self)
+        view.chunks = self.chunks.without_texts
+        return view
+
     def embedded_as(self, vectors: Mapping[str, Vectors]) -> Searched:
         """Return a view of this in which these questions have these vectors [d], and no others."""
         view = copy.copy(self)

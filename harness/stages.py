@@ -111,6 +111,7 @@ class Stages:
         self._texts: dict[Embedder, Texts] = {}
         self._built: set[str] = set()
         self._matched: dict[str, Counts] = {}
+        self._orders: Orders | None = None
 
     def chunks(self, chunker: Chunker) -> ChunkSet:
         """Return the chunks of the whole corpus.
@@ -178,7 +179,9 @@ class Stages:
     def orders(self, cell: Cell, depth: int) -> Orders:
         """Return the orders that are known of the cell's retriever under exact search."""
         handed = self.handed(cell.chunker).id
-        return Orders(self._cache, {**self._ranking_about(cell), "handed": handed, "depth": depth})
+        about = {**self._ranking_about(cell), "handed": handed, "depth": depth}
+        self._orders = Orders(self._cache, about)
+        return self._orders
 
     def answers(self, cell: Cell) -> Answers:
         """Return the answers that are known of the cell's generator."""
@@ -279,6 +282,9 @@ class Stages:
         self.rankings(cell).close()
         if cell.reranker.name != "none":
             self.reranked(cell).close()
+        if self._orders is not None:
+            self._orders.close()
+            self._orders = None
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what `make` gave the first time that `key` was asked for on these chunks."""

@@ -6,19 +6,25 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from functools import cached_property
+from io import BufferedReader
 from itertools import chain, count
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
-from harness import locks
+from harness import locks, sealed
+from harness.columns import UNKNOWN, Columns, Gathered
 from harness.errors import DataError, HarnessError, Problem
 from harness.lines import SpanKey, question_line, record_line
+from harness.ondisk import Begins, OnDisk
 from harness.records import Label, Outcome, Question
 from harness.stored import QuestionLine, RecordLine, RunFile, TextLine
 
@@ -33,16 +39,21 @@ UNFINISHED = "unfinished.json"
 """Is there until a run has finished, and says what would continue it."""
 _HALF_WRITTEN = re.compile(r"\..+-[a-z0-9_]{8}")
 """The names of files that a kill kept from being given their own."""
-_MADE_AT_THE_END = (RUN, ORACLE, "report.html", "report.md", "report.json")
+KEPT = 32_000_000
+"""Bytes of records that are kept once read, where they take seven times as many; else none are."""
+_MADE_AT_THE_END = (sealed.NAME, RUN, ORACLE, "report.html", "report.md", "report.json")
 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """Everything one run left behind."""
+    """Everything one run left behind.
+
+    Many records are read from disk each time they are gone through: ask `columns` where it can say.
+    """
 
     folder: Path
     run: RunFile
-    records: tuple[RecordLine, ...]
+    records: Sequence[RecordLine]
     questions: Mapping[str, QuestionLine]
     texts: Mapping[SpanKey, str]
 
@@ -51,6 +62,47 @@ class StoredRun:
         """The cluster of each question, where the run drew whole clusters."""
         found = {id_: line.cluster for id_, line in self.questions.items() if line.cluster}
         return found or None
+
+    @cached_property
+    def columns(self) -> Columns:
+        """What all records say in numbers; cells and questions by their places in the run."""
+        if isinstance(self.records, OnDisk):
+            return self.records.columns
+        gathered = _gathered(self.run, self.questions)
+        for record in self.records:
+            gathered.add(record)
+        return gathered.columns()
+
+    def places(self, cell: str) -> NDArray[np.int64]:
+        """Return which records are of a cell: their places in `records` and in `columns`."""
+        return self._places[cell]
+
+    def record(self, cell: str, question: str) -> RecordLine | None:
+        """Return the record of a question in a cell; None where it was not asked there."""
+        places = self._places.get(cell, np.arange(0))
+        number = self._numbers.get(question, UNKNOWN)
+        found = places[self.columns.question[places] == number]
+        return self.records[int(found[-1])] if len(found) else None
+
+    def of(self, cells: Collection[str]) -> Sequence[RecordLine]:
+        """Return the records of some cells, in the order of all."""
+        wanted = [self.places(cell.name) for cell in self.run.cells if cell.name in cells]
+        return self.some(np.sort(np.concatenate(wanted)) if wanted else np.arange(0))
+
+    def some(self, places: NDArray[np.int64]) -> Sequence[RecordLine]:
+        """Return the records at some places, in their order."""
+        if isinstance(self.records, OnDisk):
+            return self.records.some(places)
+        return [self.records[place] for place in places.tolist()]
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {id_: number for number, id_ in enumerate(self.questions)}
+
+    @cached_property
+    def _places(self) -> dict[str, NDArray[np.int64]]:
+        cell = self.columns.cell
+        return {each.name: np.flatnonzero(cell == at) for at, each in enumerate(self.run.cells)}
 
 
 class RunWriter:
@@ -170,9 +222,12 @@ class RunWriter:
             atomically(self.folder / DOCUMENTS, chain([first], lines))
 
     def finish(self, run: RunFile) -> None:
-        """Write `run.json`, all at once."""
-        text = run.model_dump_json(indent=1, by_alias=True)
-        atomically(self.folder / RUN, text + "\n")
+        """Write `run.json`, all at once, and the checksums of all that was written."""
+        for file in (self._records, self._texts):
+            if file is not None:
+                file.flush()  # Ctrl-C may have come in between
+        atomically(self.folder / RUN, run_text(run))
+        atomically(self.folder / sealed.NAME, sealed.text(sealed.sums(self.folder)))
 
     def close(self) -> None:
         """Note that all is written, so that the same command begins another run."""
@@ -194,10 +249,9 @@ def atomically(path: Path, text: str | Iterable[str], mode: int = 0o644) -> None
         raise
 
 
-def rewrite(folder: Path, run: RunFile, records: Iterable[RecordLine]) -> None:
-    """Put other scores in the place of a stored run's; records first, then `run.json`."""
-    atomically(folder / RECORDS, "".join(f"{line.model_dump_json()}\n" for line in records))
-    atomically(folder / RUN, run.model_dump_json(indent=1, by_alias=True) + "\n")
+def run_text(run: RunFile) -> str:
+    """Return a run as the text of `run.json`."""
+    return run.model_dump_json(indent=1, by_alias=True) + "\n"
 
 
 def check_writable(folder: Path, what: str) -> None:
@@ -226,54 +280,84 @@ def load(folder: Path) -> StoredRun:
     if not path.is_file():
         hint = "name the folder of one run, such as reports/20260101-010203-abcdef"
         raise DataError(str(folder), [Problem(RUN, "is not there", hint)])
+    sealed.check(folder)
     try:
         run = RunFile.model_validate_json(path.read_text(encoding="utf-8"))
     except (ValidationError, UnicodeDecodeError, OSError) as error:
         raise DataError(str(folder), [Problem(RUN, _first(error), "run it again")]) from None
-    records = tuple(lines(folder, RECORDS, RecordLine))
     questions = {line.id: line for line in lines(folder, QUESTIONS, QuestionLine)}
     texts = {(line.doc, line.start, line.end): line.text for line in lines(folder, TEXTS, TextLine)}
-    stored = StoredRun(folder, run, records, questions, texts)
-    problems = list(_disagreements(stored))
-    if problems:
-        raise DataError(str(folder), problems)
-    return stored
+    return StoredRun(folder, run, _records(folder, run, questions, texts), questions, texts)
 
 
-def _disagreements(stored: StoredRun) -> Iterator[Problem]:
-    """Yield what the files of one run say otherwise than each other, one of a kind."""
-    metrics = stored.run.provenance.metrics.keys()
-    cells = {cell.name for cell in stored.run.cells}
-    seen: set[str] = set()
-    for number, record in enumerate(stored.records, start=1):
-        spans = [(hit.doc, hit.start, hit.end) for hit in record.hits]
-        spans += [(missed.doc, missed.start, missed.end) for missed in record.missed]
-        wrong = {
-            f"{TEXTS} lacks the text of a hit": any(span not in stored.texts for span in spans),
-            f"{QUESTIONS} lacks question {record.question!r}": record.question
-            not in stored.questions,
-            f"{RUN} names other metrics": record.scores.keys() != metrics,
-            f"{RUN} lacks cell {record.cell!r}": record.cell not in cells,
-        }
-        for what, found in wrong.items():
-            if found and what not in seen:
-                seen.add(what)
-                yield Problem(f"{RECORDS}, line {number}", what, "the run is damaged: run it again")
+def _records(
+    folder: Path, run: RunFile, questions: Mapping[str, QuestionLine], texts: Mapping[SpanKey, str]
+) -> Sequence[RecordLine]:
+    """Return the records of a run, each of them read and checked; all in memory if they are few."""
+    kept: list[RecordLine] = []
+    gathered, begins = _gathered(run, questions), Begins()
+    cells = {cell.name for cell in run.cells}
+    problems: dict[str, Problem] = {}
+    with _opened(folder, RECORDS) as file:
+        keep = os.fstat(file.fileno()).st_size <= KEPT
+        read = _parsed(folder, RECORDS, begins.over(file), RecordLine)
+        for number, record in enumerate(read, start=1):
+            for what in _disagreements(record, run, cells, questions, texts):
+                place, hint = f"{RECORDS}, line {number}", "the run is damaged: run it again"
+                problems.setdefault(what, Problem(place, what, hint))
+            if keep:
+                kept.append(record)
+            elif not problems:
+                gathered.add(record)
+        if problems:
+            raise DataError(str(folder), list(problems.values()))
+        return tuple(kept) if keep else begins.on_disk(file, gathered.columns())
+
+
+def _gathered(run: RunFile, questions: Mapping[str, QuestionLine]) -> Gathered:
+    return Gathered((cell.name for cell in run.cells), questions, run.provenance.metrics)
+
+
+def _disagreements(
+    record: RecordLine,
+    run: RunFile,
+    cells: Collection[str],
+    questions: Mapping[str, QuestionLine],
+    texts: Mapping[SpanKey, str],
+) -> Iterator[str]:
+    """Yield what a record says otherwise than the other files of its run."""
+    found = (*record.hits, *record.missed)
+    if any((each.doc, each.start, each.end) not in texts for each in found):
+        yield f"{TEXTS} lacks the text of a hit"
+    if record.question not in questions:
+        yield f"{QUESTIONS} lacks question {record.question!r}"
+    if record.scores.keys() != run.provenance.metrics.keys():
+        yield f"{RUN} names other metrics"
+    if record.cell not in cells:
+        yield f"{RUN} lacks cell {record.cell!r}"
 
 
 def lines(folder: Path, name: str, model: type[M]) -> Iterator[M]:
     """Yield the lines of one of a run's files; raises `DataError` where one is damaged."""
+    with _opened(folder, name) as file:
+        yield from _parsed(folder, name, file, model)
+
+
+def _opened(folder: Path, name: str) -> BufferedReader:
     path = folder / name
     if not path.is_file():
         raise DataError(str(folder), [Problem(name, "is not there", "run it again")])
-    with path.open("rb") as file:  # what is not UTF-8 is found as each line is read
-        for number, line in enumerate(file, start=1):
-            try:
-                yield model.model_validate_json(line)
-            except ValidationError as error:
-                where = f"{name}, line {number}"
-                problem = Problem(where, _first(error), "run it again")
-                raise DataError(str(folder), [problem]) from None
+    return path.open("rb")  # what is not UTF-8 is found as each line is read
+
+
+def _parsed(folder: Path, name: str, read: Iterable[bytes], model: type[M]) -> Iterator[M]:
+    for number, line in enumerate(read, start=1):
+        try:
+            yield model.model_validate_json(line)
+        except ValidationError as error:
+            where = f"{name}, line {number}"
+            problem = Problem(where, _first(error), "run it again")
+            raise DataError(str(folder), [problem]) from None
 
 
 def _first(error: Exception) -> str:

@@ -12,7 +12,8 @@ from typing import Any, Protocol
 
 from harness import numbers
 from harness.evaluation import Evaluation
-from harness.running import Prepared
+from harness.prepared import Prepared
+from harness.printable import printable
 from harness.stored import RunFile
 from harness.summary import summary as summary
 
@@ -69,7 +70,7 @@ class _Bars:
         self._bars.update(self._tasks[work], completed=done)
 
     def note(self, text: str) -> None:
-        self._bars.console.print(text, markup=False, highlight=False)
+        self._bars.console.print(_plain(text), markup=False, highlight=False)
 
     def stop(self) -> None:
         self._bars.stop()
@@ -86,10 +87,14 @@ class _Lines:
             print(f"{work}: {done} of {total}", file=sys.stderr, flush=True)
 
     def note(self, text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
+        print(_plain(text), file=sys.stderr, flush=True)
 
     def stop(self) -> None:
         pass
+
+
+def _plain(text: str) -> str:
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def as_json(folder: Path, run: RunFile) -> str:
@@ -105,11 +110,13 @@ def evaluated(found: Evaluation, per_question: bool) -> str:
     if per_question:
         lines.append("\t".join(["question", *found.means]))
         for id_, row in found.values().items():
-            lines.append("\t".join([id_, *(numbers.score(value) for value in row.values())]))
+            scores = map(numbers.score, row.values())
+            lines.append("\t".join([printable(id_), *scores]))
         lines.append("")
     lines.append(str(found))
     if found.missing:
-        shown = ", ".join(found.missing[:10]) + (", …" if len(found.missing) > 10 else "")
+        more = ", …" if len(found.missing) > 10 else ""
+        shown = printable(", ".join(found.missing[:10]) + more)
         lines.append(
             f"missing, counted as 0: {numbers.count(len(found.missing), 'question')}: {shown}"
         )
@@ -145,4 +152,4 @@ def checked(prepared: Prepared) -> str:
         *(f"  skipped: {each.where}: {each.what}" for each in prepared.corpus.skipped),
         *(f"  note: {note}" for note in (*prepared.corpus.notes, *prepared.testset.notes)),
     ]
-    return "\n".join(lines)
+    return "\n".join(map(printable, lines))

@@ -135,7 +135,7 @@ def _orders(
         return orders
     # Of chunks that are named an index compares all, so that none of them is lost.
     named = np.arange(len(stages.chunks(cell.chunker)))
-    everything = stages.searchable(cell).among(named)
+    everything = stages.searchable(cell).without_texts().among(named)
     approximate = cell.retriever.uses_vectors and not plan.settings.index.exact
     again = approximate and hasattr(cell.retriever, "parts")
 

@@ -9,8 +9,9 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar, cast
 
+from harness import openfile
 from harness.errors import DataError, Problem
 
 T = TypeVar("T")
@@ -22,7 +23,11 @@ Ranking = dict[str, dict[str, float]]
 """Question to document to score; a higher score is a better rank."""
 
 _GZIP = b"\x1f\x8b"
-_SHOWN = 20
+_SHOWN, _MOST = 20, 1_000
+_LONGEST = 1 << 20
+"""Bytes of a line, which holds a few ids and numbers."""
+_DIGITS = 400
+"""Characters of a score; the time to read one grows with their square."""
 _WHOLE = re.compile(r"[-+]?[0-9]{1,9}")
 
 HIGHEST = 1000
@@ -70,8 +75,9 @@ def read_qrels(path: Path) -> Qrels:
 def read_grade(text: str, where: str) -> int | Problem:
     """Return the grade that `text` is, or why it is none."""
     if not _WHOLE.fullmatch(text):
-        said = text if len(text) <= 40 else f"{text[:37]}..."
-        return Problem(where, f"the grade {said!r} is no whole number", "write it like 2, 0 or -1")
+        return Problem(
+            where, f"the grade {_short(text)!r} is no whole number", "write it like 2, 0 or -1"
+        )
     if abs(int(text)) > HIGHEST:
         hint = f"grades are at most {HIGHEST}, and at least -{HIGHEST}"
         return Problem(where, f"the grade {text!r} is too large", hint)
@@ -97,9 +103,10 @@ def read_run(path: Path) -> Ranking:
         full = len(line.fields) == 6
         question, document = line.fields[0], line.fields[2 if full else 1]
         scores = run.setdefault(question, {})
-        score = _number(line.fields[4 if full else 2])
+        given = line.fields[4 if full else 2]
+        score = _number(given)
         if score is None:
-            what = f"the score {line.fields[4 if full else 2]!r} is not a finite number"
+            what = f"the score {_short(given)!r} is not a finite number"
             problems.append(Problem(line.where, what, "nothing can be ranked by it"))
         elif document in scores:
             problems.append(_twice(line, "ranks", document, question))
@@ -110,21 +117,25 @@ def read_run(path: Path) -> Ranking:
 
 def _lines(path: Path, problems: list[Problem]) -> Iterator[_Line]:
     try:
-        with path.open("rb") as raw:
+        with openfile.opened(path) as raw:
             zipped = raw.read(2) == _GZIP
             raw.seek(0)
-            with gzip.open(raw) if zipped else raw as file:
-                yield from _split(file, problems)
+            with cast(BinaryIO, gzip.open(raw)) if zipped else raw as file:
+                yield from _split(openfile.lines(file, _LONGEST), problems)
     except FileNotFoundError:
         raise DataError(str(path), [Problem("the file", "does not exist")]) from None
     except (OSError, EOFError, zlib.error) as error:
-        raise DataError(str(path), [Problem("the file", f"cannot be read: {error}")]) from None
+        said = getattr(error, "strerror", None) or error
+        problem = Problem("the file", f"cannot be read: {said}", "look at the path")
+        raise DataError(str(path), [problem]) from None
 
 
 def _split(file: Iterable[bytes], problems: list[Problem]) -> Iterator[_Line]:
     """Yield the lines that hold something, without BEIR's header."""
     started = tabs = False
     for number, line in enumerate(file, start=1):
+        if len(problems) > _MOST:
+            return  # it is none of these files, and may be of any length
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
@@ -157,7 +168,13 @@ def _twice(line: _Line, verb: str, document: str, question: str) -> Problem:
     return Problem(line.where, what, "keep one of the two lines")
 
 
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
 def _number(text: str) -> float | None:
+    if len(text) > _DIGITS:
+        return None
     try:
         value = float(text)
     except ValueError:

@@ -3,21 +3,45 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from harness import dotted
 from harness.fingerprint import fingerprint, sha256_of
 
 
-def importable(folder: Path) -> None:
-    """Let modules in `folder`, and in the working directory, be imported; installed ones win."""
+def importable(folder: Path, settings: Any) -> None:
+    """Let the modules that a configuration names be imported from its folder; installed ones win.
+
+    So from the working directory. Where `settings`, the texts in it, names no module that lies
+    there, nothing there is importable: not even as a library that is not installed.
+    """
+    roots = set(_roots(settings))
     for place in (folder, Path()):
         found = str(place.resolve())
-        if found not in sys.path:
+        if found not in sys.path and any(_holds(place, root) for root in roots):
             sys.path.append(found)
+
+
+def _roots(value: Any) -> Iterator[str]:
+    """Yield the first part of each dotted name in a value."""
+    if isinstance(value, str):
+        yield from (re.split("[.:]", found[0])[0] for found in dotted.names(value))
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from _roots(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _roots(each)
+
+
+def _holds(folder: Path, module: str) -> bool:
+    return (folder / f"{module}.py").is_file() or (folder / module).is_dir()
 
 
 def code_id(name: str) -> str | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
+from harness import openfile
 from harness.errors import DataError, Problem
 
 _HEAD = 1 << 16
@@ -31,7 +32,7 @@ def mentions(path: Path, key: str) -> bool:
     if path.suffix.lower() != ".json" or not path.is_file():
         return False
     try:
-        with path.open("rb") as file:
+        with openfile.opened(path) as file:
             return f'"{key}"'.encode() in file.read(_HEAD)
     except OSError:
         return False
@@ -53,7 +54,7 @@ def text(path: Path) -> str:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return openfile.whole(path)
     except OSError as error:
         problem = Problem("the file", f"cannot be read: {error.strerror}", "look at the path")
         raise DataError(str(path), [problem]) from None

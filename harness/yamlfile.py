@@ -9,13 +9,17 @@ from typing import Any
 
 import yaml
 
+from harness import openfile
+from harness.boundedyaml import Loader, TooMuch
 from harness.errors import ConfigError, Problem
 
 Place = tuple[str | int, ...]
 """The keys and positions that lead to a value, from the top."""
 
-_DEEPEST = 50
-"""Levels of a list of questions, which needs four; the time to read grows with their square."""
+_LARGEST, _LARGEST_LIST = 1 << 20, 1 << 25
+"""Bytes of a file of keys, and of a list; a megabyte takes some seconds."""
+_SHOWN = 200
+_HALF = "half of a surrogate pair is no character"
 
 
 @dataclass(frozen=True)
@@ -34,18 +38,6 @@ class YamlFile:
             if place[:depth] in self.lines:
                 return f"line {self.lines[place[:depth]]}, {named}"
         return named or "the file"
-
-
-class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, which says where a value is none of its kind, such as 2020-13-45."""
-
-    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        try:
-            return super().construct_object(node, deep)
-        except (ValueError, LookupError, AttributeError, OverflowError) as error:
-            kind = node.tag.rpartition(":")[2]
-            what = f"{str(node.value)[:40]!r} is no {kind}"
-            raise yaml.constructor.ConstructorError(None, None, what, node.start_mark) from error
 
 
 class _Dumper(yaml.SafeDumper):
@@ -70,35 +62,49 @@ def read(path: Path, shown: str) -> YamlFile:
         ConfigError: there is no such file, or it is not a mapping in YAML.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = openfile.whole(path, _LARGEST).decode("utf-8")
     except FileNotFoundError:
         hint = "make one with: python -m harness init DIR"
         raise ConfigError(shown, [Problem("the file", "does not exist", hint)]) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(shown, [Problem("the file", f"cannot be read: {error}")]) from None
+    except UnicodeDecodeError as error:
+        hint = "save it as UTF-8"
+        raise ConfigError(shown, [Problem("the file", f"cannot be read: {error}", hint)]) from None
+    except OSError as error:
+        what = f"cannot be read: {error.strerror or error}"
+        raise ConfigError(shown, [Problem("the file", what, "look at the path")]) from None
     try:
-        node = yaml.compose(text, Loader=_Loader)
+        loader = Loader(text)
+        node = loader.node()
         problems = list(_twice(node, set()))
         if problems:
             raise ConfigError(shown, problems)
-        data = yaml.load(text, Loader=_Loader)
+        lines = {} if node is None else dict(_lines(node, (), set()))
+        data = None if node is None else loader.construct_document(node)
+        _check_text(data)
     except yaml.YAMLError as error:
         raise ConfigError(shown, [_unparsed(error)]) from None
-    except RecursionError:
-        raise ConfigError(shown, [Problem("the file", "is nested too deeply")]) from None
-    if not isinstance(data, dict) or node is None:
+    except UnicodeEncodeError:
+        raise ConfigError(shown, [Problem("the file", _HALF)]) from None
+    if not isinstance(data, dict):
         found = "nothing" if data is None else type(data).__name__
         hint = "it starts like this: `corpus: corpora/insurellm`"
         raise ConfigError(shown, [Problem("the file", f"must hold keys, holds {found}", hint)])
-    return YamlFile({str(key): value for key, value in data.items()}, dict(_lines(node, (), set())))
+    return YamlFile({str(key): value for key, value in data.items()}, lines)
 
 
 def value(text: str) -> Any:
     """Return what `text` means in YAML; raises `ValueError` where it means nothing."""
+    said = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
     try:
-        return yaml.load(text, Loader=_Loader)
+        loader = Loader(text)
+        node = loader.node()
+        found = None if node is None else loader.construct_document(node)
+        _check_text(found)
     except yaml.YAMLError as error:
-        raise ValueError(f"{text!r} is not YAML: {_said(error)}") from None
+        raise ValueError(f"{said!r} is not YAML: {_said(error)}") from None
+    except UnicodeEncodeError:
+        raise ValueError(f"{said!r}: {_HALF}") from None
+    return found
 
 
 def dump(data: Any) -> str:
@@ -115,29 +121,24 @@ def listed(text: str) -> list[tuple[int, Any]]:
     Raises:
         ValueError: it is not YAML, holds no list, an alias, a key twice, or half a character.
     """
+    if len(text) > _LARGEST_LIST:
+        raise ValueError(f"has {len(text):,} characters, more than {_LARGEST_LIST:,}")
     try:
-        depth = 0
-        for event in yaml.parse(text, Loader=_Loader):
-            depth += isinstance(event, yaml.CollectionStartEvent)
-            depth -= isinstance(event, yaml.CollectionEndEvent)
-            if depth > _DEEPEST:
-                raise ValueError("is nested too deeply")
-            if isinstance(event, yaml.AliasEvent):
-                # A few of them can stand for more than fits into memory.
-                raise ValueError(f"the alias *{event.anchor}: write out what it stands for")
-        node = yaml.compose(text, Loader=_Loader)
+        loader = Loader(text, aliases=False)
+        node = loader.node()
         if not isinstance(node, yaml.SequenceNode):
             raise ValueError("must hold a list, each item starting with a dash")
         for problem in _twice(node, set()):
             raise ValueError(f"{problem.where}: {problem.what}")
-        items = yaml.load(text, Loader=_Loader)
+        lines = [each.start_mark.line + 1 for each in node.value]
+        items = loader.construct_document(node)
         _check_text(items)
     except yaml.YAMLError as error:
         found = _unparsed(error)
         raise ValueError(f"{found.where}: {found.what}") from None
     except UnicodeEncodeError:
-        raise ValueError("half of a surrogate pair is no character") from None
-    return [(each.start_mark.line + 1, item) for each, item in zip(node.value, items, strict=True)]
+        raise ValueError(_HALF) from None
+    return list(zip(lines, items, strict=True))
 
 
 def _check_text(value: Any) -> None:
@@ -146,7 +147,7 @@ def _check_text(value: Any) -> None:
         value.encode()
     elif isinstance(value, dict):
         _check_text([*value, *value.values()])
-    elif isinstance(value, list):
+    elif isinstance(value, list | tuple | set):
         for each in value:
             _check_text(each)
 
@@ -196,6 +197,10 @@ def _said(error: yaml.YAMLError) -> str:
 def _unparsed(error: yaml.YAMLError) -> Problem:
     mark = getattr(error, "problem_mark", None)
     where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "the file"
+    if isinstance(error, TooMuch):
+        return Problem(where, _said(error), "write out less, in fewer levels")
+    if isinstance(error, yaml.reader.ReaderError):
+        where = f"character {error.position + 1:,}"
     return Problem(
         where, f"is not YAML: {_said(error)}", "look at the indentation and the quotes there"
     )

@@ -26,6 +26,30 @@ def shortened(whole: bytes, seed: int, times: int = 40) -> Iterator[bytes]:
         yield whole[:length]
 
 
+def harmed(whole: bytes, draw: random.Random) -> tuple[str, bytes | None]:
+    """Return how a file was harmed, in words, and what it is then; None: a folder lies there."""
+    at = draw.randrange(max(1, len(whole)))
+    lines = whole.splitlines(keepends=True) or [b""]
+    row = draw.randrange(len(lines))
+    other = draw.randrange(len(lines))
+    digits = [each for each in range(len(whole)) if whole[each : each + 1].isdigit()] or [0]
+    digit = draw.choice(digits)
+    swapped = [*lines]
+    swapped[row], swapped[other] = swapped[other], swapped[row]
+    ways: dict[str, bytes | None] = {
+        f"byte {at} changed": whole[:at] + bytes([draw.randrange(256)]) + whole[at + 1 :],
+        f"digit {digit} changed": whole[:digit] + b"%d" % draw.randrange(10) + whole[digit + 1 :],
+        f"cut at {at}": whole[:at],
+        f"line {row + 1} dropped": b"".join(lines[:row] + lines[row + 1 :]),
+        f"line {row + 1} doubled": b"".join([*lines[: row + 1], *lines[row:]]),
+        f"lines {row + 1} and {other + 1} swapped": b"".join(swapped),
+        "empty": b"",
+        "garbage": draw.randbytes(3_000),
+        "a folder": None,
+    }
+    return draw.choice(list(ways.items()))
+
+
 def garbage(seed: int) -> bytes:
     """Return bytes that mean nothing."""
     return random.Random(seed).randbytes(3_000)
@@ -36,6 +60,11 @@ def into_folder(path: Path) -> None:
     path.unlink(missing_ok=True)
     path.mkdir()
     (path / "file").write_text("in the way")
+
+
+def unsealed(run: Path) -> None:
+    """Have a stored run read as it is, whoever changed it: as one of before there were sums."""
+    (run / "sums.json").unlink()
 
 
 def restored(folder: Path, whole: dict[str, bytes]) -> None:

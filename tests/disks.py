@@ -25,10 +25,11 @@ def quick() -> Iterator[Path]:
 
 
 @contextmanager
-def small(at: Path) -> Iterator[Path]:
+def small(at: Path, size: str = "1m") -> Iterator[Path]:
     """Mount a disk of a megabyte; skips where that is not allowed."""
     at.mkdir()
-    if not shutil.which("mount") or not _done("mount", "-t", "tmpfs", "-o", "size=1m", "none", at):
+    how = ("mount", "-t", "tmpfs", "-o", f"size={size}", "none", at)
+    if not shutil.which("mount") or not _done(*how):
         pytest.skip("no disk can be mounted here")
     try:
         yield at
@@ -39,6 +40,11 @@ def small(at: Path) -> Iterator[Path]:
 def read_only(disk: Path) -> None:
     """Let nothing more be written to a disk that `small` gave."""
     assert _done("mount", "-o", "remount,ro", disk)
+
+
+def enlarge(disk: Path) -> None:
+    """Give a disk that `small` gave room for 64 megabytes."""
+    assert _done("mount", "-o", "remount,size=64m", disk)
 
 
 def fill(disk: Path) -> None:

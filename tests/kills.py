@@ -1,10 +1,5 @@
-"""Kills a run again and again at random instants, and compares what it comes to in the end.
+"""Kills a run again and again at random instants, and compares what it comes to in the end."""
 
-python -m tests.kills 200            # a floor in the place of a model, no BERTScore
-python -m tests.kills 50 --model     # MiniLM and BERTScore
-"""
-
-import argparse
 import json
 import os
 import random
@@ -12,15 +7,20 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 
+from harness import store
+from harness.errors import DataError
+
 WORDS = ("harbour", "ticket", "bridge", "tunnel", "ferry", "tariff", "platform", "depot")
 TIMES = ("started", "ended", "seconds")
+_PATIENCE = 120.0
+"""Seconds until a process that was told to end hangs."""
 
 
 @dataclass(frozen=True)
@@ -65,16 +65,25 @@ def project(folder: Path, model: bool) -> None:
 
 
 def start(folder: Path) -> subprocess.Popen:
+    """Start a run of the project in a folder; what it has to complain of is in `stderr.txt`."""
     command = [sys.executable, "-m", "harness", "run", "config.yaml"]
     quiet = subprocess.DEVNULL
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
-    return subprocess.Popen(command, cwd=folder, stdout=quiet, stderr=quiet, env=environment)
+    with (folder / "stderr.txt").open("wb") as said:
+        return subprocess.Popen(command, cwd=folder, stdout=quiet, stderr=said, env=environment)
 
 
-def kill_often(folder: Path, kills: int, model: bool = False, seed: int = 7) -> Outcome:
+def kill_often(
+    folder: Path,
+    kills: int,
+    model: bool = False,
+    seed: int = 7,
+    how: Sequence[signal.Signals] = (signal.SIGKILL,),
+) -> Outcome:
     """Kill the run of one project `kills` times, let it finish, and compare with a calm one.
 
-    Every kill falls at an instant drawn evenly from the time that an undisturbed run works.
+    Every kill falls at an instant drawn evenly from the time that an undisturbed run works; `how`
+    is drawn too. Every other SIGINT or SIGTERM is followed by another one.
     """
     calm, harried = folder / "calm", folder / "harried"
     project(calm, model)
@@ -90,9 +99,15 @@ def kill_often(folder: Path, kills: int, model: bool = False, seed: int = 7) -> 
         try:
             process.wait(chance.uniform(0.0, whole))
         except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
+            sent = chance.choice(how)
+            process.send_signal(sent)
+            if sent != signal.SIGKILL and done % 2:
+                time.sleep(chance.uniform(0.0, 0.3))
+                process.send_signal(sent)
+            process.wait(_PATIENCE)
             done += 1
+            if sent != signal.SIGKILL:
+                differences += [f"kill {done}: {each}" for each in stopped(process, harried)]
             if not finished(harried):
                 continue
         else:
@@ -104,6 +119,29 @@ def kill_often(folder: Path, kills: int, model: bool = False, seed: int = 7) -> 
     assert start(harried).wait() == 0
     differences += compared(calm, harried)
     return Outcome(done, early, differences)
+
+
+def stopped(process: subprocess.Popen, folder: Path) -> list[str]:
+    """Return what was not in order after a run was told to stop."""
+    said = (folder / "stderr.txt").read_text(errors="replace")
+    runs = [path.parent for path in (folder / "reports").glob("*/run.json")]
+    wrong = []
+    # Before Python has come to our first line a signal ends it as it ends any program.
+    begun = bool(runs) or "harness" in said
+    if process.returncode not in (0, 130) and begun:
+        wrong.append(f"status {process.returncode}: {said[-300:]}")
+    if "Traceback" in said and begun:
+        wrong.append(f"a traceback: {said[-300:]}")
+    for run in runs:
+        try:
+            stored = store.load(run)
+        except DataError as error:
+            wrong.append(str(error))
+            continue
+        asked = sum(cell.asked for cell in stored.run.cells)
+        if asked != len(stored.records):
+            wrong.append(f"{asked} questions summed up, {len(stored.records)} recorded")
+    return wrong
 
 
 def finished(folder: Path) -> bool:
@@ -151,21 +189,3 @@ def content(path: Path) -> object:
     for model in run["provenance"]["models"]:
         model.pop("texts_per_second", None)
     return {**{key: value for key, value in run.items() if key not in aside}, "cells": cells}
-
-
-def main() -> int:
-    """Kill as often as asked for; exit with 1 where the end differs."""
-    asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("kills", type=int, nargs="?", default=200)
-    asked.add_argument("--model", action="store_true")
-    asked.add_argument("--seed", type=int, default=7)
-    given = asked.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        found = kill_often(Path(folder), given.kills, given.model, given.seed)
-    early = f"{found.finished_early} runs finished before they could be killed"
-    sys.stdout.write(f"{found.kills} kills, {early}, differences: {found.differences or 'none'}\n")
-    return int(bool(found.differences))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

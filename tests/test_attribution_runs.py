@@ -20,6 +20,7 @@ from harness.records import Answer, Hit
 from harness.runner import prepare
 from harness.runner import run as runs
 from harness.stored import ArrivalLine, FactsLine
+from tests.damage import unsealed
 from tests.small import project
 from tests.test_shared_work import run
 
@@ -413,6 +414,7 @@ def test_runs_from_before_there_was_attribution_are_read(tmp_path):
     about = json.loads((stored.folder / "run.json").read_text())
     del about["cells"][0]["lengths"]
     (stored.folder / "run.json").write_text(json.dumps(about))
+    unsealed(stored.folder)
 
     again = store.load(stored.folder)
     assert again.run.cells[0].lengths is None
@@ -423,6 +425,7 @@ def test_a_run_that_lacks_the_text_of_a_missed_chunk_is_damaged(tmp_path):
     folder = ran(written(tmp_path), embedder=Numbered(hidden=(3,))).folder
     rows = (folder / "texts.jsonl").read_text().splitlines()
     (folder / "texts.jsonl").write_text("".join(row + "\n" for row in rows if '"e3"' not in row))
+    unsealed(folder)
 
     with pytest.raises(DataError, match="lacks the text of a hit"):
         store.load(folder)

@@ -18,7 +18,7 @@ MOON = QUESTIONS[0]
 LONG = "x" * 300
 BOMB = "a: &a [x, x, x, x]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
-    for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+    for before, name in zip("abc", "bcd", strict=True)
 )
 
 

@@ -8,6 +8,7 @@ from harness import report, runner
 from harness.config import load
 from tests import small
 from tests.browser import opened
+from tests.damage import unsealed
 
 DAY, DOCKS, AGE, HELMET, CEO = small.QUESTIONS
 RANKS = {
@@ -61,6 +62,7 @@ def made(folder, questions, change=None, **settings):
         for record in records:
             change(record)
         file.write_text("".join(json.dumps(each) + "\n" for each in records), encoding="utf-8")
+        unsealed(done)
         report.write(done)
     return done
 

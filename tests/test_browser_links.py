@@ -12,6 +12,7 @@ from harness.report.sections import parts
 from harness.report.view import View
 from tests import small
 from tests.browser import opened
+from tests.damage import unsealed
 from tests.many import many
 
 COPIES = 3
@@ -34,6 +35,7 @@ def run(tmp_path_factory):
         elif name == "docks":
             record |= {"lost_at": "context", "error": None}
     file.write_text("".join(json.dumps(each) + "\n" for each in records), encoding="utf-8")
+    unsealed(made)
     report.write(made)
     return View(store.load(made))
 

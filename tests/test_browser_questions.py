@@ -13,6 +13,7 @@ from harness.config import load
 from harness.report.view import View
 from tests import small
 from tests.browser import opened
+from tests.damage import unsealed
 
 SCRIPTS = Path(report.__file__).parent / "page"
 NAMES = [f"{start}{end}" for start in ("Aber", "Brin", "Cole", "Dorn") for end in range(14)]
@@ -117,6 +118,7 @@ def change(folder):
             for name in ("token_f1", "abstention"):
                 record["scores"][name] |= {"value": None, "state": "failed", "reason": "failed"}
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    unsealed(folder)
 
 
 @pytest.fixture(scope="module")

@@ -266,7 +266,7 @@ def test_a_run_answers_with_a_local_model_and_stores_no_place_of_the_machine(fil
 
 def test_a_file_named_by_its_whole_path_is_stored_by_its_name_alone(file, project, cli):
     project.config(generators=[{"chat": {"model": f"gguf:{file}", "max_tokens": 9}}])
-    said = cli("run", "config.yaml")
+    said = cli("run", "config.yaml", "--allow-outside")
     assert said.status == 0, said.err
     (folder,) = [path for path in (project.folder / "reports").iterdir() if path.is_dir()]
     stored = "".join(path.read_text("utf-8") for path in folder.iterdir() if path.is_file())
@@ -280,7 +280,7 @@ def test_the_shipped_configuration_answers_with_the_model_that_the_environment_n
     root = Path(__file__).parent.parent
     place = [f"output={tmp_path}/reports", f"cache={tmp_path}/cache", "retrievers=[bm25]"]
     metrics = "metrics=[token_f1, rougeL, context_overlap, abstention]"
-    config = load(root / "configs" / "local-llm.yaml", [*place, metrics], {"LLM": str(file)})
+    config = load(root / "configs" / "local-llm.yaml", [*place, metrics], {"LLM": str(file)}, True)
     done = runner.run(runner.prepare(config, limit=2), lambda *_: None)
     lines = (done.folder / "records.jsonl").read_text("utf-8").splitlines()
     said = [row for row in map(json.loads, lines) if row["usage"]["model"] == "tiny.gguf"]

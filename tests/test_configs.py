@@ -55,6 +55,7 @@ def environment(tmp_path):
     (tmp_path / "qrels").mkdir()
     (tmp_path / "qrels" / "test.tsv").write_text("q\td\t1\n")
     return {
+        "HARNESS_ALLOW_OUTSIDE": "1",
         "BEIR": str(tmp_path),
         "SQUAD": str(tmp_path / "squad.json"),
         "LLM": str(tiny_gguf.write(tmp_path / "tiny.gguf")),
@@ -71,7 +72,7 @@ def test_every_configuration_is_found_valid_from_any_folder(
     path, environment, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    load(ROOT / path, [], environment)
+    load(ROOT / path, [], environment, allow_outside=True)
 
 
 @pytest.mark.slow
@@ -120,7 +121,8 @@ def test_the_published_figure_of_xquad_comes_out(tmp_path):
     data = os.environ.get("HARNESS_TEST_DATA")
     if not data:
         pytest.skip("HARNESS_TEST_DATA is not set: it names the folder that holds xquad-en")
-    view = run("configs/beir.yaml", tmp_path, {"BEIR": f"{data}/xquad-en"}, "retrievers=dense")
+    environment = {"BEIR": f"{data}/xquad-en", "HARNESS_ALLOW_OUTSIDE": "1"}
+    view = run("configs/beir.yaml", tmp_path, environment, "retrievers=dense")
     (cell,) = view.run.cells
 
     assert view.run.provenance.corpus["documents"] == 240

@@ -382,7 +382,7 @@ def test_reports_gates_and_exports_say_what_was_paid_and_rescoring_keeps_it(plac
     folder = runner.run(prepared(place), lambda *_: None).folder
     page = Path(folder / "report.md").read_text("utf-8")
     stored = store.load(folder)
-    columns, *rows = csv.reader(exporting.as_csv(stored).splitlines())
+    columns, *rows = csv.reader(exporting.as_csv(stored))
 
     assert columns[-3:] == ["tokens_in", "tokens_out", "money"]
     assert {(*row[-3:-1], round(float(row[-1]), 6)) for row in rows} == {("57", "9", 0.075)}

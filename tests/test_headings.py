@@ -11,7 +11,7 @@ from harness import chunking
 from harness.chunkers import chunkers
 from harness.corpus import Corpus
 from harness.errors import SpecError
-from harness.headings import Heading, above, headings, is_heading
+from harness.headings import Heading, above, headings, is_heading, trails
 from harness.records import Document
 
 TEXT = """# Bikes
@@ -61,7 +61,7 @@ def test_headings_have_their_place_level_and_words_and_code_has_none():
     ],
 )
 def test_a_place_stands_under_the_last_heading_of_each_level_before_it(words, expected):
-    assert above(list(headings(TEXT)), place(words)) == expected
+    assert above(trails(TEXT), place(words)) == expected
 
 
 def embedded(spec, folder):
@@ -77,7 +77,7 @@ def test_a_header_of_headings_names_title_and_headings_once_each_and_is_not_scor
     found = embedded({"fixed": {"size": 30, "header": True}}, tmp_path)
 
     for text, indexed in found.items():
-        names = ["Bikes", *above(list(headings(TEXT)), TEXT.index(text))]
+        names = ["Bikes", *above(trails(TEXT), TEXT.index(text))]
         assert indexed == " > ".join(dict.fromkeys(names)) + " " + text
     assert [indexed.split("\n")[0] for indexed in found.values()] == [
         "Bikes # Bikes",

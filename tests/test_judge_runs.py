@@ -14,6 +14,7 @@ from harness.kept import Judgements
 from harness.records import Passage, Question, Span
 from harness.rescore import rescore
 from harness.testset import Testset
+from tests.damage import unsealed
 from tests.judge_server import part, sitting
 
 METRICS = ["passage_recall@2", "faithfulness", "correctness", "context_relevance@2"]
@@ -258,6 +259,7 @@ class TestScoringAgain:
         about = json.loads(path.read_text("utf-8"))
         about["config"]["resolved"]["judge"] = {"model": "gguf:.../judge.gguf"}
         path.write_text(json.dumps(about), "utf-8")
+        unsealed(folder)
         said = cli("score", folder, "-m", "fluency")
 
         assert said.status == 2

@@ -19,6 +19,7 @@ from harness.report.sections.losses import Losses
 from harness.report.view import View
 from harness.rescore import rescore
 from harness.stored import ArrivalLine, FactsLine, FailureLine, IndexRecallLine
+from tests.damage import unsealed
 from tests.small import stored as run
 
 ROOT = Path(__file__).parent.parent
@@ -160,6 +161,7 @@ class TestStored:
         records = map(json.loads, (folder / "records.jsonl").read_text().splitlines())
         lines = [{key: row[key] for key in row if key != "held_in"} for row in records]
         (folder / "records.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lines))
+        unsealed(folder)
         old = store.load(folder)
 
         assert {record.held_in for record in old.records} == {None}

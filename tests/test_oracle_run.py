@@ -28,6 +28,7 @@ from harness.statistics.difference import Difference
 from harness.stored import FailureLine
 from harness.summary import summary
 from tests import small
+from tests.damage import unsealed
 from tests.judge_server import part, sitting
 
 N = 24
@@ -384,6 +385,7 @@ def copied(stored, folder, keep=lambda _: True):
     shutil.copytree(stored.folder, folder / stored.folder.name)
     kept = [each for each in read(stored) if keep(each)]
     (folder / stored.folder.name / store.ORACLE).write_text(text(kept), "utf-8")
+    unsealed(folder / stored.folder.name)
     return store.load(folder / stored.folder.name)
 
 

@@ -53,6 +53,7 @@ class Nights:
 def change(place, **changes):
     path = place / "run.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    (place / "sums.json").unlink(missing_ok=True)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from harness.ratings.importing import import_files
 from harness.rescore import rescore
 from harness.stored import RatingLine
 from tests import small
+from tests.damage import unsealed
 from tests.rated import form, item, saved
 
 
@@ -488,6 +489,7 @@ class TestKept:
     @pytest.mark.parametrize("line", ["{}", "nothing", "\x00", "[" * 10_000])
     def test_a_damaged_file_of_ratings_says_where(self, run, line):
         (run / RATINGS).write_text(line + "\n")
+        unsealed(run)
 
         with pytest.raises(DataError, match=r"line 1: .*\n +delete it, and import"):
             lines(run)
@@ -496,6 +498,7 @@ class TestKept:
         import_files([saved(tmp_path / "r.json", [item("i0", 1)])], run)
         text = (run / RATINGS).read_text()
         (run / RATINGS).write_text(text.replace('"question":"day"', '"question":"gone"'))
+        unsealed(run)
 
         with pytest.raises(DataError, match="the run lacks its question or its cell"):
             lines(run)

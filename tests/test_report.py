@@ -14,6 +14,7 @@ from harness.report.markdown import escaped
 from harness.report.sections import parts, sections
 from harness.report.view import View
 from harness.stored import AggregateLine
+from tests.damage import unsealed
 from tests.pages import Page
 from tests.small import QUESTIONS, project
 from tests.small import stored as run
@@ -231,6 +232,7 @@ def test_a_folder_without_a_run_is_refused_with_what_is_missing(tmp_path, many):
     copy = tmp_path / "copy"
     shutil.copytree(many.folder, copy)
     (copy / "records.jsonl").write_text("{}\n")
+    unsealed(copy)
 
     with pytest.raises(store.DataError, match=r"run.json: is not there"):
         report.write(tmp_path)

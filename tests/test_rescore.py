@@ -13,11 +13,12 @@ from harness.config import load
 from harness.errors import DataError, StageError
 from harness.records import Answer
 from harness.rescore import rescore
+from tests.damage import unsealed
 from tests.small import project
 
 FILES = [
     "run.json", "records.jsonl", "questions.jsonl", "texts.jsonl", "report.html", "report.md",
-    "report.json",
+    "report.json", "sums.json",
 ]  # fmt: skip
 FIRST = ["passage_recall@2", "hit_rate@2", "recall(labels=documents, rel=3)@3", "token_f1"]
 FIRST += ["abstention", "keyword_recall@2", "corpus_bleu", "decline_recall"]
@@ -162,6 +163,7 @@ def test_a_metric_of_another_version_is_computed_again_and_its_version_renewed(f
     about["provenance"]["metrics"]["token_f1"]["version"] = 0
     about["cells"][0]["scores"]["token_f1"]["mean"] = 0.125
     path.write_text(json.dumps(about), "utf-8")
+    unsealed(first)
     found = rescore(first)
 
     assert {line.version for line in found.provenance.metrics.values()} == {1}

@@ -117,7 +117,7 @@ class TestAFinishedRun:
         names = {path.name for path in stored.folder.iterdir()}
         assert names == {
             "run.json", "records.jsonl", "questions.jsonl", "texts.jsonl",
-            "report.html", "report.md", "report.json", "charts",
+            "report.html", "report.md", "report.json", "charts", "sums.json",
         }  # fmt: skip
 
     def test_records_what_it_was_made_with(self, stored):

@@ -8,6 +8,7 @@ from harness.config import load
 from harness.errors import DataError, RunError
 from harness.pipeline import outcomes
 from harness.stages import Stages
+from tests.damage import unsealed
 from tests.small import project
 from tests.test_run import quiet, run, runs
 
@@ -51,6 +52,7 @@ def test_a_run_whose_files_disagree_is_refused(tmp_path):
     finished = run(project(tmp_path, chunkers=["markdown"], retrievers=["bm25"]))
     texts = finished.folder / "texts.jsonl"
     texts.write_text("".join(texts.read_text().splitlines(keepends=True)[1:]))
+    unsealed(finished.folder)
 
     with pytest.raises(DataError, match=r"records.jsonl, line 1: texts.jsonl lacks the text of a"):
         store.load(finished.folder)

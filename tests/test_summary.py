@@ -1,6 +1,7 @@
 """What the terminal says of a run: the verdict first, 100 columns, no colour, nothing obeyed."""
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -25,9 +26,13 @@ def stored(tmp_path_factory):
 def written(stored, folder):
     """Write a run as it is stored, without its reports."""
     folder.mkdir(parents=True)
-    store.rewrite(folder, stored.run, stored.records)
-    lines = "".join(f"{each.model_dump_json()}\n" for each in stored.questions.values())
-    (folder / "questions.jsonl").write_text(lines, encoding="utf-8")
+    (folder / "run.json").write_text(store.run_text(stored.run), encoding="utf-8")
+    for name, some in (
+        ("records.jsonl", stored.records),
+        ("questions.jsonl", stored.questions.values()),
+    ):
+        lines = "".join(f"{each.model_dump_json()}\n" for each in some)
+        (folder / name).write_text(lines, encoding="utf-8")
     shutil.copy(stored.folder / "texts.jsonl", folder)
     return folder
 
@@ -72,7 +77,7 @@ def test_it_ends_with_where_the_reports_are(stored):
 def test_it_is_plain_text_of_at_most_100_columns_whatever_the_names(stored, tmp_path):
     large = many(stored, 40, 10, lambda at: f"{at}{HOSTILE}")
     run = large.run.model_copy(update={"warnings": [HOSTILE * 9, "short"]})
-    folder = written(store.StoredRun(**{**vars(large), "run": run}), tmp_path / "run")
+    folder = written(replace(large, run=run), tmp_path / "run")
     text = summary(folder)
 
     assert max(map(len, body(text))) <= 100
@@ -94,7 +99,7 @@ def test_of_many_cells_the_best_the_baseline_and_the_one_to_ship_are_shown(store
 
 def test_a_run_that_did_not_finish_says_so_before_all_else(stored, tmp_path):
     run = stored.run.model_copy(update={"status": "interrupted"})
-    folder = written(store.StoredRun(**{**vars(stored), "run": run}), tmp_path / "run")
+    folder = written(replace(stored, run=run), tmp_path / "run")
 
     assert summary(folder).startswith("This run is interrupted.\n\n")
 
@@ -102,7 +107,7 @@ def test_a_run_that_did_not_finish_says_so_before_all_else(stored, tmp_path):
 def test_warnings_are_given_in_full(stored, tmp_path):
     warning = "3 chunks are longer than the model reads; their ends are not in the index. " * 3
     run = stored.run.model_copy(update={"warnings": [warning]})
-    folder = written(store.StoredRun(**{**vars(stored), "run": run}), tmp_path / "run")
+    folder = written(replace(stored, run=run), tmp_path / "run")
     said = " ".join(summary(folder).split())
 
     assert f"warning: {warning.strip()}" in said

@@ -241,7 +241,7 @@ def test_the_shipped_configuration_runs_on_a_file_of_squad_2(tmp_path):
     path = write(tmp_path, FILE)
     place = [f"output={tmp_path}/reports", f"cache={tmp_path}/cache", "embedders=hashing"]
 
-    config = load(ROOT / "configs" / "squad.yaml", place, {"SQUAD": path})
+    config = load(ROOT / "configs" / "squad.yaml", place, {"SQUAD": path}, True)
     run = store.load(runner.run(runner.prepare(config), lambda *_: None).folder).run
 
     assert [cell.retriever for cell in run.cells] == ["dense", "bm25"]

@@ -176,9 +176,9 @@ def test_a_list_in_yaml_becomes_questions(tmp_path):
         ("- !!python/name:os.system ''\n", "the file", "line 1, column 3: is not YAML"),
         ("- question: 2020-13-45\n", "the file", "line 1, column 13: is not YAML"),
         ("- 1: 2\n  question: q\n", "line 1", "1: Keys should be strings"),
-        ("[" * 20_000, "the file", "is nested too deeply"),
+        ("[" * 20_000, "the file", "line 1, column 51: is nested too deeply"),
         (b"- \xff\n", "the file", "is not UTF-8: byte 0xff at offset 2"),
-        (b"- \x00\n", "the file", "the file: is not YAML: unacceptable character"),
+        (b"- \x00\n", "the file", "character 3: is not YAML: unacceptable character"),
     ],
 )
 def test_yaml_that_is_wrong_is_refused_with_its_place(tmp_path, text, where, what):
@@ -201,7 +201,7 @@ def test_yaml_that_is_wrong_is_refused_with_its_place(tmp_path, text, where, wha
 def test_aliases_are_refused_before_they_grow(tmp_path, bomb):
     (found,) = problems(Yaml(write(tmp_path, bomb, "set.yaml")))
 
-    assert found[1].startswith("the alias *a")
+    assert found[1].startswith("line 2, column 13: the alias *a")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,28 @@ from pathlib import Path
 
 from torture.ordeal import HEAD, Ordeal, timed
 
-ORDEALS: dict[str, str] = {}
+ORDEALS: dict[str, str] = {
+    "kills": "kills:runs",
+    "kills-verbs": "kills:verbs",
+    "signals": "kills:signals",
+    "damage-cache": "damage:cache",
+    "damage-run": "damage:run",
+    "disk": "machine:disk",
+    "handles": "machine:handles",
+    "clock": "machine:clock",
+    "faults": "faults:chat",
+    "faults-http": "faults:http",
+    "faults-kills": "faults:killed",
+    "security-secrets": "security:secrets",
+    "security-offline": "security:offline",
+    "determinism": "determinism:determinism",
+    "together": "together:together",
+    "fuzz-text": "fuzz:text",
+    "atheris-text": "atheris_text:text",
+    "fuzz-documents": "fuzz_documents:text",
+    "atheris-documents": "atheris_documents:text",
+    "fuzz-runs": "fuzz_runs:text",
+}
 """The function of each ordeal, as module:name below this package; it returns an `Ordeal`."""
 PAGE = Path(__file__).parent.parent / "docs" / "reliability.md"
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"

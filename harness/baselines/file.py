@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from harness import stamped
 from harness.errors import DataError, Problem, SpecError
 from harness.metrics import Pooled
 from harness.metrics import metrics as registry
@@ -81,7 +82,7 @@ class BaselineFile(_Held):
     """What `baselines/NAME.json` holds. Version 1.
 
     `by` is empty where it is not known who promoted the run; `forced` says that it had failures,
-    had not finished or did not ask all questions.
+    had not finished or did not ask all questions; `sum` is the checksum of all the rest.
     """
 
     schema_: Literal[1] = Field(1, alias="schema")
@@ -96,6 +97,7 @@ class BaselineFile(_Held):
     provenance: Provenance
     questions: dict[str, QuestionHeld]
     cells: list[CellHeld]
+    sum: str | None = None
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, allow_inf_nan=False, populate_by_name=True
@@ -120,6 +122,8 @@ def checked(data: object, path: str) -> BaselineFile:
         ]
         raise DataError(path, found[:_SHOWN]) from None
     problems = list(_disagreements(held))
+    if not problems and (what := stamped.problem(data)):
+        problems = [Problem("the file", what, _DAMAGED)]
     if problems:
         raise DataError(path, problems[:_SHOWN])
     return held

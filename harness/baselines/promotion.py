@@ -17,6 +17,7 @@ from harness.baselines.reading import Baseline, checked_name, path_of, read, rou
 from harness.comparing import sides
 from harness.comparing.sides import Incomparable, Result, SideCell
 from harness.errors import HarnessError, suggest
+from harness.stamped import stamped
 from harness.store import StoredRun, load
 from harness.stored import CellLine, ScoreLine
 
@@ -52,7 +53,7 @@ def written(held: BaselineFile) -> str:
     data = held.model_dump(mode="json", by_alias=True)
     for id_, question in data["questions"].items():
         data["questions"][id_] = {key: each for key, each in question.items() if each is not None}
-    return "".join(_pieces(data, 0)) + "\n"
+    return "".join(_pieces(stamped(_whole(data)), 0)) + "\n"
 
 
 def _pieces(value: Any, depth: int) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness import wholefile
+from harness import rules, wholefile
 from harness.baselines.file import DIGITS, BaselineFile, CellHeld, checked
 from harness.comparing.sides import Asked, Result, Side, SideCell
 from harness.errors import HarnessError, suggest
@@ -51,7 +51,7 @@ def path_of(named: str) -> Path:
     Raises:
         HarnessError: it is neither a name nor a path.
     """
-    if named.endswith(".json") or "/" in named or "\\" in named:
+    if rules.is_path(named):
         return Path(named)
     return FOLDER / f"{checked_name(named)}.json"
 

@@ -12,6 +12,7 @@ from annotated_types import Ge, Gt, Le
 
 from harness.errors import StageError
 from harness.paths import portable
+from harness.retrying import PATIENCE
 
 _LOCAL = "gguf:"
 _SHAPING = ("model", "base_url", "temperature", "max_tokens", "seed")
@@ -37,12 +38,13 @@ class ChatModel:
 
     A provider's key comes from the environment, by the provider's own variable, and so does its
     server's URL where `base_url` is None; a server of OpenAI's kind that is named needs no key. At
-    most `concurrent` prompts are sent at once; `timeout`, in seconds, is for each of the 1 +
-    `retries` requests of a prompt. A setting that a provider's library does not take, such as
-    `retries` with Ollama's, is refused where it is not the default. A GGUF file runs in this
-    process, one prompt at a time, without timeout; `window` is how many tokens the prompt and the
-    reply may have there together. `seed` None is the run's own; it is sent where the provider takes
-    one.
+    most `concurrent` prompts are sent at once, and fewer while the server is too busy; `timeout`,
+    in seconds, is for each of the 1 + `retries` requests of a prompt, `patience` for all of them
+    and what lies between, in which the server may ask to wait (Retry-After). A setting that a
+    provider's library does not take, such as `max_tokens`, is refused where it is not the default.
+    A GGUF file runs in this process, one prompt at a time, without timeout; `window` is how many
+    tokens the prompt and the reply may have there together. `seed` None is the run's own; it is
+    sent where the provider takes one.
     """
 
     model: str
@@ -52,6 +54,7 @@ class ChatModel:
     seed: int | None = None
     timeout: Annotated[float, Gt(0)] = 60.0
     retries: Annotated[int, Ge(0)] = 3
+    patience: Annotated[float, Gt(0)] = PATIENCE
     concurrent: Annotated[int, Ge(1)] = 4
     window: Annotated[int, Gt(0), Le(1 << 20)] = 4096
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
-from harness.chat import ChatModel, Reply, encodable
+from harness import slots
+from harness.arguments import scrubbed
+from harness.chat import ChatModel, Reply, encodable, openai_client
 from harness.errors import HarnessError, MissingExtra, SpecError, StageError
 from harness.paths import portable
+from harness.retrying import PATIENCE, Tries, within
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -34,19 +38,17 @@ _SETTINGS = {
     "temperature": "temperature",
     "max_tokens": "max_tokens",
     "num_predict": "max_tokens",
-    "timeout": "timeout",
-    "client_kwargs": "timeout",
-    "max_retries": "retries",
     "base_url": "base_url",
 }
 """The setting of a chat model that each option of a provider's class comes from."""
+_OURS = ("timeout", "client_kwargs", "max_retries")
+"""The options that a class need not take: what they are for is done here in any case."""
+_OF_OPENAI = ("openai", "azure_openai")
+"""The providers whose classes take a client of OpenAI's own library."""
 _FINISHES = ("finish_reason", "stop_reason", "done_reason")
 _UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What the library stumbles with over a reply that is not of the form it should have."""
-_PASSWORD = re.compile(r"://[^/@\s:]*:([^/@\s]+)@")
-_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
-_SHORTEST = 8
-"""Nothing shorter in the environment is taken for a secret: `KEY=1` would black out every 1."""
+_LOGIN = re.compile(r"://([^/@\s]+)@")
 
 
 def check(chat: ChatModel) -> None:
@@ -55,27 +57,32 @@ def check(chat: ChatModel) -> None:
 
 
 def ask(chat: ChatModel, prompt: str) -> Reply:
-    """Ask the model once; the library retries what is worth retrying.
+    """Ask the model; what is worth repeating is repeated, and the library itself repeats nothing.
 
-    A server's `Retry-After` is left to the library, which knows its provider's dialect of it.
+    `timeout` is for the whole of a request, whatever the library makes of it.
     """
     model = _started(chat)
     seed = next((name for name in _SEEDS if name in type(model).model_fields), None)
+    asked = model.model_copy(update={seed: chat.seed} if seed else {})
+    shared = slots.of(server(chat), chat.model)
+    tries = Tries(chat.retries, chat.patience, shared, chat.concurrent)
     try:
-        reply = model.model_copy(update={seed: chat.seed} if seed else {}).invoke(prompt)
+        reply = tries(partial(within, chat.timeout, partial(asked.invoke, prompt)))
         usage: Any = reply.usage_metadata or {}
         about = reply.response_metadata
         return Reply(
-            str(reply.text),
+            _concealed(str(reply.text), chat),
             tokens_in=usage.get("input_tokens"),
             tokens_out=usage.get("output_tokens"),
             model=_text(about.get("model_name")) or chat.model,
             finish=next((text for name in _FINISHES if (text := _text(about.get(name)))), None),
         )
+    except StageError as error:
+        raise StageError(_concealed(f"{error}{tries.unmet}", chat)) from None
     except _UNREADABLE as error:
-        raise StageError(f"its reply cannot be read: {_said(error, chat)}") from None
+        raise StageError(f"its reply cannot be read: {_said(error, chat)}{tries.unmet}") from None
     except Exception as error:  # noqa: BLE001  every provider has errors of its own
-        raise StageError(_said(error, chat)) from None
+        raise StageError(_said(error, chat) + tries.unmet) from None
 
 
 def identity(chat: ChatModel) -> dict[str, Any]:
@@ -99,7 +106,8 @@ def _provider(chat: ChatModel) -> str:
 
 def _started(chat: ChatModel) -> BaseChatModel:
     # The seed is set on each prompt: a model is started once for all samples.
-    return _start(replace(chat, seed=None), server(chat), os.environ.get("OPENAI_API_KEY"))
+    plain = replace(chat, seed=None, retries=0, patience=PATIENCE, concurrent=1)
+    return _start(plain, server(chat), os.environ.get("OPENAI_API_KEY"))
 
 
 @lru_cache
@@ -133,8 +141,10 @@ def _options(chat: ChatModel, server: str | None, key: str | None) -> dict[str, 
     named["temperature"] = chat.temperature
     if _provider(chat) == "ollama":
         named |= {"num_predict": chat.max_tokens, "client_kwargs": {"timeout": chat.timeout}}
-        return named | {"max_retries": chat.retries}
-    named |= {"max_tokens": chat.max_tokens, "timeout": chat.timeout, "max_retries": chat.retries}
+        return named
+    named |= {"max_tokens": chat.max_tokens, "timeout": chat.timeout, "max_retries": 0}
+    if _provider(chat) in _OF_OPENAI:
+        named["http_client"] = openai_client.bounded(chat.timeout)
     if _provider(chat) == "openai" and server is not None:
         if not key:
             named["api_key"] = "none"  # the library wants one, and a server of one's own may not
@@ -154,12 +164,10 @@ def _unknown(chat: ChatModel, kind: type[BaseChatModel], options: Mapping[str, A
         taken += [own, about.alias, about.validation_alias]
         taken += getattr(about.validation_alias, "choices", ())
     plain = ChatModel(chat.model)
-    unknown = [name for name in options if name in _SETTINGS and name not in taken]
-    for name in unknown:
-        setting = _SETTINGS[name]
-        given = getattr(chat, setting)
-        # No retries are what a class without the option gives.
-        if given != getattr(plain, setting) and (setting, given) != ("retries", 0):
+    known = (*_SETTINGS, *_OURS)
+    unknown = [name for name in options if name in known and name not in taken]
+    for setting in (_SETTINGS[name] for name in unknown if name in _SETTINGS):
+        if getattr(chat, setting) != getattr(plain, setting):
             raise SpecError(
                 f"chat model {chat.model!r}: {kind.__name__} takes no `{setting}`",
                 f"leave `{setting}` out, or reach the model by another provider",
@@ -175,8 +183,13 @@ def _said(error: Exception, chat: ChatModel) -> str:
     """Return an error's first line, without the secrets that a server may have put into it."""
     lines = str(error).strip().splitlines()
     said = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
-    values = (value.strip() for name, value in os.environ.items() if _SECRET.search(name))
-    secrets = [value for value in values if len(value) >= _SHORTEST]
-    for secret in [*_PASSWORD.findall(server(chat) or ""), *secrets]:
-        said = said.replace(secret, "...")
-    return encodable(str(portable(said))[:300])
+    return encodable(str(portable(_concealed(said, chat)))[:300])
+
+
+def _concealed(text: str, chat: ChatModel) -> str:
+    """Return `text` without keys, or the password of the server's URL in either form it is sent."""
+    for login in _LOGIN.findall(server(chat) or ""):
+        sent = base64.b64encode(unquote(login).encode()).decode()
+        for secret in (sent, login.partition(":")[2]):
+            text = text.replace(secret, "...") if secret else text
+    return scrubbed(text)

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Lock, Thread, main_thread
 from typing import TYPE_CHECKING, Any
 
-from harness.chat import ChatModel, Reply
+from harness.chat import ChatModel, Reply, control
 from harness.errors import MissingExtra, ModelError, StageError
 from harness.fingerprint import sha256_of, versions
 from harness.runtime import processor
@@ -35,8 +35,11 @@ def check(chat: ChatModel) -> None:
 
 def ask(chat: ChatModel, prompt: str) -> Reply:
     """Ask the model once; nothing of the prompts before it is left to it."""
+    path = _path(chat)
+    with _TURN:
+        opened = _open(path, chat.window)
     asked = {
-        "messages": [{"role": "user", "content": prompt}],
+        "messages": [{"role": "user", "content": control.broken(prompt, path)}],
         "temperature": chat.temperature,
         "max_tokens": chat.max_tokens,
         "cache_prompt": False,
@@ -44,9 +47,8 @@ def ask(chat: ChatModel, prompt: str) -> Reply:
         "stream_options": {"include_usage": True},
         **({} if chat.seed is None else {"seed": chat.seed % _RANDOM}),
     }
-    path = _path(chat)
     with _TURN:
-        chunks = _streamed(_open(path, chat.window), json.dumps(asked))
+        chunks = _streamed(opened, json.dumps(asked))
     reply = _joined(chunks, path.name)
     if reply.finish == "length" and (reply.tokens_out or 0) < chat.max_tokens:
         raise StageError(

@@ -23,10 +23,11 @@ from harness.cli import (
     gate,
     history,
     judge,
+    machine,
     people,
     runs,
 )
-from harness.errors import HarnessError
+from harness.errors import HarnessError, RunError
 
 app = typer.Typer(
     help="Evaluate retrieval-augmented generation: which configuration to ship, and how sure.",
@@ -54,6 +55,7 @@ def main() -> None:
             # A terminal that has no dash or multiplication sign shows a question mark.
             stream.reconfigure(errors="replace")
     try:
+        machine.allow_files()
         app()
     except HarnessError as error:
         print(error, file=sys.stderr)
@@ -61,11 +63,18 @@ def main() -> None:
     except BrokenPipeError:
         # Whoever read has had enough; what is still buffered must not fail a second time.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:
-        if error.errno != errno.ENAMETOOLONG:
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)
+    except BaseException as error:
+        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+            print(f"{error.filename!r} cannot be used: {error.strerror}", file=sys.stderr)
+            sys.exit(HarnessError.status)
+        said = machine.said(error)
+        if said is None:
             raise
-        print(f"{error.filename!r} cannot be used: {error.strerror}", file=sys.stderr)
-        sys.exit(HarnessError.status)
+        print(said, file=sys.stderr)
+        sys.exit(RunError.status)
 
 
 @app.callback(invoke_without_command=True)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.options import Json, Override
+from harness.cli.options import Json, Outside, Override
 
 commands = typer.Typer()
 
@@ -52,6 +52,7 @@ def doctor(
         Path | None, typer.Argument(help="the configuration of a planned run, if there is one")
     ] = None,
     overrides: Override = None,
+    outside: Outside = False,
     json: Json = False,
 ) -> None:
     """Look at this machine: versions, models, servers, memory, disk, network. Nothing is spent.
@@ -61,7 +62,8 @@ def doctor(
     from harness.config import load
     from harness.doctor import examined, written
 
-    found = list(examined(None if config is None else load(config, overrides or ())))
+    planned = None if config is None else load(config, overrides or (), allow_outside=outside)
+    found = list(examined(planned))
     print(written.as_json(found) if json else written.as_text(found))
     if any(fact.status == "problem" for _, fact in found):
         raise typer.Exit(3)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import Annotated, get_args
 
 import typer
 
+from harness.cli.noting import noted
 from harness.cli.options import Force
 from harness.errors import HarnessError, one_of
-
-if TYPE_CHECKING:
-    from harness.corpus import Corpus
+from harness.printable import printable
 
 commands = typer.Typer()
 
@@ -122,7 +120,7 @@ def _testset(
     print(importing.account(found))
     for each in written:
         print(each)
-    _note(found.corpus)
+    noted(found.corpus.remarks)
 
 
 def _labels(
@@ -197,10 +195,6 @@ def extract(
             print(path)
     else:
         for each in found.converted():
-            print(f"==> {each['id']} <==\n{each['text']}\n")
-    _note(found)
-
-
-def _note(documents: Corpus) -> None:
-    for remark in documents.remarks:
-        print(f"note: {remark}", file=sys.stderr)
+            text = "\n".join(map(printable, each["text"].split("\n")))
+            print(f"==> {printable(each['id'])} <==\n{text}\n")
+    noted(found.remarks)

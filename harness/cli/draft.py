@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from harness.cli.options import Config, Force, Override
+from harness.cli.noting import noted
+from harness.cli.options import Config, Force, Outside, Override
 from harness.errors import HarnessError
 
 
@@ -45,6 +46,7 @@ def draft_config(
     seed: Annotated[
         int | None, typer.Option(min=0, help="draws the passages; else the configuration's")
     ] = None,
+    outside: Outside = False,
     force: Force = False,
 ) -> None:
     """Draft questions by the configuration's chat model (the default: `draft CONFIG`).
@@ -54,9 +56,8 @@ def draft_config(
     from harness import drafting, terminal
 
     names = [each.strip() for each in (categories or "").split(",") if each.strip()]
-    prepared = drafting.prepare(config, overrides or (), seed)
-    for note in prepared.notes:
-        print(f"note: {note}", file=sys.stderr)
+    prepared = drafting.prepare(config, overrides or (), seed, outside)
+    noted(prepared.notes)
     with terminal.progress() as progress:
         try:
             written = drafting.run(prepared, n, out, names, force, progress)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from harness.cli.options import Json, Junit
+from harness.cli.options import Json, Junit, Outside
 
 if TYPE_CHECKING:
     from harness.gate.verdicts import Judged
@@ -29,6 +29,7 @@ def gate(
     config: Annotated[
         Path | None, typer.Option(help="a configuration whose gate is used; else the run's own")
     ] = None,
+    outside: Outside = False,
     junit: Junit = None,
     json: Json = False,
 ) -> None:
@@ -37,7 +38,7 @@ def gate(
     from harness.gate import gating
     from harness.gate import report as gate_report
 
-    rules = None if config is None else gating.needed(load(config))
+    rules = None if config is None else gating.needed(load(config, allow_outside=outside))
     show = gate_report.as_json if json else gate_report.text
     judged(lambda: gating.judged(folder, rules, baseline), folder, junit, lambda x: print(show(x)))
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.options import Config, Json, Override
+from harness.cli.options import Config, Json, Outside, Override
 from harness.errors import HarnessError, RunError
 
 commands = typer.Typer(
@@ -19,13 +19,14 @@ def judge_check(
     config: Config,
     overrides: Override = None,
     n: Annotated[int, typer.Option("--n", min=1, help="how many questions")] = 20,
+    outside: Outside = False,
     json: Json = False,
 ) -> None:
     """Measure the configuration's judge: right where the verdict is known, and swayed by what."""
     from harness import judge_check, runner
     from harness.config import load
 
-    prepared = runner.prepare(load(config, overrides or ()))
+    prepared = runner.prepare(load(config, overrides or (), allow_outside=outside))
     judge = prepared.config.judge
     if judge is None:
         raise HarnessError(

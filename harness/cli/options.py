@@ -15,6 +15,10 @@ Override = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="override a key; the value is read as YAML"),
 ]
+Outside = Annotated[
+    bool,
+    typer.Option("--allow-outside", help="let the configuration's paths lead out of its project"),
+]
 Metrics = Annotated[
     list[str] | None, typer.Option("--metric", "-m", help="a metric; may be given several times")
 ]

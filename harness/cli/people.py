@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from harness.cli.noting import noted
 from harness.cli.options import Force
 
 commands = typer.Typer()
@@ -41,8 +41,7 @@ def rate(
     if out is not None:
         newfiles.check_new([out], force)
     key = rating.write(stored, chosen, path)
-    for note in chosen.notes():
-        print(f"note: {note}", file=sys.stderr)
+    noted(chosen.notes())
     print(f"{path}: {chosen.account()}")
     print(f"{key}: what is behind each item; keep it with the run, and from those who rate")
     print(f"then: python -m harness import ratings FILE... --run {run}")

@@ -10,7 +10,17 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.options import CacheFolder, Config, Json, Junit, Metrics, Override, cache_folder
+from harness.cli.noting import noted
+from harness.cli.options import (
+    CacheFolder,
+    Config,
+    Json,
+    Junit,
+    Metrics,
+    Outside,
+    Override,
+    cache_folder,
+)
 from harness.errors import HarnessError
 
 commands = typer.Typer()
@@ -41,6 +51,7 @@ def run(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="start over: use nothing of earlier runs")
     ] = False,
+    outside: Outside = False,
     junit: Junit = None,
     json: Json = False,
 ) -> None:
@@ -56,7 +67,7 @@ def run(
     given = {"sample": sample, "sample_seed": sample_seed, "oracle": "true" if oracle else None}
     options = [f"{key}={value}" for key, value in given.items() if value is not None]
     options += [] if max_cost is None else [f"max_cost={max_cost:f}"]
-    configured = load(config, [*(overrides or ()), *options])
+    configured = load(config, [*(overrides or ()), *options], allow_outside=outside)
     rules = configured.settings.gate if limit is None else None
     if junit is not None and rules is None:
         why = "a run by --limit is not judged" if limit else f"{config} has no gate"
@@ -98,6 +109,7 @@ def validate(
         Path | None,
         typer.Option(metavar="FILE", help="write those that no test question is near to a file"),
     ] = None,
+    outside: Outside = False,
     json: Json = False,
 ) -> None:
     """Check a configuration, its corpus and its test set: everything wrong, at once."""
@@ -109,7 +121,7 @@ def validate(
     from harness.gate import outlook
     from harness.traffic import listing
 
-    configured = load(config, overrides or ())
+    configured = load(config, overrides or (), allow_outside=outside)
     if traffic is not None:
         configured, deep = replace(configured, traffic=traffic), True
     if unlike is not None and not (deep and configured.traffic is not None):
@@ -167,8 +179,7 @@ def evaluate(
         found = imported_runs.evaluate_run(judged, ranked, wanted, level)
     else:
         raise HarnessError("name what to score: --qrels Q --run R, or --answers A")
-    for note in found.notes:
-        print(f"note: {note}", file=sys.stderr)
+    noted(found.notes)
     print(terminal.evaluation_as_json(found) if json else terminal.evaluated(found, per_question))
 
 

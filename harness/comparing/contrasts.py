@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from harness.statistics.aggregate import Total
 from harness.statistics.difference import Difference
 from harness.statistics.differences import Pair, compare
 from harness.store import StoredRun
-from harness.stored import CellLine, ScoreLine
+from harness.stored import CellLine
 
 Floats = NDArray[np.float64]
 
@@ -116,21 +117,17 @@ class Contrasts:
     @cached_property
     def _values(self) -> dict[str, Floats]:
         """Each metric's values, shape [cells, questions]; nan where there is none, only in here."""
-        names = list(self.run.provenance.metrics)
-        table = np.full((len(names), len(self._rows), len(self._columns)), np.nan)
-        for record in self.stored.records:
-            scores = [record.scores[name].value for name in names]
-            row, column = self._rows[record.cell], self._columns[record.question]
-            table[:, row, column] = np.array(scores, dtype=np.float64)  # None becomes nan
-        return dict(zip(names, table, strict=True))
+        value = self.stored.columns.value
+        return {name: self._table(value[name]) for name in self.run.provenance.metrics}
 
     @cached_property
     def _finished(self) -> Floats:
         """1 where a question finished, 0 where it failed; shape and nan as of `_values`."""
+        return self._table(~self.stored.columns.failed)
+
+    def _table(self, values: NDArray[Any]) -> Floats:
         table = np.full((len(self._rows), len(self._columns)), np.nan)
-        for record in self.stored.records:
-            finished = record.error is None
-            table[self._rows[record.cell], self._columns[record.question]] = finished
+        table[self.stored.columns.cell, self.stored.columns.question] = values
         return table
 
     @cached_property
@@ -139,11 +136,13 @@ class Contrasts:
         return {name: self._counted(name) for name in self._totals}
 
     def _counted(self, metric: str) -> Floats:
-        lines = [record.scores[metric] for record in self.stored.records]
-        table = np.full((len(self._rows), len(self._columns), _width(lines)), np.nan)
-        for record, line in zip(self.stored.records, lines, strict=True):
-            if line.counts:
-                table[self._rows[record.cell], self._columns[record.question]] = line.counts
+        counts = [record.scores[metric].counts for record in self.stored.records]
+        width = max(map(len, counts), default=0) or 1
+        table = np.full((len(self._rows), len(self._columns), width), np.nan)
+        columns = self.stored.columns
+        for row, column, found in zip(columns.cell, columns.question, counts, strict=True):
+            if found:
+                table[row, column] = found
         return table
 
     @cached_property
@@ -155,10 +154,6 @@ class Contrasts:
         names = [known.get(id_, id_) for id_ in self._columns]
         numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
         return np.array([numbers[name] for name in names], dtype=np.int64)
-
-
-def _width(lines: Iterable[ScoreLine]) -> int:
-    return max((len(line.counts) for line in lines), default=0) or 1
 
 
 def _known(values: Floats) -> NDArray[np.bool_]:

@@ -142,7 +142,7 @@ def decide(contrasts: Contrasts) -> Decision:
     against = baseline if baseline in others else next(iter(others), None)
     fit = [each for each in not_worse if each not in floors]
     kind, spent = (
-        costs.known(kinds, [best, *fit], contrasts.stored.records, run)
+        costs.known(kinds, [best, *fit], contrasts.stored.of([best, *fit]), run)
         if best and fit
         else (None, {})
     )

@@ -42,7 +42,7 @@ class Asked:
     cluster: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Result:
     """What came of one question in one cell: each metric's score, and what it took.
 
@@ -114,9 +114,12 @@ def of_run(stored: StoredRun, finished: bool = True) -> Side:
         refuse_unfinished(stored.folder, stored.run)
     results: dict[str, dict[str, Result]] = {cell.name: {} for cell in stored.run.cells}
     spent = {cell.name: cell.spent for cell in stored.run.cells}
+    ids = {id_: id_ for id_ in stored.questions}
+    alike: dict[_Said, ScoreLine] = {}
     for record in stored.records:
         money = spending.of_question(record, spent[record.cell], stored.run.prices)
-        results[record.cell][record.question] = _result(record, money)
+        scores = {name: _shared(line, alike) for name, line in record.scores.items()}
+        results[record.cell][ids[record.question]] = _result(record, scores, money)
     return Side(
         id=stored.run.id,
         started=stored.run.started,
@@ -167,11 +170,21 @@ def _cell(line: CellLine, results: Mapping[str, Result]) -> SideCell:
     return SideCell(line.name, parts, line.fingerprint, line.floor, results)
 
 
-def _result(record: RecordLine, money: float | None) -> Result:
+_Said = tuple[float | None, str, str]
+
+
+def _shared(line: ScoreLine, alike: dict[_Said, ScoreLine]) -> ScoreLine:
+    """Return one object for all equal lines, of which a run has many thousands."""
+    if line.counts or line.verdicts:
+        return line
+    return alike.setdefault((line.value, line.reason, line.state), line)
+
+
+def _result(record: RecordLine, scores: Mapping[str, ScoreLine], money: float | None) -> Result:
     usage = record.usage
     known = usage is not None and usage.tokens_in is not None and usage.tokens_out is not None
     return Result(
-        scores=record.scores,
+        scores=scores,
         error=record.error,
         seconds=sum(record.seconds.values()) if record.seconds else None,
         tokens=(usage.tokens_in or 0) + (usage.tokens_out or 0) if usage and known else None,

@@ -19,7 +19,7 @@ from harness.fingerprint import versions
 from harness.records import Scalar
 
 _HEADING = re.compile(r"^#[ \t]+(?=[^ \t\n])(.+)$", re.MULTILINE)
-_NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
+_NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def heading(text: str) -> str:
 
 
 def tidied(text: str) -> str:
-    """Return `text` without control characters, spaces at line ends, and runs of empty lines."""
+    """Return `text` without what is no character, spaces at line ends, and runs of empty lines."""
     lines = (_NOT_TEXT.sub("", line).rstrip() for line in re.split(r"\r\n?|\n|\v", text))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 

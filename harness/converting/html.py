@@ -13,6 +13,10 @@ from harness.errors import Problem
 _DECLARED = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
 _TITLE = re.compile(r"<title[^>]{0,200}>([^<]{0,1000})</title", re.IGNORECASE)
 _AS_BROWSERS_DO = {"iso8859-1": "cp1252", "ascii": "cp1252"}
+_NO_CHARSETS = frozenset(
+    {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"}
+)
+"""Python's own, and one that no browser takes: they hide markup, or make halves of characters."""
 
 
 def convert(raw: bytes, suffix: str, where: str) -> Converted | Problem:
@@ -33,6 +37,9 @@ def convert(raw: bytes, suffix: str, where: str) -> Converted | Problem:
         tree = lxml.html.document_fromstring(text.encode("utf-8", "replace"), parser=parser)
     except lxml.etree.ParserError:  # nothing but comments
         return Converted("")
+    if parser.error_log.filter_from_fatals():
+        what = "is nested deeper than the 2,048 elements that are read"
+        return Problem(where, what, "leave it out: on_error: skip, or a narrower `glob`")
     info = StreamInfo(extension=".html", charset="utf-8")
     found = HtmlConverter().convert(io.BytesIO(lxml.html.tostring(tree, encoding="utf-8")), info)
     body = tidied(found.markdown)
@@ -49,6 +56,8 @@ def decoded(raw: bytes, where: str) -> str | Problem:
         name = declared[1].decode("ascii")
     try:
         known = codecs.lookup(name).name
+        if known in _NO_CHARSETS:
+            raise LookupError
         return raw.decode(_AS_BROWSERS_DO.get(known, known)).removeprefix("\ufeff")
     except (LookupError, UnicodeError):
         what = f"is not {name}, as it says" if declared else f"is not {name.upper()}"

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, Literal, Protocol
 
+from harness import openfile
 from harness.converting.kept import Composed, Conversions, Origin
 from harness.documents import Documents
 from harness.errors import DataError, HarnessError, Problem
 from harness.fingerprint import fingerprint
 from harness.jsonl import Row, rows
+from harness.normalform import normal
 from harness.records import Document, Scalar
 from harness.registry import Registry
 
@@ -33,7 +34,7 @@ class File:
 
 @dataclass(frozen=True)
 class Ignored:
-    """A file that no reader reads."""
+    """A file that no reader reads; `suffix` is its own, or says what it is in the place of one."""
 
     suffix: str
 
@@ -159,9 +160,10 @@ def place(name: str) -> dict[str, Scalar]:
 def contents(path: Path, name: str) -> bytes | Problem:
     """Return the bytes of a file, or why it cannot be read."""
     try:
-        return path.read_bytes()
+        return openfile.whole(path)
     except OSError as error:
-        return Problem(name, f"cannot be read: {error.strerror}", "look at its permissions")
+        hint = "look at its permissions and its size"
+        return Problem(name, f"cannot be read: {error.strerror}", hint)
 
 
 def _converted(file: File, conversions: Conversions) -> Composed | Problem:
@@ -204,7 +206,7 @@ def _spool(documents: Documents, document: Document) -> None:
 def normalised(text: str) -> str:
     """Return `text` in the one form that offsets refer to: NFC, line feeds, no byte-order mark."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    return unicodedata.normalize("NFC", text)
+    return normal("NFC", text)
 
 
 def decoded(raw: bytes, where: str) -> str | Problem:

@@ -67,14 +67,13 @@ class Folder:
             yield Problem("glob", str(error), "a pattern below the folder, such as **/*.md")
             return
         for name in sorted(files):
-            if self._belongs(root, files[name], name):
+            hidden = any(part.startswith(".") for part in Path(name).parts)
+            if name == _CARD or hidden:
+                continue
+            if refused := _refused(root, files[name]):
+                yield Ignored(refused)
+            elif os.path.isfile(files[name]):
                 yield from self._file(files[name], name)
-
-    def _belongs(self, root: Path, file: Path, name: str) -> bool:
-        hidden = any(part.startswith(".") for part in Path(name).parts)
-        # A link that leads back to itself leads out too; `Path` cannot be asked about it.
-        inside = Path(os.path.realpath(file)).is_relative_to(os.path.realpath(root))
-        return name != _CARD and not hidden and inside and os.path.isfile(file)
 
     def _file(self, file: Path, name: str) -> Iterator[Found]:
         suffix = file.suffix.lower()
@@ -88,6 +87,18 @@ class Folder:
             yield _document(file, name)
         else:
             yield File(name, file, suffix, place(name))
+
+
+def _refused(root: Path, file: Path) -> str:
+    """Return why nothing is read where a file seems to be; "" for a file, and for a folder.
+
+    `Path` cannot be asked about links that lead back to themselves.
+    """
+    if not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(root)):
+        return "link out of the folder"
+    if not os.path.exists(file):
+        return "link to nothing"
+    return "" if os.path.isfile(file) or os.path.isdir(file) else "pipe, device or socket"
 
 
 def _is_utf8(name: str) -> bool:

@@ -75,16 +75,22 @@ class Written:
         return "\n".join(line for line in lines if line.strip())
 
 
-def prepare(path: Path, overrides: Sequence[str] = (), seed: int | None = None) -> Prepared:
+def prepare(
+    path: Path,
+    overrides: Sequence[str] = (),
+    seed: int | None = None,
+    allow_outside: bool = False,
+) -> Prepared:
     """Read a configuration and its corpus; a test set that is not there is no fault.
 
-    `seed` draws the passages, in the place of the configuration's.
+    `seed` draws the passages, in the place of the configuration's; `allow_outside` is that of
+    `config.load`.
 
     Raises:
         InputError: with everything that is wrong with one of the files.
         HarnessError: the configuration names no chat model.
     """
-    settings, note = _config(path, overrides)
+    settings, note = _config(path, overrides, allow_outside)
     chat = settings.chat
     if chat is None:
         raise HarnessError(
@@ -104,13 +110,14 @@ def prepare(path: Path, overrides: Sequence[str] = (), seed: int | None = None) 
     )
 
 
-def _config(path: Path, overrides: Sequence[str]) -> tuple[RunConfig, str]:
+def _config(path: Path, overrides: Sequence[str], allow_outside: bool) -> tuple[RunConfig, str]:
     """Return the configuration, and what is to be said where only its test set is missing."""
     try:
-        return config.load(path, overrides), ""
+        return config.load(path, overrides, allow_outside=allow_outside), ""
     except ConfigError as error:
         with tempfile.NamedTemporaryFile(suffix=".jsonl") as none, suppress(ConfigError):
-            found = config.load(path, [*overrides, f"testset={json.dumps(none.name)}"])
+            options = [*overrides, f"testset={json.dumps(none.name)}"]
+            found = config.load(path, options, allow_outside=allow_outside)
             return found, f"no test set to compare with: {error.problems[0].what}"
         raise
 

@@ -39,7 +39,8 @@ def draft(
     `again` reminds of the form.
     """
     shown = "\n\n".join(
-        f'<passage number="{at}" document="{title}">\n{each.text}\n</passage>'
+        f'<passage number="{at}" document="{prompts.untagged(title)}">\n'
+        f"{prompts.untagged(each.text)}\n</passage>"
         for at, (each, title) in enumerate(zip(passages, titles, strict=True), 1)
     )
     if category.answerable:
@@ -58,17 +59,19 @@ def draft(
 def supported(said: Said, evidence: Sequence[str]) -> Wanted[bool]:
     """Return what is asked of an answer: does the evidence support it."""
     texts = {"question": said.question, "answer": said.answer, "evidence": "\n".join(evidence)}
-    return Wanted(_prompt("supported", **texts), 0, _verdict)
+    safe = {place: prompts.untagged(text) for place, text in texts.items()}
+    return Wanted(_prompt("supported", **safe), 0, _verdict)
 
 
 def answered(question: str, context: str) -> Wanted[bool]:
     """Return what is asked of a question that should have no answer: does the context hold one."""
-    return Wanted(_prompt("answered", question=question, context=context), 0, _verdict)
+    texts = {"question": prompts.untagged(question), "context": prompts.untagged(context)}
+    return Wanted(_prompt("answered", **texts), 0, _verdict)
 
 
 def closed(question: str) -> Wanted[str]:
     """Return what is asked of a question to see whether the model knows the answer by itself."""
-    return Wanted(_prompt("closed", question=question), 0, _text)
+    return Wanted(prompts.filled(prompts.shipped("draft_closed"), question=question), 0, _text)
 
 
 def _prompt(name: str, **texts: str) -> str:

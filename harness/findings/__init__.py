@@ -12,10 +12,10 @@ from harness.errors import HarnessError, RunError
 from harness.findings.look import Look, Part
 from harness.fingerprint import fingerprint, source_id
 from harness.index import Collected
+from harness.prepared import Prepared
 from harness.printable import printable
 from harness.registry import Registry
 from harness.rows import Rows, key_of
-from harness.running import Prepared
 from harness.stages import Progress, Stages
 
 __all__ = ["EXAMPLES", "Check", "Finding", "Level", "Look", "Part", "checks", "found", "refuse"]

@@ -13,9 +13,9 @@ from harness.chunking import ChunkSet
 from harness.embedders import Embedder
 from harness.fingerprint import identity_of
 from harness.index import Collected
+from harness.prepared import Prepared
 from harness.records import Question
 from harness.rerankers import Reranker
-from harness.running import Prepared
 from harness.stages import Progress, Stages
 
 Part = Literal["documents", "questions", "chunks", "embedders", "rerankers", "settings"]

@@ -12,8 +12,8 @@ from harness.findings import Finding, Look, Part, checks
 from harness.labels import has
 from harness.metrics import Metric
 from harness.numbers import are
+from harness.prepared import Prepared
 from harness.records import Question
-from harness.running import Prepared
 from harness.scoring import GOLD, label_of, leaves
 from harness.statistics import mcnemar
 

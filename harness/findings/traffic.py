@@ -13,9 +13,9 @@ from harness.cache import Cache
 from harness.embedders import Embedder, embedders
 from harness.findings import EXAMPLES, Finding, Look, Part, checks
 from harness.fingerprint import sha256_of
+from harness.prepared import Prepared
 from harness.registry import label
 from harness.rows import key_of
-from harness.running import Prepared
 from harness.stages import Progress
 from harness.traffic import reading
 from harness.traffic.likeness import Category, Far, Lengths, Likeness, likeness

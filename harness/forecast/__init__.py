@@ -22,7 +22,7 @@ from harness.index import Collected
 from harness.judging import TRIES
 from harness.kept import Asked, Judgements
 from harness.metrics import Batched
-from harness.running import Prepared
+from harness.prepared import Prepared
 from harness.stages import Progress, Stages
 
 __all__ = ["Calls", "Cut", "Embedding", "Forecast", "forecast"]

@@ -20,10 +20,10 @@ from harness.forecast.recorded import wordings
 from harness.forecast.room import Room, length, room
 from harness.forecast.sizes import Size
 from harness.metrics import Asking as Judged
+from harness.prepared import Prepared
 from harness.records import Hit, Question
 from harness.rephrasing import Wanted
 from harness.retrievers import Asking
-from harness.running import Prepared
 from harness.stages import Stages
 from harness.sweep import Cell
 from harness.vectors import Texts

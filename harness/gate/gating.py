@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -9,15 +10,17 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from harness import reach
 from harness.baselines import reading
 from harness.baselines.reading import Absent
 from harness.comparing import sides
 from harness.comparing.sides import Incomparable, Side
 from harness.config import RunConfig
-from harness.errors import ConfigError, DataError, HarnessError, Problem
+from harness.errors import ConfigError, DataError, HarnessError, Problem, SpecError
 from harness.gate import given, judgement, pooling
 from harness.gate.verdicts import Judged
-from harness.rules import Gate
+from harness.reach import Reach
+from harness.rules import Gate, is_path
 from harness.store import RUN
 
 
@@ -38,6 +41,8 @@ def judged(
     run = sides.read(folder)
     if rules is None:
         rules = gate_of(run.config, folder)
+        if rules is not None and baseline is None and is_path(rules.baseline):
+            _check_within(rules.baseline, folder)
     elif not isinstance(rules, Gate):
         rules = given.checked(rules, run)
     if rules is None:
@@ -49,6 +54,16 @@ def judged(
     pool = pooling.pooled(folder, rules.pool, run)
     found = judgement.judge(rules, pool.side, baseline_of(rules))
     return replace(found, notes=(str(pool), *found.notes)) if str(pool) else found
+
+
+def _check_within(path: str, folder: Path) -> None:
+    """Raise `HarnessError` where a stored run names a baseline out of the project."""
+    try:
+        Reach(folder, anywhere=reach.allowed(os.environ)).check(path)
+    except SpecError as error:
+        raise HarnessError(
+            f"{folder}: its gate's baseline {error.what}\n  if it is meant: --baseline {path}"
+        ) from None
 
 
 def needed(config: RunConfig) -> Gate:

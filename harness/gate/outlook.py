@@ -9,8 +9,8 @@ from harness.baselines import reading
 from harness.baselines.reading import Absent
 from harness.comparing.sides import Side
 from harness.gate.spread import Spread, spreads
+from harness.prepared import Prepared
 from harness.rules import Gate
-from harness.running import Prepared
 
 _SPREAD = (
     "  assumed: between two runs a question's score changes with the standard deviation of the",

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from harness import store, summarise
+from harness import sealed, store, summarise
 from harness.comparing import sides
 from harness.comparing.sides import Side
 from harness.comparing.yardstick import yardstick
@@ -84,8 +84,9 @@ def pooled(folder: Path, days: int = DAYS, side: Side | None = None) -> Pool:
     sample = newest.run.sample
     if sample is None:
         return Pool(side, days, (side.id,), len(side.questions), len(side.questions))
-    runs, stopped, left_out = [newest], "", []
-    for path, earlier in _earlier(folder, newest.run, days):
+    runs, stopped = [newest], ""
+    left_out: list[str] = []
+    for path, earlier in _earlier(folder, newest.run, days, left_out):
         why = _unfit(earlier, newest.run)
         if not why and (change := _change(earlier, newest.run)):
             stopped = f"{earlier.id} is from before {change}"
@@ -139,22 +140,34 @@ def merged(runs: Sequence[StoredRun]) -> StoredRun:
     return StoredRun(newest.folder, run, records, questions, texts)
 
 
-def _earlier(folder: Path, newest: RunFile, days: int) -> Iterator[tuple[Path, RunFile]]:
-    """Yield the sampled runs of the last days beside a run, begun before it, the newest first."""
+def _earlier(
+    folder: Path, newest: RunFile, days: int, damaged: list[str]
+) -> Iterator[tuple[Path, RunFile]]:
+    """Yield the sampled runs of the last days beside a run, begun before it, the newest first.
+
+    Those of which nothing can be trusted, not even the day, are added to `damaged`.
+    """
     today = _day(folder, newest)
     found: list[tuple[str, Path, RunFile]] = []
     for path in folder.absolute().parent.iterdir():
         if path.name == folder.absolute().name or not (path / RUN).is_file():
             continue
         try:
-            head = json.loads((path / RUN).read_bytes())
+            raw = sealed.read(path, RUN)
+        except DataError:
+            damaged.append(f"{path.name}, which is damaged")
+            continue
+        except OSError:
+            continue
+        try:
+            head = json.loads(raw)
             if not head.get("sample"):  # spares the rest the checks of each line
                 continue
             run = RunFile.model_validate(head)
             if (today - _day(path, run)).days < days and run.started <= newest.started:
                 found.append((run.started, path, run))
-        except (OSError, ValueError, RecursionError, AttributeError, DataError):
-            continue  # no run, or a damaged one, of which not even the day is known
+        except (ValueError, RecursionError, AttributeError, DataError):
+            continue  # no run, or one of which not even the day is known
     for _, path, run in sorted(found, key=lambda each: (each[0], each[1].name), reverse=True):
         yield path, run
 

@@ -15,8 +15,8 @@ from harness.gate import drops
 from harness.labels import has
 from harness.metrics import Metric
 from harness.metrics import metrics as registry
+from harness.prepared import Prepared
 from harness.rules import Drop
-from harness.running import Prepared
 from harness.scoring import GOLD, label_of, leaves, total_of
 from harness.statistics import mcnemar, power
 from harness.stored import ScoreLine

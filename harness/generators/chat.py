@@ -12,7 +12,7 @@ from harness.chat import ChatModel
 from harness.declines import DECLINES, checked, is_decline
 from harness.errors import SpecError
 from harness.generators import generators
-from harness.prompts import shipped
+from harness.prompts import filled, shipped
 from harness.records import Answer
 from harness.registry import given
 
@@ -41,6 +41,7 @@ class Chat:
     base_url: str | None = None
     timeout: Annotated[float, Gt(0)] | None = None
     retries: Annotated[int, Ge(0)] | None = None
+    patience: Annotated[float, Gt(0)] | None = None
     concurrent: Annotated[int, Ge(1)] | None = None
     window: Annotated[int, Gt(0), Le(1 << 20)] | None = None
     decline_patterns: Annotated[tuple[str, ...], Len(1)] | None = None
@@ -50,7 +51,7 @@ class Chat:
     declines: tuple[str, ...] | None = given()
 
     name: ClassVar[str] = "chat"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     answers: ClassVar[bool] = True
     copies: ClassVar[bool] = False
 
@@ -93,8 +94,8 @@ class Chat:
         )
 
     def filled(self, question: str, context: str) -> str:
-        """Return what the model is sent."""
-        return self._template.format(context=context, question=question)
+        """Return what the model is sent: a line that looks like one of its labels is quoted."""
+        return filled(self._template, context=context, question=question)
 
     def asked_model(self) -> ChatModel:
         """Return the chat model, with this generator's own settings."""

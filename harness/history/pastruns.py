@@ -10,11 +10,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from harness import sealed
 from harness.comparing import changes
 from harness.comparing.changes import Change
 from harness.comparing.sides import Side
 from harness.comparing.yardstick import yardstick
-from harness.errors import Problem
+from harness.errors import DataError, Problem
 from harness.fingerprint import fingerprint
 from harness.history.runheads import Cell, Head, Score
 from harness.store import RUN, UNFINISHED
@@ -94,9 +95,11 @@ def _read(path: Path) -> tuple[PastRun, Head | None] | Problem:
             return _unfinished(path)
         if (path / RUN).stat().st_size > _LARGEST:
             return Problem(path.name, f"{RUN} is larger than any run's")
-        head = Head.model_validate_json((path / RUN).read_bytes())
+        head = Head.model_validate_json(sealed.read(path, RUN))
     except OSError as error:
         return Problem(path.name, f"{RUN} cannot be read: {error.strerror or error}")
+    except DataError as error:
+        return Problem(path.name, "; ".join(f"{each.where} {each.what}" for each in error.problems))
     except ValidationError as error:
         return Problem(path.name, _said(error))
     began = head.started

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from harness.errors import HarnessError, RunError
 from harness.index.settings import Cloud, Server
+from harness.retrying import Tries
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -27,8 +28,6 @@ _NUMBER = 24
 """Bytes that a number takes in JSON, at most, its comma included."""
 _CLOUD_ROWS = 300
 """What Chroma Cloud takes, and gives, in one request; `get_max_batch_size` says more than that."""
-_FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
-_MAY_PASS = frozenset({408, 429, 500, 502, 503, 504})
 
 
 class Connection:
@@ -57,25 +56,28 @@ class Connection:
         Raises:
             RunError: it gives nothing.
         """
-        from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
-
-        tries = Retrying(
-            stop=stop_after_attempt(self.place.retries + 1),
-            wait=wait_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT),
-            retry=retry_if_exception(_may_pass),
-            reraise=True,
-        )
+        tries = Tries(self.place.retries)
         try:
-            return tries(lambda: what(self._client))
+            return tries(lambda: self._asked(what))
         except HarnessError:
             raise
         except Exception as error:  # noqa: BLE001  Chroma raises plain ones too
-            made = tries.statistics["attempt_number"]
             kind = Torn if _TORN in str(error) else RunError
             raise kind(
-                f"Chroma at {self.place.shown} gave up at request {made}: {self._said(error)}\n"
+                f"Chroma at {self.place.shown} gave up at request {tries.made}: "
+                f"{self._said(error)}{tries.unmet}\n"
                 "  what was done is kept: once it answers, the same command continues"
             ) from None
+
+    def _asked(self, what: Callable[[ClientAPI], T]) -> T:
+        from chromadb.errors import ChromaError
+
+        try:
+            return what(self._client)
+        except ChromaError as error:
+            # Where its errors name a status at all, it is by a method.
+            error.status_code = error.code()  # type: ignore[attr-defined]
+            raise
 
     def collection(self, name: str) -> Collection:
         """Return a collection that is there."""
@@ -181,18 +183,6 @@ _TORN = "hnsw segment"
 
 class Torn(RunError):
     """The server's own files of a collection are damaged: it was killed while it wrote them."""
-
-
-def _may_pass(error: BaseException) -> bool:
-    """Return whether the same request may succeed another time."""
-    import httpx
-    from chromadb.errors import RateLimitError
-
-    # Chroma raises a plain error from the one of its HTTP library.
-    cause = error if isinstance(error, httpx.HTTPError) else error.__context__
-    if isinstance(cause, httpx.HTTPStatusError):
-        return cause.response.status_code in _MAY_PASS
-    return isinstance(cause, httpx.TransportError) or isinstance(error, RateLimitError)
 
 
 def _said(error: BaseException) -> str:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
+from pydantic import TypeAdapter, ValidationError
+
 from harness import scoring
 from harness.answertest import AnswerTest
+from harness.errors import DataError, Problem
 from harness.lines import score, score_line
 from harness.records import Answer, Case, Failure, Label, Question, Score, not_scored
 from harness.scoring import Keeper, Named, total_of
@@ -90,8 +93,18 @@ def right(test: AnswerTest, case: Case) -> bool | None:
 
 
 def tested_by(run: RunFile) -> AnswerTest:
-    """Return the answer test of a stored run."""
-    return AnswerTest(**run.config["resolved"].get("answer_test", {}))
+    """Return the answer test of a stored run.
+
+    Raises:
+        DataError: it is damaged.
+    """
+    given = run.config["resolved"].get("answer_test") or {}
+    try:
+        return TypeAdapter(AnswerTest).validate_python(given)
+    except ValidationError as error:
+        what = str(error.errors()[0]["msg"])
+        problem = Problem("config.resolved.answer_test", what, "run it again")
+        raise DataError("run.json", [problem]) from None
 
 
 def summed(

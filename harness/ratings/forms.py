@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
+from harness import stamped
 from harness.errors import Problem, suggest
 from harness.ratings import saved
 from harness.ratings.saved import SavedFile, SavedItem
@@ -36,10 +38,14 @@ def keys(stored: StoredRun) -> tuple[dict[str, FormFile], list[Problem]]:
     for path in sorted((stored.folder / FORMS).glob("*.json")):
         hint = "restore it from where the form was written"
         try:
-            key = FormFile.model_validate_json(path.read_bytes())
+            raw = path.read_bytes()
+            key = FormFile.model_validate_json(raw)
         except (OSError, ValidationError) as error:
             said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
             problems.append(Problem(str(path), f"is no key of a form: {said}", hint))
+            continue
+        if what := stamped.problem(from_json(raw)):
+            problems.append(Problem(str(path), what, hint))
             continue
         strange = [
             item.item

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness import report, store
+from harness import report, rewriting, store
 from harness.errors import DataError, HarnessError, Problem, suggest
 from harness.numbers import count
 from harness.people import reading
@@ -32,6 +32,11 @@ def import_files(paths: Sequence[Path], run: Path, cell: str | None = None) -> s
         DataError: the folder holds no run, or a file is wrong; nothing is changed then.
         HarnessError: there is no such cell, or the run cannot be written.
     """
+    with rewriting.alone(run):
+        return _added(paths, run, cell)
+
+
+def _added(paths: Sequence[Path], run: Path, cell: str | None) -> str:
     stored = store.load(run)
     before = reading.everything(stored)
     names = [each.name for each in stored.run.cells]
@@ -51,7 +56,8 @@ def import_files(paths: Sequence[Path], run: Path, cell: str | None = None) -> s
     path = run / reading.RATINGS
     try:
         if lines:
-            store.atomically(path, (f"{line.model_dump_json()}\n" for line in lines))
+            ratings = (f"{line.model_dump_json()}\n" for line in lines)
+            rewriting.replace(run, {reading.RATINGS: ratings})
         written = report.write(run)
     except OSError as error:
         raise HarnessError(f"{str(run)!r} cannot be written: {error.strerror or error}") from None

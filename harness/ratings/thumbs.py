@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness import filledin, jsonl
+from harness import filledin, jsonl, openfile
 from harness.errors import DataError, Problem, suggest
 from harness.fingerprint import fingerprint
 from harness.ratings.saved import COMMENT, LARGEST, moment
@@ -63,7 +63,7 @@ def read(path: Path, known: Matcher) -> Thumbs | list[Problem]:
         if path.stat().st_size > LARGEST:
             what = f"has more than {LARGEST // 1_000_000} MB"
             return [Problem(str(path), what, "import it in parts, each with a name of its own")]
-        form = f"{path.name}@{hashlib.sha256(path.read_bytes()).hexdigest()[:12]}"
+        form = f"{path.name}@{hashlib.sha256(openfile.whole(path, LARGEST)).hexdigest()[:12]}"
         for row in filledin.rows(path):
             if isinstance(row, Problem):
                 problems.append(Problem(f"{path}, {row.where}", row.what, row.hint))

@@ -7,20 +7,21 @@ from statistics import median
 from typing import Any
 
 from harness import numbers
+from harness.columns import UNKNOWN
 from harness.report.advising_retrieval import of_oracle
 from harness.report.blocks import Advice
-from harness.report.lost import Lost
+from harness.report.lost import Lost, slim
 from harness.report.view import View
 from harness.stored import CellLine, RecordLine
 
 
 def advice(view: View, cell: CellLine) -> list[Advice]:
     """Return what could mend one cell, by how many questions it could mend at most, most first."""
-    records = view.records(cell)
-    followed = [each for each in records if each.lost_at is not None or each.error is not None]
-    unanswerable = [
-        each for each in records if not view.question(each).answerable and each.error is None
-    ]
+    places, columns = view.places(cell), view.stored.columns
+    lost_at, failed = columns.lost[places], columns.failed[places]
+    nowhere = {id_ for id_, each in view.stored.questions.items() if not each.answerable}
+    followed = slim(view.stored.some(places[(lost_at != UNKNOWN) | failed]))
+    unanswerable = slim(view.stored.some(places[view.among(cell, nowhere) & ~failed]))
     settings = view.run.config["resolved"]
     lost = Lost(cell, settings, followed, len(followed))
     found = [each for what in _WHATS for each in what(lost)]

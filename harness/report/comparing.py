@@ -9,7 +9,7 @@ from harness import numbers
 from harness.comparing.comparison import Compared, Comparison, Gap
 from harness.comparing.sides import Side
 from harness.report.escaping import shortened
-from harness.stored import HitLine, RecordLine
+from harness.stored import HitLine
 
 SHOWN = 20
 """Questions lost, and won, that a page shows of one pair of cells."""
@@ -52,7 +52,6 @@ class Questions:
 
     def __init__(self, found: Comparison) -> None:
         self.found = found
-        self._records = {id(side): _by_cell(side) for side in (found.baseline, found.run)}
 
     def shown(self, pair: Compared, gaps: Sequence[Gap], most: int = SHOWN) -> list[Shown]:
         """Return the first of the questions, as they are shown."""
@@ -77,7 +76,7 @@ class Questions:
         )
 
     def _told(self, side: Side, cell: str, gap: Gap, value: float, name: str) -> Told:
-        record = self._records[id(side)].get((cell, gap.question))
+        record = None if side.stored is None else side.stored.record(cell, gap.question)
         if record is None:
             return Told(name, numbers.score(value, 2), None, None)
         return Told(
@@ -91,8 +90,3 @@ class Questions:
         assert side.stored is not None
         text = side.stored.texts[hit.doc, hit.start, hit.end]
         return Found(shortened(hit.doc, 80), shortened(text, _TEXT), bool(hit.grade))
-
-
-def _by_cell(side: Side) -> dict[tuple[str, str], RecordLine]:
-    records = () if side.stored is None else side.stored.records
-    return {(record.cell, record.question): record for record in records}

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
+from harness import sealed, stamped
+from harness.errors import DataError
 from harness.report.view import View
 from harness.store import RUN, UNFINISHED
 
@@ -54,6 +56,8 @@ class Digest(_Line):
     failed: int | None = None
     corpus: str = ""
     testset: str = ""
+    data: str = ""
+    """The checksum of the `run.json` that it sums up."""
 
 
 def digest(view: View) -> Digest:
@@ -76,13 +80,14 @@ def digest(view: View) -> Digest:
         failed=sum(cell.failed for cell in run.cells),
         corpus=_last(about.corpus),
         testset=_last(about.testset),
+        data=_data(view.stored.folder),
     )
 
 
 def as_json(found: Digest) -> str:
     """Return a digest as the text of its file."""
     said = {"schema": found.schema_, **found.model_dump(mode="json", exclude={"schema_"})}
-    return json.dumps(said, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(stamped.stamped(said), indent=1, ensure_ascii=False) + "\n"
 
 
 def read(folder: Path) -> Digest | None:
@@ -95,15 +100,22 @@ def read(folder: Path) -> Digest | None:
         return Digest(run=folder.name, status="unfinished") if left else None
     try:
         if (folder / NAME).stat().st_size <= _LARGEST:
-            found = Digest.model_validate_json((folder / NAME).read_bytes())
-            return found.model_copy(update={"run": folder.name})
-    except (OSError, ValidationError):
-        pass  # there is none, or it is damaged
+            raw = (folder / NAME).read_bytes()
+            found = Digest.model_validate_json(raw)
+            if not stamped.problem(json.loads(raw)) and found.data == _data(folder):
+                return found.model_copy(update={"run": folder.name})
+    except (OSError, ValueError, RecursionError, DataError):
+        pass  # there is none, it is damaged, or the run was scored again since
     try:
-        run = json.loads((folder / RUN).read_bytes())
+        run = json.loads(sealed.read(folder, RUN))
         return _of(folder.name, run)
-    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError, DataError):
         return None
+
+
+def _data(folder: Path) -> str:
+    """Return the checksum of a run's `run.json`, "" where it has none."""
+    return (sealed.wanted(folder) or {}).get(RUN, "")
 
 
 def _of(name: str, run: Mapping[str, Any]) -> Digest:

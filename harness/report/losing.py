@@ -62,9 +62,9 @@ def by_category(view: View, cell: CellLine, line: LossesLine) -> list[Table | Fo
     if not found:
         return []
     there, end, rows = stages(view, cell, line), kept(view, cell), []
-    own = {record.question: record for record in view.records(cell)}
     for name, ids in found[0].segments.items():
-        part = losses((own[id_] for id_ in ids if id_ in own), view.stored.questions)
+        some = view.stored.some(view.places(cell)[view.among(cell, ids)])
+        part = losses(some, view.stored.questions)
         if part is not None and _attributed(part):
             few = " †" if _attributed(part) < FEW else ""
             rows.append(_Row(name + few, part, there, end))

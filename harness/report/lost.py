@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.report.blocks import Advice
 from harness.stored import ArrivalLine, CellLine, RecordLine
 
+_UNSEEN: Mapping[str, Any] = {
+    "hits": [],
+    "candidates": [],
+    "context": None,
+    "prompt": None,
+    "samples": [],
+    "judged": {},
+    "keywords": [],
+    "scores": {},
+}
 _NEAR = 4
 """Evidence within so many times what is looked at is just below the cut."""
+
+
+def slim(records: Iterable[RecordLine]) -> list[RecordLine]:
+    """Return records without what advice does not look at, which is most of them."""
+    return [record.model_copy(update=_UNSEEN) for record in records]
 
 
 @dataclass(frozen=True)

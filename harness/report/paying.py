@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness import numbers
+from harness import numbers, spending
 from harness.comparing import costs
 from harness.report.blocks import Items, Table
 from harness.report.view import View
@@ -16,8 +16,16 @@ NOT_IN_IT = (
 
 def of_question(view: View, cell: CellLine) -> float | None:
     """Return the mean money of a question that finished; None where one's is not known."""
-    finished = [record for record in view.records(cell) if record.error is None]
-    return costs.money(finished, cell, view.run.prices)
+    prices = view.run.prices
+    if prices is None:
+        return None
+    return costs.mean(
+        [
+            spending.of_question(record, cell.spent, prices)
+            for record in view.records(cell)
+            if record.error is None
+        ]
+    )
 
 
 def shown(view: View, value: float | None) -> str:
@@ -41,7 +49,7 @@ def tables(view: View) -> list[Table | Items]:
             _count(cell.spent.tokens_out),
             shown(view, cell.spent.money),
             shown(view, of_question(view, cell)),
-            f"{sum(record.error is None for record in view.records(cell)):,}",
+            f"{int((~view.stored.columns.failed[view.places(cell)]).sum()):,}",
         ]
         for cell in view.cells
         if cell.spent is not None

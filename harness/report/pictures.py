@@ -29,6 +29,8 @@ def write(folder: Path, parts: Sequence[Part]) -> list[Path]:
     Raises:
         OSError: a file cannot be written.
     """
+    if (folder / FOLDER).is_symlink():  # a run of somebody else's may lead elsewhere
+        (folder / FOLDER).unlink()
     written = []
     for part in parts:
         for figure in _figures(part.blocks):

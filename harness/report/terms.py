@@ -10,6 +10,7 @@ from harness.dcg import dcg
 from harness.metrics import Metric
 from harness.records import LostAt
 from harness.report.blocks import Entry, Table
+from harness.report.charts import losses
 from harness.report.view import View
 from harness.statistics import intervals, signflip
 
@@ -32,7 +33,7 @@ def terms(view: View, built: Mapping[str, Metric]) -> Iterator[Entry]:
     yield _interval(bool(resolved.get("clusters")))
     if len(view.run.cells) > 1:
         yield _test(view.run.baseline is not None)
-    if any(record.lost_at for record in view.stored.records):
+    if losses.known(view):
         yield _lost(resolved)
     if any(line.labels == "documents" for line in view.run.provenance.metrics.values()):
         yield _judged()

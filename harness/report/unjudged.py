@@ -17,7 +17,7 @@ from harness.incomplete import Listed, Weighed
 from harness.lines import judged_of
 from harness.metrics import Metric, metrics
 from harness.report.view import View
-from harness.stored import CellLine, RecordLine
+from harness.stored import CellLine
 
 SAME = 1e-9
 """Means that differ by less are equal: they are sums of the same fractions in another order."""
@@ -115,12 +115,11 @@ class Unjudged:
         bounded = incomplete.form(metric) == "bounds"
         low = high = 0.0
         n = 0
-        for record, listed in self._scored(cell, name):
+        for id_, value, listed in self._scored(cell, name):
             n += 1
-            value = record.scores[name].value
             if value is None or listed is None:
                 continue  # it failed, and counts 0 however documents are judged
-            relevant: Collection[str] = world.get(record.question, ())
+            relevant: Collection[str] = world.get(id_, ())
             if bounded and relevant:
                 relevant = listed.unjudged(depth)
             low += value
@@ -183,21 +182,23 @@ class Unjudged:
 
     def _weighed(self, cell: CellLine, name: str) -> dict[str, Weighed]:
         metric = self.metrics[name]
-        found = {record.question: listed for record, listed in self._scored(cell, name)}
+        found = {id_: listed for id_, _, listed in self._scored(cell, name)}
         return {
             id_: Weighed() if listed is None else incomplete.weighed(metric, listed, 1 / len(found))
             for id_, listed in found.items()
         }
 
-    def _scored(self, cell: CellLine, name: str) -> Iterator[tuple[RecordLine, Listed | None]]:
-        """Yield the records that a mean is over, and their rankings; None where one failed."""
+    def _scored(
+        self, cell: CellLine, name: str
+    ) -> Iterator[tuple[str, float | None, Listed | None]]:
+        """Yield each question that a mean is over, its value and ranking; None where it failed."""
         lists = self._listed[cell.name]
-        for record in self._view.records(cell):
-            state = record.scores[name].state
-            if state == "scored":
-                yield record, lists.get(record.question)
-            elif state == "failed":
-                yield record, None
+        scores = self._view.stored.columns.scores(name, self._view.places(cell))
+        for id_, score in zip(self._view.asked(cell), scores, strict=True):
+            if score.state == "scored":
+                yield id_, score.value, lists.get(id_)
+            elif score.state == "failed":
+                yield id_, None, None
 
     def _world(self, metric: Metric) -> Mapping[str, set[str]]:
         """Return the documents of each question that nobody judged in the top k of any cell."""

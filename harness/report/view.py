@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness import bands, numbers
+from harness.columns import STATES, Codes
 from harness.comparing import costs
 from harness.comparing.contrasts import Contrasts
 from harness.comparing.decision import Decision, decide
@@ -44,7 +44,7 @@ class View:
         self.drawn = drawn
         self.run = stored.run
         self.by = stored.run.decide_by
-        self._columns: dict[tuple[str, str], Floats] = {}
+        self._labelled: dict[str, _Labelled] = {}
 
     @cached_property
     def cells(self) -> list[CellLine]:
@@ -114,14 +114,17 @@ class View:
 
     def seconds(self, cell: CellLine) -> float | None:
         """Return the median seconds of a question, over those that finished."""
-        return costs.seconds(self._finished(cell))
+        return costs.typical(self._finished(cell, self.stored.columns.seconds))
 
     def tokens(self, cell: CellLine) -> float | None:
         """Return the mean tokens of a question, in and out; None where they are not all known."""
-        return costs.tokens(self._finished(cell))
+        columns = self.stored.columns
+        return costs.mean(self._finished(cell, columns.tokens_in + columns.tokens_out))
 
-    def _finished(self, cell: CellLine) -> list[RecordLine]:
-        return [record for record in self.records(cell) if record.error is None]
+    def _finished(self, cell: CellLine, values: Floats) -> list[float | None]:
+        places = self.places(cell)
+        found = values[places[~self.stored.columns.failed[places]]].tolist()
+        return [None if value != value else value for value in found]
 
     def bands(self, metric: str) -> tuple[float, ...]:
         """Return where the bands of a metric begin, worst first; none where it has no words."""
@@ -148,13 +151,9 @@ class View:
 
     def column(self, cell: CellLine, metric: str) -> Floats:
         """Return a cell's values in the order of its records: failed 0, without a value NaN."""
-        key = cell.name, metric
-        if key not in self._columns:
-            lines = [record.scores[metric] for record in self.records(cell)]
-            self._columns[key] = np.array(
-                [0.0 if line.state == "failed" else line.value for line in lines], dtype=np.float64
-            )
-        return self._columns[key]
+        places, columns = self.places(cell), self.stored.columns
+        failed = columns.state[metric][places] == STATES.index("failed")
+        return np.where(failed, 0.0, columns.value[metric][places])
 
     def name(self, cell: CellLine) -> str:
         """Return what tells a cell from the others: the components that vary in this run."""
@@ -185,16 +184,22 @@ class View:
         about = self.run.provenance.metrics[metric]
         return self.several_chunkers and about.own_chunks and not about.within_chunker
 
-    def records(self, cell: CellLine) -> list[RecordLine]:
-        """Return a cell's records, in the order of the questions."""
-        return self._by_cell[cell.name]
+    def records(self, cell: CellLine) -> Sequence[RecordLine]:
+        """Return a cell's records, in the order of the questions: often read as gone through."""
+        return self.stored.of([cell.name])
+
+    def places(self, cell: CellLine) -> Codes:
+        """Return where a cell's records are among all, in `stored.columns` too."""
+        return self.stored.places(cell.name)
+
+    def asked(self, cell: CellLine) -> list[str]:
+        """Return the questions of a cell's records, in their order."""
+        numbers = self.stored.columns.question[self.places(cell)].tolist()
+        return [self._ids[number] for number in numbers]
 
     @cached_property
-    def _by_cell(self) -> dict[str, list[RecordLine]]:
-        by_cell: dict[str, list[RecordLine]] = defaultdict(list)
-        for record in self.stored.records:
-            by_cell[record.cell].append(record)
-        return by_cell
+    def _ids(self) -> list[str]:
+        return list(self.stored.questions)
 
     def question(self, record: RecordLine) -> QuestionLine:
         """Return the question that a record is about."""
@@ -202,15 +207,19 @@ class View:
 
     def among(self, cell: CellLine, questions: Collection[str]) -> Chosen:
         """Return which of a cell's records, in their order, are about one of the questions."""
-        return np.array([record.question in questions for record in self.records(cell)], dtype=bool)
+        return np.array([id_ in questions for id_ in self.asked(cell)], dtype=bool)
 
     def part(self, cell: CellLine, metric: str, questions: Collection[str]) -> Aggregate:
         """Return the aggregate of a metric over those of a cell's records that are wanted."""
-        records = [record for record in self.records(cell) if record.question in questions]
-        scores = [score(record.scores[metric]) for record in records]
+        places = self.places(cell)[self.among(cell, questions)]
         known = self.stored.clusters
-        groups = None if known is None else [known[record.question] for record in records]
+        asked = [id_ for id_ in self.asked(cell) if id_ in questions]
+        groups = None if known is None else [known[id_] for id_ in asked]
         total = total_of(self._built(metric))
+        if total is None:
+            scores = self.stored.columns.scores(metric, places)
+        else:
+            scores = [score(record.scores[metric]) for record in self.stored.some(places)]
         return aggregate(scores, self.run.provenance.seed, total, clusters=groups)
 
     def copied(self, cell: CellLine, metric: str) -> bool:
@@ -264,30 +273,53 @@ class View:
 
     def ceiling(self, cell: CellLine, metric: str) -> float | None:
         """Return the highest mean that any ranking could reach on precision@k; else None."""
-        built = self._built(metric)
-        if not isinstance(built, Bounded):
-            return None
-        bounds = [
-            built.bound(tuple(judged.inventory))
-            for record in self.records(cell)
-            if record.scores[metric].value is not None
-            and (judged := record.judged.get(built.labels or "documents")) is not None
-            and judged.inventory is not None
-        ]
+        bounds = self._labelled_of(cell).bounds.get(metric)
         return sum(bounds) / len(bounds) if bounds else None
 
     def judged_share(self, cell: CellLine, metric: str) -> float | None:
         """Return how much of what a metric reads anybody judged; None where a rule judges all."""
-        if self.run.provenance.metrics[metric].labels != "documents":
-            return None
-        k: int | None = getattr(self._built(metric), "k", None)
-        read = [
-            grade
-            for record in self.records(cell)
-            if record.scores[metric].value is not None and "documents" in record.judged
-            for grade in record.judged["documents"].grades[:k]
-        ]
-        return sum(grade is not None for grade in read) / len(read) if read else None
+        known = self._labelled_of(cell).known.get(metric)
+        return sum(known) / len(known) if known else None
+
+    def _labelled_of(self, cell: CellLine) -> _Labelled:
+        """Go through a cell's rankings once, for all metrics."""
+        if cell.name in self._labelled:
+            return self._labelled[cell.name]
+        built = {name: self._built(name) for name in self.metrics}
+        bounded = {name: each for name, each in built.items() if isinstance(each, Bounded)}
+        depths = {
+            name: getattr(built[name], "k", None)
+            for name in self.metrics
+            if self.run.provenance.metrics[name].labels == "documents"
+        }
+        found = _Labelled({name: [] for name in bounded}, {name: bytearray() for name in depths})
+        for record in self.records(cell) if bounded or depths else ():
+            for name, metric in bounded.items():
+                judged = record.judged.get(metric.labels or "documents")
+                if (
+                    record.scores[name].value is not None
+                    and judged is not None
+                    and judged.inventory is not None
+                ):
+                    found.bounds[name].append(metric.bound(tuple(judged.inventory)))
+            grades = record.judged["documents"].grades if "documents" in record.judged else []
+            for name, k in depths.items():
+                if record.scores[name].value is not None:
+                    found.known[name].extend(grade is not None for grade in grades[:k])
+        self._labelled[cell.name] = found
+        return found
+
+
+@dataclass(frozen=True)
+class _Labelled:
+    """What the labels say of a cell's rankings, by metric.
+
+    `bounds` are the highest value of each question that is scored, `known` of each result that is
+    read whether anybody judged it, 0 or 1.
+    """
+
+    bounds: Mapping[str, list[float]]
+    known: Mapping[str, bytearray]
 
 
 def _or(value: float | None, other: float) -> float:

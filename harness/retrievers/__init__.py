@@ -15,6 +15,7 @@ from harness.chat import ChatModel, Reply
 from harness.chunking import ChunkSet
 from harness.embedders import Kind, Vectors
 from harness.exact import Near
+from harness.prompts import filled
 from harness.records import Document, Hit
 from harness.registry import Registry, label
 from harness.rephrasing import Wanted
@@ -161,7 +162,7 @@ class Asking(Wrapping):
 
     def asked(self, question: str, read: Callable[[Reply], T], sample: int = 0) -> Wanted[T]:
         """Return what is to be asked about a question."""
-        return Wanted(self._prompt().format(question=question, n=self.n), sample, read)
+        return Wanted(filled(self._prompt(), question=question, n=self.n), sample, read)
 
     def _prompt(self) -> str:
         inline = self.prompt if self.prompt is not None and "{" in self.prompt else None

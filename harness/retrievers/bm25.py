@@ -50,8 +50,11 @@ class Bm25:
         if not known:
             return []
         scores = scorer.get_scores(known)[numbers]
-        best = np.argsort(-scores, kind="stable")[:k].tolist()
-        return [Hit(chunks[int(numbers[i])], float(scores[i])) for i in best if scores[i] > 0]
+        least = np.partition(scores, -k)[-k] if k < len(scores) else 0.0
+        likely = np.flatnonzero((scores >= least) & (scores > 0))  # rising, so ties stay in order
+        best = likely[np.argsort(-scores[likely], kind="stable")[:k]]
+        found = zip(numbers[best].tolist(), scores[best].tolist(), strict=True)
+        return [Hit(chunks[number], score) for number, score in found]
 
     def _index(self, chunks: ChunkSet) -> Any:
         import bm25s

@@ -35,7 +35,7 @@ class Decompose(Asking):
     template: str | None = given()
 
     name: ClassVar[str] = "decompose"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def texts(self, questions: Sequence[str], index: Searchable) -> list[tuple[str, ...]]:
         """Return for each question all that is searched for in its place."""

@@ -37,7 +37,7 @@ class Hyde(Asking):
     template: str | None = given()
 
     name: ClassVar[str] = "hyde"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         super().__post_init__()

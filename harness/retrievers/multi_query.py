@@ -34,7 +34,7 @@ class MultiQuery(Asking):
     template: str | None = given()
 
     name: ClassVar[str] = "multi_query"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def texts(self, questions: Sequence[str], index: Searchable) -> list[tuple[str, ...]]:
         """Return for each question all that is searched for in its place, itself first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from harness.records import Loss, LostAt
-from harness.stored.strict import Stored
+from harness.stored.strict import Stored, Whole
 
 
 class AggregateLine(Stored):
@@ -15,10 +15,10 @@ class AggregateLine(Stored):
     mean_finished: float | None
     low: float | None
     high: float | None
-    n: int
-    failed: int
-    not_scored: int
-    judge_failed: int
+    n: Whole
+    failed: Whole
+    not_scored: Whole
+    judge_failed: Whole
     judge_low: float | None = Field(default=None, description="the mean with judge_failed at 0")
     judge_high: float | None = Field(default=None, description="the mean with judge_failed at 1")
     method: str
@@ -29,44 +29,44 @@ class SpreadLine(Stored):
     """How much a metric varies between several answers to one question."""
 
     deviation: float = Field(description="standard deviation over its samples, mean of questions")
-    n: int = Field(description="questions with two scored samples or more")
+    n: Whole = Field(description="questions with two scored samples or more")
 
 
 class IndexRecallLine(Stored):
     """`index_recall@k`: the mean share of the exact `k` nearest that the index finds."""
 
-    k: int
+    k: Whole
     mean: float
-    questions: int = Field(description="how many it was measured on")
+    questions: Whole = Field(description="how many it was measured on")
 
 
 class MatchedLine(Stored):
     """How a system's contexts, or an existing collection's chunks, were found in the corpus."""
 
-    contexts: int
-    exact: int = Field(description="to the letter, or named by an id alone")
-    spacing: int = Field(description="with letter case and white space ignored")
-    fuzzy: int = Field(description="nearly: rapidfuzz's partial alignment of at least 95")
-    unmatched: int = Field(description="not at all: no evidence is seen in them")
-    repeated: int = Field(description="left out, as the same stood above them")
+    contexts: Whole
+    exact: Whole = Field(description="to the letter, or named by an id alone")
+    spacing: Whole = Field(description="with letter case and white space ignored")
+    fuzzy: Whole = Field(description="nearly: rapidfuzz's partial alignment of at least 95")
+    unmatched: Whole = Field(description="not at all: no evidence is seen in them")
+    repeated: Whole = Field(description="left out, as the same stood above them")
 
 
 class LengthsLine(Stored):
     """How long the chunks of a cell are, in characters."""
 
-    chunks: int
+    chunks: Whole
     median: float
-    shortest: int
-    longest: int
-    bins: list[int] = Field(description="how many chunks each bin has, from 0 characters on")
-    width: int = Field(description="of a bin, in characters; its lower end is in it")
+    shortest: Whole
+    longest: Whole
+    bins: list[Whole] = Field(description="how many chunks each bin has, from 0 characters on")
+    width: Whole = Field(description="of a bin, in characters; its lower end is in it")
 
 
 class ShareLine(Stored):
     """How many of how many, with a 95 % Wilson interval of the share."""
 
-    count: int
-    of: int
+    count: Whole
+    of: Whole
     low: float | None = Field(description="null: there is nothing to count")
     high: float | None
 
@@ -78,12 +78,12 @@ class LossesLine(Stored):
         description="of those that were attributed: lost there; `none`: answered, or delivered"
     )
     groups: dict[Loss, ShareLine] = Field(description="of their groups of passages: lost there")
-    without_evidence: int = Field(description="answered though a group did not arrive")
-    unknown: int = Field(description="all arrived, and nothing says what a right answer is")
-    failed: int = Field(description="not attributed: given up on")
-    unanswerable: int = Field(description="not attributed: nothing in the corpus answers them")
-    unlabelled: int = Field(description="not attributed: without evidence")
-    untold: int = Field(
+    without_evidence: Whole = Field(description="answered though a group did not arrive")
+    unknown: Whole = Field(description="all arrived, and nothing says what a right answer is")
+    failed: Whole = Field(description="not attributed: given up on")
+    unanswerable: Whole = Field(description="not attributed: nothing in the corpus answers them")
+    unlabelled: Whole = Field(description="not attributed: without evidence")
+    untold: Whole = Field(
         default=0, description="not attributed: what was retrieved for them is not told"
     )
 
@@ -91,9 +91,9 @@ class LossesLine(Stored):
 class SpentLine(Stored):
     """What the answers of a cell took, summed up over its questions."""
 
-    calls: int = Field(description="answers of a model, samples included")
-    tokens_in: int | None = Field(description="null: not known of every call")
-    tokens_out: int | None
+    calls: Whole = Field(description="answers of a model, samples included")
+    tokens_in: Whole | None = Field(description="null: not known of every call")
+    tokens_out: Whole | None
     money: float | None = Field(
         default=None,
         description="null: no price is known of a model that was asked, or its tokens are not",
@@ -116,7 +116,7 @@ class CellLine(Stored):
     reranker: str
     generator: str
     fingerprint: str
-    chunks: int
+    chunks: Whole
     lengths: LengthsLine | None = Field(
         default=None, description="null: the harness has no chunks of it"
     )
@@ -125,10 +125,10 @@ class CellLine(Stored):
     )
     floor: bool = Field(description="it is only there to be beaten")
     copies: bool = Field(description="its answers are text of the context, word for word")
-    asked: int
-    answered: int
-    declined: int
-    failed: int
+    asked: Whole
+    answered: Whole
+    declined: Whole
+    failed: Whole
     seconds: dict[str, float] = Field(description="mean seconds a question, by stage")
     scores: dict[str, AggregateLine]
     matched: MatchedLine | None = Field(

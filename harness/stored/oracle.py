@@ -8,7 +8,7 @@ from pydantic import Field
 
 from harness.stored.cells import AggregateLine, SpentLine
 from harness.stored.records import FailureLine, ScoreLine, UsageLine
-from harness.stored.strict import Stored
+from harness.stored.strict import Stored, Whole
 
 Given = Literal["evidence", "nothing"]
 """What stands in the place of a context: the gold passages, or nothing at all."""
@@ -35,12 +35,12 @@ class OracleLine(Stored):
 
     generator: str
     given: Given
-    asked: int
-    answered: int = Field(description="gave an answer")
-    declined: int
-    failed: int
-    right: int | None = Field(description="passed the answer test; null: it can say of none")
-    tested: int = Field(description="questions of which the answer test can say something")
+    asked: Whole
+    answered: Whole = Field(description="gave an answer")
+    declined: Whole
+    failed: Whole
+    right: Whole | None = Field(description="passed the answer test; null: it can say of none")
+    tested: Whole = Field(description="questions of which the answer test can say something")
     scores: dict[str, AggregateLine]
     spent: SpentLine | None = None
 
@@ -49,7 +49,7 @@ class CeilingLine(Stored):
     """What a chunker allows, whatever is retrieved."""
 
     chunker: str
-    k: int
+    k: Whole
     evidence_recall: AggregateLine = Field(
         description="the largest evidence_recall@k that any k chunks could give"
     )

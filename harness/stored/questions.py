@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from harness.stored.strict import Stored
+from harness.stored.strict import Stored, Whole
 
 
 class PassageLine(Stored):
     """A gold passage of a question."""
 
     doc: str
-    start: int
-    end: int
+    start: Whole
+    end: Whole
     text: str
     group: str
-    grade: int
+    grade: Whole
 
 
 class QuestionLine(Stored):
@@ -26,7 +26,7 @@ class QuestionLine(Stored):
     answers: list[str]
     keywords: list[str]
     passages: list[PassageLine]
-    documents: dict[str, int] | None
+    documents: dict[str, Whole] | None
     category: str | None
     difficulty: str | None
     answerable: bool
@@ -37,6 +37,6 @@ class TextLine(Stored):
     """A line of `texts.jsonl`: the text of one span that some hit has."""
 
     doc: str
-    start: int
-    end: int
+    start: Whole
+    end: Whole
     text: str

@@ -64,3 +64,4 @@ class FormFile(Stored):
     seed: int
     raters: int
     items: list[FormItemLine]
+    sum: str | None = Field(default=None, description="the SHA-256 of all the rest")

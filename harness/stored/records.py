@@ -5,22 +5,22 @@ from __future__ import annotations
 from pydantic import Field
 
 from harness.records import Label, Loss, LostAt, Stage, State
-from harness.stored.strict import Stored
+from harness.stored.strict import Stored, Whole
 
 
 class SpanLine(Stored):
     """A stretch of a document, in characters."""
 
     doc: str
-    start: int
-    end: int
+    start: Whole
+    end: Whole
 
 
 class HitLine(SpanLine):
     """One hit: a span, the retriever's score, and its grade under the run's labels."""
 
     score: float
-    grade: int | None = Field(
+    grade: Whole | None = Field(
         default=None, description="null: not judged, or the question has no label"
     )
 
@@ -29,7 +29,7 @@ class VerdictLine(Stored):
     """What a judge said of one thing; `value` is null where no reply could be read."""
 
     of: str
-    value: int | None
+    value: Whole | None
     reason: str
     replies: list[str]
 
@@ -50,8 +50,8 @@ class ScoreLine(Stored):
 class UsageLine(Stored):
     """What an answer took."""
 
-    tokens_in: int | None = None
-    tokens_out: int | None = None
+    tokens_in: Whole | None = None
+    tokens_out: Whole | None = None
     model: str | None = None
     finish: str | None = None
 
@@ -66,9 +66,11 @@ class FailureLine(Stored):
 class JudgedLine(Stored):
     """A ranking as one kind of label sees it: all that re-scoring needs to know of the index."""
 
-    grades: list[int | None] = Field(description="of each distinct item, best rank first")
-    inventory: list[int] | None = Field(description="grades above 0 of all there is, highest first")
-    irrelevant: int = Field(description="how many items are judged 0")
+    grades: list[Whole | None] = Field(description="of each distinct item, best rank first")
+    inventory: list[Whole] | None = Field(
+        description="grades above 0 of all there is, highest first"
+    )
+    irrelevant: Whole = Field(description="how many items are judged 0")
 
 
 class SampleLine(Stored):
@@ -83,23 +85,23 @@ class SampleLine(Stored):
 class FactsLine(Stored):
     """What is known of a group of passages on its way to the generator."""
 
-    pieces: int | None = Field(
+    pieces: Whole | None = Field(
         default=None, description="over how many chunks its best passage is spread; null: not known"
     )
     largest: float | None = Field(
         default=None, description="greatest share of that passage in a single chunk, 0 to 1"
     )
-    exact_rank: int | None = Field(
+    exact_rank: Whole | None = Field(
         default=None,
         description="where it is whole under exact search; null: not within `traced_to`",
     )
-    rank: int | None = Field(
+    rank: Whole | None = Field(
         default=None, description="where it is whole as retrieved; null: nowhere"
     )
-    reranked: int | None = Field(
+    reranked: Whole | None = Field(
         default=None, description="the same after reranking; null too where nothing is reranked"
     )
-    cut_at: int | None = Field(
+    cut_at: Whole | None = Field(
         default=None, description="the token at which the context ended before it was whole"
     )
 
@@ -115,8 +117,8 @@ class ArrivalLine(Stored):
 class MissedLine(SpanLine):
     """A relevant chunk that is not among the hits; under `documents` the first of a document."""
 
-    grade: int
-    rank: int | None = Field(description="under exact search; null: not within `traced_to`")
+    grade: Whole
+    rank: Whole | None = Field(description="under exact search; null: not within `traced_to`")
 
 
 class RecordLine(Stored):
@@ -146,7 +148,7 @@ class RecordLine(Stored):
     seconds: dict[Stage, float]
     judged: dict[Label, JudgedLine]
     keywords: list[JudgedLine] = Field(description="the ranking judged by each keyword alone")
-    touching: list[tuple[str, int, int]] | None = Field(
+    touching: list[tuple[str, Whole, Whole]] | None = Field(
         description="chunks that share a character with a gold passage, or stand next to one; "
         "null: the index is not known"
     )
@@ -164,7 +166,7 @@ class RecordLine(Stored):
         default=[],
         description="relevant chunks that are not in `hits`, at most 20, best rank first",
     )
-    traced_to: int | None = Field(
+    traced_to: Whole | None = Field(
         default=None,
         description="how many chunks deep exact search was looked at; null: nothing was missed, "
         "or it cannot be had",

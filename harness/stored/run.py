@@ -5,19 +5,20 @@ from __future__ import annotations
 from datetime import date
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, field_validator
 
 from harness.records import Label
 from harness.stored.cells import CellLine
+from harness.stored.configured import Configured
 from harness.stored.oracle import CeilingLine, OracleLine
-from harness.stored.strict import Stored
+from harness.stored.strict import Stored, Whole
 
 
 class MetricLine(Stored):
     """What one metric was, in full."""
 
     spec: str
-    version: int
+    version: Whole
     kind: str
     labels: Label | None
     own_chunks: bool = Field(description="it counts the chunks of its cell's own index")
@@ -41,16 +42,16 @@ class Provenance(Stored):
         default=None, description="the collection of somebody else's that was searched, as it stood"
     )
     metrics: dict[str, MetricLine]
-    seed: int
+    seed: Whole
     labels: Label
 
 
 class SampledLine(Stored):
     """Which part of the test set was asked, where it was not all of it."""
 
-    size: int = Field(description="how many questions were asked")
-    of: int = Field(description="how many there are")
-    seed: int = Field(description="by which they were chosen")
+    size: Whole = Field(description="how many questions were asked")
+    of: Whole = Field(description="how many there are")
+    seed: Whole = Field(description="by which they were chosen")
     day: date | None = Field(description="the UTC day whose part it is; null: the same every day")
 
 
@@ -89,7 +90,7 @@ class RunFile(Stored):
     sample: SampledLine | None = Field(default=None, description="null: all questions were asked")
     targets: dict[str, float]
     seconds: dict[str, float]
-    cache: dict[str, dict[str, int]] = Field(description="by kind, how many made and reused")
+    cache: dict[str, dict[str, Whole]] = Field(description="by kind, how many made and reused")
     warnings: list[str]
     prices: PricesLine | None = Field(default=None, description="null: no price file was named")
     oracle: list[OracleLine] = Field(
@@ -98,3 +99,10 @@ class RunFile(Stored):
     ceilings: list[CeilingLine] = Field(
         default=[], description="by chunker, where `oracle` was asked for"
     )
+
+    @field_validator("config")
+    @classmethod
+    def _can_be_read(cls, config: dict[str, Any]) -> dict[str, Any]:
+        """Refuse a configuration that what reads stored runs would not understand."""
+        Configured.model_validate(config)
+        return config

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+_MOST = 2**53
+
+Whole = Annotated[int, Field(ge=-_MOST, le=_MOST)]
+"""A whole number that a float holds exactly: means and money are made of them."""
 
 
 class Stored(BaseModel):

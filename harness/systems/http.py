@@ -14,10 +14,11 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from annotated_types import Ge, Gt
 from pydantic import BeforeValidator
 
-from harness import endpoint, jsonreply
+from harness import endpoint, jsonreply, slots
 from harness.arguments import is_secret, words_of
 from harness.errors import HarnessError, StageError
 from harness.jsonreply import Paths
+from harness.retrying import PATIENCE, Tries
 from harness.systems import systems
 from harness.told import Told
 
@@ -88,10 +89,12 @@ class Http:
     wherever they stand in it, or in the URL. `response` holds the JSON path (RFC 9535) of each
     thing that the reply tells. `${NAME}` in a header or in the request is the environment variable
     of that name: secrets are given in no other way, and stored nowhere. `timeout`, in seconds, is
-    for each wait for the server and, once a reply's text comes, for a whole request; dropped
-    connections, 429 and 5xx are retried, up to `retries` times a question. No redirect is followed.
-    Replies are kept, by the question and by all that is sent and read: what else changes at the
-    endpoint cannot be seen, so then run with --fresh, or set `cache: false`.
+    for a whole request; after one that was too slow, a dropped connection, 429 and 5xx a question
+    is asked again, up to `retries` times, and as long as that takes no more than `patience`
+    seconds, in which the server may ask to wait (Retry-After). At most `concurrent` questions are
+    asked at once, and fewer while the server is too busy. No redirect is followed. Replies are
+    kept, by the question and by all that is sent and read: what else changes at the endpoint cannot
+    be seen, so then run with --fresh, or set `cache: false`.
     """
 
     url: str
@@ -101,6 +104,7 @@ class Http:
     method: Literal["POST", "GET"] = "POST"
     timeout: Annotated[float, Gt(0)] = 60.0
     retries: Annotated[int, Ge(0)] = 3
+    patience: Annotated[float, Gt(0)] = PATIENCE
     concurrent: Annotated[int, Ge(1)] = 4
     cache: bool = True
     label: str | None = None
@@ -166,8 +170,10 @@ class Http:
             filled(json.loads(self.request)),
             {name: filled(value) for name, value in json.loads(self.headers).items()},
         )
+        shared = slots.of(urlsplit(self.url).netloc)
+        tries = Tries(self.retries, self.patience, shared, self.concurrent)
         try:
-            body = endpoint.send(request, self.timeout, self.retries)
+            body = endpoint.send(request, self.timeout, tries)
             return jsonreply.read(_hidden(body, variables), self.response)
         except StageError as error:
             raise StageError(f"{self.shown}: {_hidden(str(error), variables)}") from None

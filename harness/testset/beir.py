@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from harness import openfile
 from harness.corpus import Corpus
 from harness.errors import DataError, Problem
 from harness.jsonl import rows
@@ -105,7 +106,7 @@ def _rows(
 def _grades(qrels: Path, corpus: Corpus) -> Iterator[tuple[str, str, int] | Problem]:
     seen: set[tuple[str, str]] = set()
     try:
-        content = qrels.read_bytes()
+        content = openfile.whole(qrels)
     except OSError as error:
         problem = Problem("the file", f"cannot be read: {error.strerror}", "look at the path")
         raise DataError(str(qrels), [problem]) from None

@@ -64,8 +64,8 @@ def counted(values: Sequence[float]) -> tuple[int, ...]:
 
 
 def _values(view: View, cell: CellLine) -> list[float]:
-    scores = (record.scores[view.by] for record in view.records(cell))
-    return [score.value for score in scores if score.value is not None]
+    values = view.stored.columns.value[view.by][view.places(cell)].tolist()
+    return [value for value in values if value == value]
 
 
 def _title(view: View, first: _Panel, values: Sequence[float]) -> str:

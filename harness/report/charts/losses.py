@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness import numbers
+from harness.columns import LOST, UNKNOWN
 from harness.report import losing
 from harness.report.blocks import Drawing, Figure, Table
 from harness.report.charts import cells, colours, svg
@@ -39,18 +40,17 @@ class _Row:
 
 def known(view: View) -> bool:
     """Return whether the run says of any question where it was lost."""
-    return any(record.lost_at is not None for record in view.stored.records)
+    return bool((view.stored.columns.lost != UNKNOWN).any())
 
 
 def counted(view: View, cell: CellLine) -> Mapping[str, int]:
     """Return how many of a cell's questions with evidence each stage lost, and how many failed."""
-    found: Counter[str] = Counter()
-    for record in view.records(cell):
-        if record.lost_at is not None:
-            found[record.lost_at] += 1
-        elif record.error is not None:
-            question = view.question(record)
-            found[FAILED] += question.answerable and bool(question.passages)
+    places, columns = view.places(cell), view.stored.columns
+    lost, failed = columns.lost[places], columns.failed[places]
+    found: Counter[str] = Counter(LOST[at] for at in lost[lost != UNKNOWN].tolist())
+    for id_, given_up in zip(view.asked(cell), failed & (lost == UNKNOWN), strict=True):
+        question = view.stored.questions[id_]
+        found[FAILED] += bool(given_up) and question.answerable and bool(question.passages)
     return {stage: found[stage] for stage in _ALL}
 
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from itertools import zip_longest
 
+import numpy as np
+
+from harness.columns import LOST, UNKNOWN, Codes
+from harness.columns import STATES as SCORED
 from harness.report.data.records import STAGES
 from harness.report.view import View
 from harness.stored import RecordLine
@@ -22,23 +26,30 @@ def to_read(view: View) -> list[RecordLine]:
     cell = view.focus
     if cell is None:
         return []
-    records = [r for r in view.records(cell) if r.scores[view.by].state != "not_scored"]
-    ranked = sorted(records, key=lambda record: _goodness(view, record))
-    by_stage: dict[str | None, list[RecordLine]] = defaultdict(list)
-    for record in ranked:
-        by_stage[_FAILED if record.error else record.lost_at].append(record)
+    columns, places = view.stored.columns, view.places(cell)
+    places = places[columns.state[view.by][places] != SCORED.index("not_scored")]
+    goodness = dict(zip(places.tolist(), _goodness(view, places), strict=True))
+    ranked = sorted(goodness, key=goodness.__getitem__)
+    by_stage: dict[str | None, list[int]] = defaultdict(list)
+    for place in ranked:
+        at = columns.lost[place]
+        lost_at = None if at == UNKNOWN else LOST[at]
+        by_stage[_FAILED if columns.failed[place] else lost_at].append(place)
     losing = [by_stage[stage] for stage in (_FAILED, *STAGES[1:])]
     in_turn = [each for some in zip_longest(*losing) for each in some if each is not None]
-    lost = {record.question for record in in_turn}
-    return [*in_turn, *(r for r in ranked if r.question not in lost)][:_SHOWN]
+    lost = set(in_turn)
+    chosen = [*in_turn, *(place for place in ranked if place not in lost)][:_SHOWN]
+    return list(view.stored.some(np.array(chosen, dtype=np.int64)))
 
 
-def _goodness(view: View, record: RecordLine) -> tuple[float, float]:
-    decided = record.scores[view.by].value
-    values = [
-        score.value
-        for name, score in record.scores.items()
-        if score.value is not None and view.run.provenance.metrics[name].kind == "quality"
-    ]
+def _goodness(view: View, places: Codes) -> list[tuple[float, float]]:
+    value, about = view.stored.columns.value, view.run.provenance.metrics
+    quality = [value[name][places] for name in about if about[name].kind == "quality"]
+    table = np.array([value[view.by][places], *quality]).T
+    return [_good(*row) for row in table.tolist()]
+
+
+def _good(decided: float, *quality: float) -> tuple[float, float]:
+    values = [value for value in quality if value == value]  # nan where there is none
     others = sum(values) / len(values) if values else 0.0
-    return (-1.0 if decided is None else decided), others
+    return (decided if decided == decided else -1.0), others

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+from harness import stamped
 from harness.newfiles import put
 from harness.report.rating.choosing import Chosen, Wishes, choose
 from harness.report.rating.page import render
@@ -24,6 +26,7 @@ def write(stored: StoredRun, chosen: Chosen, path: Path) -> Path:
         HarnessError: one of them cannot be written.
     """
     key = stored.folder / "forms" / f"{chosen.key.id}.json"
-    put(key, chosen.key.model_dump_json(indent=1, by_alias=True) + "\n")
+    said = stamped.stamped(chosen.key.model_dump(mode="json", by_alias=True))
+    put(key, json.dumps(said, indent=1, ensure_ascii=False) + "\n")
     put(path, render(stored, chosen.key))
     return key

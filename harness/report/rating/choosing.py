@@ -9,7 +9,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from harness import numbers
+from harness.columns import Codes
 from harness.errors import HarnessError, suggest
 from harness.fingerprint import fingerprint
 from harness.lines import SpanKey
@@ -100,9 +103,11 @@ def choose(stored: StoredRun, wishes: Wishes) -> Chosen:
     """
     names = _cells(stored, wishes.cells)
     seed = stored.run.provenance.seed if wishes.seed is None else wishes.seed
-    records = [record for record in stored.records if record.cell in names]
-    answered = [record for record in records if record.error is None and record.answer is not None]
-    if not answered:
+    columns = stored.columns
+    wanted = [number for number, cell in enumerate(stored.run.cells) if cell.name in names]
+    places = np.flatnonzero(np.isin(columns.cell, wanted))
+    answered = places[~columns.failed[places] & columns.answered[places]]
+    if not len(answered):
         raise HarnessError(
             f"run {stored.run.id!r} has no answer to rate\n"
             "  a run with a generator has them: add generators to its configuration"
@@ -120,13 +125,13 @@ def choose(stored: StoredRun, wishes: Wishes) -> Chosen:
         raters=wishes.raters,
         items=lines,
     )
-    failed = sum(record.error is not None for record in records)
+    failed = int(columns.failed[places].sum())
     return Chosen(
         key,
         {name: sum(name in line.cells for line in lines) for name in names},
         wishes.n,
         failed,
-        len(records) - len(answered) - failed,
+        len(places) - len(answered) - failed,
     )
 
 
@@ -152,12 +157,13 @@ def _cells(stored: StoredRun, wanted: Sequence[str]) -> list[str]:
     return [name for name in known if not wanted or name in wanted]
 
 
-def _drawn(
-    stored: StoredRun, answered: Iterable[RecordLine], cells: int, n: int, seed: int
-) -> list[_Given]:
-    by_question: dict[str, list[RecordLine]] = defaultdict(list)
-    for record in answered:
-        by_question[record.question].append(record)
+def _drawn(stored: StoredRun, answered: Codes, cells: int, n: int, seed: int) -> list[_Given]:
+    ids = list(stored.questions)
+    by_question: dict[str, list[int]] = defaultdict(list)
+    for place, number in zip(
+        answered.tolist(), stored.columns.question[answered].tolist(), strict=True
+    ):
+        by_question[ids[number]].append(place)
     order = sorted(
         by_question,
         key=lambda id_: (len(by_question[id_]) < cells, fingerprint("rate", seed, id_)),
@@ -167,7 +173,7 @@ def _drawn(
     for id_ in order:
         if (room := n - len(drawn)) <= 0:
             break
-        given = _distinct(stored, by_question[id_])
+        given = _distinct(stored, stored.some(np.array(by_question[id_])))
         fewest = {each: min(had[cell] for cell in each.cells) for each in given}
         given.sort(key=lambda each: (fewest[each], fingerprint("of", seed, id_, each.cells)))
         for each in given[:room]:

@@ -10,7 +10,7 @@ from harness.report import html, packaged
 from harness.report.data.packing import embeddable
 from harness.report.rating import scales
 from harness.store import StoredRun
-from harness.stored import FormFile, FormItemLine, RecordLine
+from harness.stored import FormFile, FormItemLine
 
 _STYLES = ("page/10-page.css", "rating/form.css")
 _SCRIPTS = (
@@ -44,7 +44,6 @@ def render(stored: StoredRun, key: FormFile) -> str:
 
 def _data(stored: StoredRun, key: FormFile) -> dict[str, Any]:
     """Return what the page's script reads; `chunks` are numbers of `texts`."""
-    answers = {(record.question, record.cell): record for record in stored.records}
     spans = dict.fromkeys(
         (chunk.doc, chunk.start, chunk.end) for item in key.items for chunk in item.chunks
     )
@@ -60,7 +59,7 @@ def _data(stored: StoredRun, key: FormFile) -> dict[str, Any]:
                 "id": item.item,
                 "raters": item.raters,
                 "question": stored.questions[item.question].text,
-                "answer": _record(answers, item).answer,
+                "answer": _answer(stored, item),
                 "chunks": [numbers[chunk.doc, chunk.start, chunk.end] for chunk in item.chunks],
             }
             for item in key.items
@@ -68,8 +67,9 @@ def _data(stored: StoredRun, key: FormFile) -> dict[str, Any]:
     }
 
 
-def _record(answers: dict[tuple[str, str], RecordLine], item: FormItemLine) -> RecordLine:
-    return answers[item.question, item.cells[0]]
+def _answer(stored: StoredRun, item: FormItemLine) -> str | None:
+    record = stored.record(item.cells[0], item.question)
+    return None if record is None else record.answer
 
 
 @cache

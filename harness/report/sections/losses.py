@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from harness import numbers
+from harness.columns import LOST
 from harness.report import losing
 from harness.report.blocks import Block, PerCell, Text
 from harness.report.charts import cells, flow, losses
@@ -95,8 +96,9 @@ def _largest(view: View) -> str:
 
 def _blind(view: View, name: str) -> bool:
     """Return whether a cell lost something to retrieval that the index may have lost."""
-    records = view.records(next(cell for cell in view.cells if cell.name == name))
-    return any(each.lost_at == "retrieval" and each.traced_to is None for each in records)
+    places = view.stored.places(name)
+    there = places[view.stored.columns.lost[places] == LOST.index("retrieval")]
+    return any(each.traced_to is None for each in view.stored.some(there))
 
 
 def _named(view: View, names: Sequence[str]) -> str:

@@ -78,7 +78,10 @@ def _sample(sample: SampledLine | None) -> str:
 
 def _lasted(run: RunFile) -> str:
     """Return how long a run took, to the second."""
-    took = datetime.fromisoformat(run.ended) - datetime.fromisoformat(run.started)
+    try:
+        took = datetime.fromisoformat(run.ended) - datetime.fromisoformat(run.started)
+    except (ValueError, TypeError):  # no times, or of one the zone alone
+        return "how long is not known"
     seconds = max(0, int(took.total_seconds()))  # a clock may be set back
     hours, minutes = seconds // 3600, seconds // 60 % 60
     parts = [(hours, "h"), (minutes, "min"), (seconds % 60, "s")]

@@ -30,14 +30,10 @@ class Timings:
         whole = [Table(["Stage", "Time"], stages, "The whole run")]
         rows = []
         for cell in view.cells:
-            records = view.records(cell)
+            places, columns = view.places(cell), view.stored.columns
             tokens = [
-                [
-                    value
-                    for r in records
-                    if r.usage and (value := getattr(r.usage, side)) is not None
-                ]
-                for side in ("tokens_in", "tokens_out")
+                [value for value in each[places].tolist() if value == value]
+                for each in (columns.tokens_in, columns.tokens_out)
             ]
             spent = [numbers.seconds(cell.seconds.get(s)) for s in ("retrieval", "generation")]
             means = [f"{sum(each) / len(each):.0f}" if each else numbers.MISSING for each in tokens]

@@ -7,7 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from harness import numbers
+from harness.columns import STATES
 from harness.report.advising import advice
 from harness.report.blocks import (
     Block,
@@ -133,11 +136,10 @@ def _axes(cells: Sequence[CellLine]) -> str:
 
 def _unscored(view: View) -> str:
     """Return the reason that most of the questions without a score have."""
-    reasons = Counter(
-        line.reason
-        for record in view.stored.records
-        if (line := record.scores[view.by]).state in ("not_scored", "judge_failed")
-    )
+    states = view.stored.columns.state[view.by]
+    without = np.isin(states, [STATES.index(each) for each in ("not_scored", "judge_failed")])
+    some = view.stored.some(np.flatnonzero(without))
+    reasons = Counter(record.scores[view.by].reason for record in some)
     return reasons.most_common(1)[0][0] if reasons else ""
 
 

@@ -1,0 +1,28 @@
+"""Unicode's normal forms in time that grows with the text, whatever its marks are."""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from typing import Literal
+from unicodedata import combining, is_normalized, normalize
+
+_MARKS = re.compile(r"[^\w\s\x00-\u02ff]{64,}")
+"""Where a long run of marks may be: none is a letter, a digit or white space."""
+
+
+def normal(form: Literal["NFC", "NFKC"], text: str) -> str:
+    """Return `text` in a normal form.
+
+    Unicode wants the marks of a letter in the order of their classes, and Python moves each one
+    past all that it must stand before: quadratic time. Long runs are therefore sorted here, which
+    changes nothing in what comes out.
+    """
+    return text if is_normalized(form, text) else normalize(form, _MARKS.sub(_in_order, text))
+
+
+def _in_order(run: re.Match[str]) -> str:
+    parts: list[str] = []
+    for ordered, group in groupby(run[0], lambda each: bool(combining(each))):
+        parts += sorted(group, key=combining if ordered else bool)
+    return "".join(parts)

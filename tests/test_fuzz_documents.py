@@ -1,0 +1,240 @@
+"""Documents of strangers: fuzzed a little, and those that were made by hand to do harm."""
+
+import io
+import os
+import random
+import socket
+import struct
+import unicodedata
+import zipfile
+import zlib
+
+import pytest
+
+from harness.converting import convert, html
+from harness.corpus import File, Ignored, load
+from harness.corpus.folder import Folder
+from harness.errors import DataError, Problem
+from harness.facts import answered
+from harness.headings import trails
+from harness.metrics import metrics
+from harness.normalform import normal
+from tests.fuzzing import documents
+from tests.office import assembled, docx, pdf, zipped
+
+CASES = 30
+DEAR = {".docx", ".pptx", ".pdf", ".html"}
+
+
+@pytest.mark.parametrize("suffix", documents.SOUND)
+def test_whatever_a_document_is_it_is_read_or_refused_in_words(tmp_path, suffix):
+    many = 4 if suffix in DEAR else CASES
+    raws = [documents.case(suffix, 1, number) for number in range(many)]
+
+    assert [documents.wrong(suffix, raw, tmp_path) for raw in raws] == [None] * many
+
+
+@pytest.mark.parametrize("suffix", documents.SOUND)
+def test_the_sound_files_that_are_mutated_are_read(tmp_path, suffix):
+    assert documents.wrong(suffix, documents.SOUND[suffix], tmp_path) is None
+
+
+def what(raw, suffix):
+    found = convert(raw, suffix, "file")
+    assert isinstance(found, Problem), found
+    return found.what
+
+
+def entries_that_are_one(raw, many):
+    """Return an archive whose directory names the same bytes so many times."""
+    end = raw.rindex(b"PK\x05\x06")
+    (start,) = struct.unpack("<I", raw[end + 16 : end + 20])
+    directory = raw[start:end] * many
+    head = (b"PK\x05\x06", 0, 0, many, many, len(directory), start, 0)
+    return raw[:start] + directory + struct.pack("<4sHHHHIIH", *head)
+
+
+def test_an_archive_whose_parts_overlap_is_refused_by_what_it_would_unpack_to():
+    bomb = entries_that_are_one(zipped({"word/document.xml": " " * 1_000_000}), 3000)
+
+    assert len(bomb) < 200_000
+    assert what(bomb, ".docx") == "unpacks to 3000 parts, 2861 MB, 2861 MB of them XML"
+
+
+def test_an_archive_that_lies_about_a_size_is_refused_and_not_unpacked_further():
+    raw = bytearray(docx("x", word__document_xml="<x>" + " " * 3_000_000 + "</x>"))
+    at = raw.index(b"word/document.xml", raw.index(b"PK\x01\x02")) - 46
+    assert raw[at : at + 4] == b"PK\x01\x02"
+    raw[at + 24 : at + 28] = struct.pack("<I", 10)
+
+    assert "cannot be converted: BadZipFile" in what(bytes(raw), ".docx")
+
+
+def test_archives_in_archives_are_not_entered():
+    inner = b"\0" * 100_000
+    for _ in range(5):
+        inner = zipped({"a.zip": inner})
+
+    assert convert(docx("x", word__a_zip=inner), ".docx", "file").text == "x"
+
+
+def test_a_docx_that_says_it_is_encrypted_is_refused():
+    raw = bytearray(docx("x"))
+    at = -1
+    while (at := raw.find(b"PK\x01\x02", at + 1)) >= 0:
+        raw[at + 8] |= 1
+
+    assert "is encrypted, password required" in what(bytes(raw), ".docx")
+
+
+def stream(data, filters):
+    """Return a PDF of one page that is drawn by a compressed stream."""
+    return assembled(
+        [
+            "<< /Type /Catalog /Pages 2 0 R /OpenAction << /S /JavaScript /JS (while(1){}) >> >>",
+            "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 99 99] /Contents 4 0 R "
+            "/AA << /O << /S /JavaScript /JS (while(1){}) >> >> "
+            "/Resources << /Font << /F1 5 0 R >> >> >>",
+            f"<< /Length {len(data)} /Filter {filters} >>\nstream\n"
+            f"{data.decode('latin-1')}\nendstream",
+            "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        ],
+        "",
+    )
+
+
+def test_a_pdf_of_packed_zeros_holds_no_text_and_its_javascript_is_not_run():
+    zeros = zlib.compress(zlib.compress(b"\0" * (1 << 24), 9), 9)
+
+    assert what(stream(zeros, "[/FlateDecode /FlateDecode]"), ".pdf") == "holds no text"
+    said = zlib.compress(b"BT /F1 9 Tf 9 9 Td (hello) Tj ET")
+    assert convert(stream(said, "/FlateDecode"), ".pdf", "file").text == "hello"
+
+
+def test_tables_of_a_pdf_that_follow_one_another_in_a_circle_end():
+    raw = pdf("One.")
+    at = raw.index(b"xref\n0")
+
+    looped = raw.replace(b"/Info 4 0 R", b"/Info 4 0 R /Prev %d" % at)
+    assert convert(looped, ".pdf", "file").text == "One."
+
+
+def test_html_that_is_too_deep_to_be_read_whole_is_refused_and_not_read_in_part():
+    deep = b"<p>before</p>" + b"<div>" * 2100 + b"lost" + b"</div>" * 2100 + b"<p>after</p>"
+
+    assert what(deep, ".html") == "is nested deeper than the 2,048 elements that are read"
+
+
+def test_html_in_a_deep_nest_that_can_be_read_keeps_its_text():
+    deep = b"<p>before</p>" + b"<div>" * 600 + b"kept" + b"</div>" * 600 + b"<p>after</p>"
+
+    assert convert(deep, ".html", "file").text.split() == ["before", "kept", "after"]
+
+
+@pytest.mark.parametrize("name", ["utf-7", "unicode_escape", "raw_unicode_escape", "punycode"])
+def test_charsets_that_no_browser_knows_are_refused(name):
+    raw = f"<meta charset={name}><title>+2AA-</title>+2AA- \\ud800".encode()
+
+    assert what(raw, ".html") == f"is not {name}, as it says"
+    assert isinstance(html.decoded(raw, "file"), Problem)
+
+
+def test_what_is_no_file_in_a_corpus_is_left_out_and_counted_and_never_opened(tmp_path):
+    root = tmp_path / "corpus"
+    root.mkdir()
+    (root / "a.md").write_text("text")
+    os.mkfifo(root / "pipe.md")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(root / "socket.md"))
+        (root / "passwords.md").symlink_to("/etc/passwd")
+        (root / "zeros.md").symlink_to("/dev/zero")
+        (root / "same.md").symlink_to("a.md")
+        (root / "folder.md").mkdir()
+        found = load(Folder(str(root)))
+
+    assert list(found.documents) == ["a.md", "same.md"]
+    assert found.ignored == {"link out of the folder": 2, "pipe, device or socket": 2}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a\nb.md", "\x1b[31m.md", "\u202e.md", "e\u0301.md", "..md.md", "x" * 252 + ".md", "-.md"],
+)
+def test_a_file_may_have_any_name_that_is_characters(tmp_path, name):
+    (tmp_path / name).write_text("text")
+    (tmp_path / "\u00e9.md").write_text("other")
+
+    documents_ = load(Folder(str(tmp_path))).documents
+    if name.startswith("."):
+        assert list(documents_) == ["\u00e9.md"]
+    else:
+        assert documents_[name].text == "text"
+        assert len(documents_) == 2
+
+
+def test_a_file_that_vanishes_before_it_is_read_is_a_problem_of_that_file(tmp_path):
+    for name in ("a.md", "b.md", "c.html"):
+        (tmp_path / name).write_text("text")
+    found = []
+    for each in Folder(str(tmp_path)).read():
+        (tmp_path / "b.md").unlink(missing_ok=True)
+        found.append(each)
+
+    assert [type(each) for each in found] == [type(found[0]), Ignored, File]
+    (tmp_path / "c.html").unlink()
+    (tmp_path / "c.html").symlink_to("c.html")
+    (tmp_path / "a.md").unlink()
+    with pytest.raises(DataError, match="no document with any text"):
+        load(Folder(str(tmp_path)))
+
+
+def test_a_document_that_is_too_large_to_be_read_at_once_is_refused(tmp_path):
+    with (tmp_path / "a.txt").open("wb") as file:
+        file.truncate((1 << 28) + 1)
+
+    with pytest.raises(DataError, match="has 268,435,457 bytes, more than 268,435,456"):
+        load(Folder(str(tmp_path)))
+
+
+def test_marks_in_any_order_are_brought_into_theirs_as_unicode_has_it():
+    draw = random.Random(1)
+    marks = [chr(each) for each in range(0x300, 0x370)]
+    for _ in range(200):
+        text = "e" + "".join(draw.choice(marks) for _ in range(draw.randrange(1, 200))) + "x"
+        assert normal("NFC", text) == unicodedata.normalize("NFC", text)
+        assert normal("NFKC", text) == unicodedata.normalize("NFKC", text)
+
+
+def test_a_letter_with_half_a_million_marks_takes_no_quadratic_time():
+    found = normal("NFC", "a" + "\u0301\u0323" * 250_000)
+
+    assert (found[:2], len(found)) == ("\u1ea1\u0323", 500_000)
+
+
+def test_headings_above_many_chunks_are_looked_up_and_not_counted_off():
+    known = trails("# a\n\nb\n\n" * 10_000)
+
+    assert len(known) == 10_000
+    assert all(words == ["a"] for _, words in known)
+
+
+def test_rouge_l_of_long_texts_is_exact_and_lsum_says_that_they_are_too_long():
+    said = " ".join(f"w{number}" for number in range(1000))
+    wanted = " ".join(f"w{number}" for number in range(0, 2000, 2))
+
+    # In common, in order: the 500 even numbers below 1,000, of 1,000 words each.
+    assert metrics.build("rougeL").score(answered(said, wanted)).value == 0.5
+    refused = metrics.build("rougeLsum").score(answered("a " * 30_001, wanted))
+    assert (refused.value, refused.reason) == (
+        None,
+        "an answer of 30,001 words and a reference of 1,000 is too long",
+    )
+
+
+def test_a_zip_of_one_part_under_two_names_is_read(tmp_path):
+    out = io.BytesIO(docx("x"))
+    with zipfile.ZipFile(out, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        archive.writestr("word/styles.xml", "<x/>")
+
+    assert documents.wrong(".docx", out.getvalue(), tmp_path) is None

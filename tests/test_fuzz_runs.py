@@ -1,0 +1,58 @@
+"""Stored runs that somebody wrote to do harm: each verb reads them, or refuses them in words."""
+
+import json
+
+import pytest
+from pydantic import ValidationError
+
+from harness.errors import DataError
+from harness.oracle import scored
+from harness.report.sections.provenance import _lasted
+from harness.stored import RunFile, UsageLine
+from tests import runs_made
+from tests.fuzzing.runs import ESCAPE, MARKUP, Hostile, _harmful
+
+CASES = 3
+RUN = runs_made.stored({"a": {"token_f1": [1.0]}}).run
+
+
+def test_whatever_a_stored_run_says_verbs_read_it_or_refuse_it_in_words(tmp_path):
+    hostile = Hostile.small_project(tmp_path / "a" / "b" / "c")
+
+    assert hostile.fuzzed(CASES, seed=1) == []
+
+
+def test_markup_of_a_run_that_reaches_a_page_is_seen_unless_it_stands_in_a_fence():
+    assert "holds markup" in _harmful("report.html", f"<p>{MARKUP}".encode())
+    assert "holds markup" in _harmful("report.md", f"```\n```\n{MARKUP}".encode())
+    assert _harmful("report.md", f"```text\n{MARKUP}\n```\n".encode()) == ""
+    assert ESCAPE.startswith("\x1b")
+
+
+@pytest.mark.parametrize("number", [10**30, -(10**30)])
+def test_a_number_that_no_float_holds_is_refused(number):
+    with pytest.raises(ValidationError):
+        UsageLine.model_validate_json(json.dumps({"tokens_in": number, "tokens_out": 1}))
+
+
+@pytest.mark.parametrize(
+    "resolved",
+    [1, [], {"margin": "x"}, {"context": []}, {"cost": {}}, {"relevance_level": "a"}, {"index": 1}],
+)
+def test_a_configuration_that_readers_of_runs_cannot_use_is_refused(resolved):
+    with pytest.raises(ValidationError, match="config"):
+        RunFile.model_validate({**RUN.model_dump(by_alias=True), "config": {"resolved": resolved}})
+
+
+@pytest.mark.parametrize("given", [{"metric": -1}, {"metric": "recall@5"}, {"min": {}}])
+def test_an_answer_test_that_is_none_is_refused_with_its_place(given):
+    run = RUN.model_copy(update={"config": {"resolved": {"answer_test": given}}})
+    with pytest.raises(DataError, match=r"config\.resolved\.answer_test"):
+        scored.tested_by(run)
+
+
+@pytest.mark.parametrize("ended", ["", "2026-99-99", "2026-01-01T00:00:00+00:00", "9" * 5000])
+def test_times_that_are_none_are_no_failure_of_the_report(ended):
+    run = RUN.model_copy(update={"started": "2026-01-01T00:00:00", "ended": ended})
+
+    assert _lasted(run) == "how long is not known"

@@ -1,0 +1,56 @@
+"""Text of strangers, fuzzed: whatever is read, it is understood or refused, and nothing else."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.fuzzing.promise import broken
+from tests.fuzzing.targets import targets
+
+CASES = 12
+FEW = settings(
+    max_examples=CASES, deadline=None, derandomize=True, database=None,
+    suppress_health_check=list(HealthCheck),
+)  # fmt: skip
+NAMES = (
+    "config", "override", "environment", "metric", "jsonl", "yaml", "csv", "beir", "squad", "trec",
+    "ragas", "autorag", "qrels and runs", "answers", "prices", "forms", "thumbs",
+    "thumbs in a table", "labels", "traffic", "replies", "locate",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def every(tmp_path_factory):
+    """Return the targets, with the folder that they read from."""
+    return targets(tmp_path_factory.mktemp("fuzz"))
+
+
+def test_every_target_is_named_here(every):
+    assert tuple(every) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_whatever_is_read_is_understood_or_refused_in_words(every, name):
+    target = every[name]
+
+    @FEW
+    @given(case=target.given)
+    def holds(case):
+        assert broken(lambda: target.read(case)) is None
+
+    holds()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_sound_is_understood(every, name):
+    assert "Problem(" not in repr(every[name].read(every[name].sound))
+
+
+@given(st.sampled_from([float("nan"), float("inf")]))
+@FEW
+def test_the_promise_is_broken_by_what_is_no_number(value):
+    assert broken(lambda: {"a": [(1, value)]}) == f"the number {value} came out"
+
+
+def test_the_promise_is_broken_by_any_other_error():
+    assert broken(lambda: 1 // 0) == "ZeroDivisionError: integer division or modulo by zero"

@@ -1,0 +1,342 @@
+"""Text made to break what reads it: deep, endless, huge, or written for a terminal to obey."""
+
+import gzip
+import json
+import os
+import socket
+
+import pytest
+
+from harness import evaluate_answers, evaluate_run, registry, trec, yamlfile
+from harness.declines import DECLINES, checked
+from harness.errors import (
+    ConfigError,
+    DataError,
+    HarnessError,
+    InputError,
+    Problem,
+    SpecError,
+    StageError,
+)
+from harness.jsonl import read as read_lines
+from harness.jsonreply import Paths
+from harness.jsonreply import read as read_reply
+from tests.conftest import QUESTIONS
+
+SOUND = "corpus: corpus\ntestset: testset.jsonl\n"
+LEVELS = 9
+LISTS = "&a0 [x, x], " + ", ".join(
+    f"&a{at} [{', '.join([f'*a{at - 1}'] * 9)}]" for at in range(1, LEVELS)
+)
+MAPPINGS = "{k0: &k0 {x: 1}, " + ", ".join(
+    f"k{at}: &k{at} {{p: *k{at - 1}, q: *k{at - 1}}}" for at in range(1, 25)
+)
+MERGED = "a0: &a0 {x: 1}\n" + "".join(
+    f"a{at}: &a{at} {{<<: [{', '.join([f'*a{at - 1}'] * 9)}]}}\n" for at in range(1, LEVELS)
+)
+BOMBS = {
+    "lists": f"chunkers: [{LISTS}]\n",
+    "axes": f"chunkers:\n- fixed: {{size: [{LISTS}]}}\n",
+    "mappings": f"gate: {MAPPINGS}}}\n",
+    "merge keys": MERGED,
+}
+GIB = 1 << 30
+
+
+def sparse(path, size=GIB):
+    """Write a file of NULs that takes no room."""
+    with path.open("wb") as file:
+        file.truncate(size)
+    return path
+
+
+def said(call):
+    """Return the message that `call` is refused with."""
+    with pytest.raises(HarnessError) as caught:
+        call()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("deep", ["[" * 100_000, "{a: " * 20_000, "\n " + "- " * 20_000 + "x"])
+def test_a_hundred_thousand_brackets_are_refused_with_their_place(project, refused, deep):
+    project.config(f"{SOUND}metrics: {deep}")
+
+    _, problem, hint = refused()
+
+    assert problem.startswith("  line ")
+    assert problem.endswith(": is nested too deeply")
+    assert hint == "    write out less, in fewer levels"
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_aliases_that_stand_for_more_than_fits_are_refused(project, refused, bomb):
+    project.config(SOUND + BOMBS[bomb])
+
+    assert refused()[1].endswith(": holds more than 100,000 values, aliases written out")
+
+
+def test_an_alias_bomb_in_an_override_is_refused(project, refused):
+    assert "aliases written out" in refused("--set", f"chunkers=[{LISTS}]")[1]
+
+
+def test_an_alias_of_what_holds_it_is_refused(project, refused):
+    project.config(f"{SOUND}metrics: &m [*m]\n")
+
+    assert refused()[1] == (
+        "  line 3, column 10: an alias stands for what it is a part of: write it out"
+    )
+
+
+def test_a_chain_of_aliases_is_as_deep_as_what_it_stands_for(project, refused):
+    links = "".join(f"a{at}: &a{at} [*a{at - 1}]\n" for at in range(1, 60))
+    project.config(f"{SOUND}a0: &a0 [x]\n{links}")
+
+    assert refused()[1].endswith(": is nested too deeply, aliases written out")
+
+
+def test_an_alias_still_stands_for_what_it_names(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text("a: &a {x: 1}\nb: {<<: *a, y: 2}\nc: [*a, *a]\n", "utf-8")
+
+    assert yamlfile.read(path, "config.yaml").data == {
+        "a": {"x": 1}, "b": {"x": 1, "y": 2}, "c": [{"x": 1}, {"x": 1}],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "number", ["9" * 100_000, "0x" + "f" * 100_000, "1" + ":59" * 100_000, "1." + "0" * 100_000]
+)
+def test_a_number_of_a_hundred_thousand_digits_is_refused(project, refused, number):
+    project.config(f"{SOUND}seed: {number}\n")
+
+    assert refused()[1].startswith(f"  line 3, column 7: is not YAML: '{number[:40]}' is no ")
+
+
+def test_half_a_character_in_a_configuration_is_refused(project, refused):
+    project.config(SOUND + 'labels: "\\ud800"\n')
+
+    assert refused()[1] == "  the file: half of a surrogate pair is no character"
+
+
+def test_a_character_that_yaml_has_no_place_for_is_named_by_its_number(project, refused):
+    project.config("corpus: \0\n")
+
+    assert refused()[1].startswith("  character 9: is not YAML: unacceptable character #x0000")
+
+
+def test_a_configuration_of_two_gigabytes_is_refused_unread(project, refused):
+    sparse(project.folder / "config.yaml", 2 * GIB)
+
+    assert refused()[1:] == [
+        "  the file: cannot be read: it has 2,147,483,648 bytes, more than 1,048,576",
+        "    look at the path",
+    ]
+
+
+def test_of_many_unknown_keys_a_hundred_are_said(project, refused):
+    project.config(SOUND + "".join(f"k{at}: 1\n" for at in range(500)))
+
+    lines = refused()
+
+    assert lines[-1] == "  and 400 more places: with problems of such kinds"
+    assert len(lines) == 202
+
+
+def test_lists_that_combine_to_millions_are_refused_before_they_are_combined(project, refused):
+    axis = list(range(1_000))
+    project.config(chunkers=[{"fixed": {"size": axis, "overlap": axis}}])
+
+    assert refused()[1:] == [
+        "  line 4, chunkers[0]: chunker 'fixed': its lists combine to 1,000,000 components",
+        "    name fewer: 1,000 at most",
+    ]
+
+
+def test_a_grid_of_more_cells_than_anybody_runs_is_refused(project, refused):
+    project.config(
+        chunkers=[{"fixed": {"size": list(range(50, 200))}}],
+        retrievers=["dense", "bm25"],
+        generators=[{"extractive": {"sentences": list(range(1, 41))}}],
+    )
+
+    assert refused()[1:] == [
+        "  the file: the grid has 12,000 cells",
+        "    name fewer: 10,000 at most",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "recall" + " " * 100_000 + "!",
+        "recall(" + '"' * 60_000,
+        "recall" + "(" * 15_000,
+        "a@" + "9" * 5_000,
+    ],
+)
+def test_a_spec_made_to_be_read_for_ever_is_refused_at_once(text):
+    assert len(said(lambda: registry.parse(text))) <= 2_000
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "testset.jsonl"])
+def test_a_pipe_that_nobody_writes_to_is_refused(project, refused, name):
+    (project.folder / name).unlink()
+    os.mkfifo(project.folder / name)
+
+    lines = refused() if name == "config.yaml" else refused("--set", f"testset={{jsonl: {name}}}")
+
+    assert lines[1].endswith("it is no file, but a pipe, a device or a socket")
+
+
+def test_a_device_and_a_socket_are_refused_by_every_reader(tmp_path):
+    why = "it is no file, but a pipe, a device or a socket"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket"))
+        (tmp_path / "zero").symlink_to("/dev/zero")
+        for name in ("socket", "zero"):
+            path = tmp_path / name
+            assert why in said(lambda path=path: yamlfile.read(path, "config.yaml"))
+            assert why in said(lambda path=path: read_lines(path))
+            assert why in said(lambda path=path: trec.read_qrels(path))
+            assert why in said(lambda path=path: trec.read_run(path))
+            assert why in said(lambda path=path: evaluate_answers(path))
+
+
+def test_a_line_of_a_gigabyte_is_refused_with_its_number_and_read_no_further(tmp_path):
+    long = sparse(tmp_path / "long")
+
+    assert "line 1 has more than 33,554,432 bytes" in said(lambda: read_lines(long))
+    assert "line 1 has more than 1,048,576 bytes" in said(lambda: trec.read_run(long))
+    assert "line 1 has more than 1,048,576 bytes" in said(lambda: trec.read_qrels(long))
+
+
+def test_a_line_that_unpacks_to_more_than_its_bound_is_refused(tmp_path):
+    path = tmp_path / "run.gz"
+    path.write_bytes(gzip.compress(b"q1 Q0 d1 1 0.5 x\n" + bytes(5_000_000)))
+
+    assert "line 2 has more than 1,048,576 bytes" in said(lambda: trec.read_run(path))
+
+
+def test_a_ranking_that_is_none_is_read_for_a_thousand_lines(tmp_path):
+    path = tmp_path / "run.txt"
+    path.write_text("no ranking\n" * 100_000, "utf-8")
+
+    with pytest.raises(DataError) as caught:
+        trec.read_run(path)
+
+    assert caught.value.problems[-1].where == "and 981 more lines"
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ('{"question": ' + "[" * 200_000, "maximum recursion depth exceeded"),
+        ('{"question": ' + "9" * 1_000_000 + "}", "Exceeds the limit (4300 digits)"),
+        ('{"question": 1e999999}', "1e999999 is out of range"),
+        ('{"question": -1e400}', "-1e400 is out of range"),
+    ],
+    ids=["deep", "digits", "exponent", "negative"],
+)
+def test_json_that_no_value_is_made_of_is_refused_by_line(project, refused, line, why):
+    project.testset(QUESTIONS[0], line)
+
+    assert refused()[1].startswith(f"  line 2: is not usable JSON: {why}")
+
+
+@pytest.mark.parametrize("body", ['"4}{:"', '"[1"', '"{}"', '"17"', "[" * 200_000, "17", "null"])
+def test_a_reply_that_is_no_object_fails_its_question_and_no_more(body):
+    paths = Paths(answer="$.answer", contexts="$.contexts[*].text")
+
+    with pytest.raises(StageError):
+        read_reply(body, paths)
+
+
+def test_a_reply_that_is_one_text_is_taken_as_it_is():
+    assert read_reply('"{17}"', Paths(answer="$")).answer == "{17}"
+
+
+def test_a_score_of_a_million_digits_is_no_number(tmp_path):
+    path = tmp_path / "run.txt"
+    path.write_text(f"q1 d1 {'9' * 1_000_000}\n", "utf-8")
+
+    assert "is not a finite number" in said(lambda: trec.read_run(path))
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(a+)+$", "(a*)*", r"(\w+\s*)+x", "(?:a*b*)*", "(a|b+)*", "(?=(a+?)+)b", "((a+))+"]
+)
+def test_a_pattern_that_one_answer_could_hold_up_for_ever_is_refused(project, refused, pattern):
+    with pytest.raises(ValueError, match="repeats a repeat, and may never end"):
+        checked((pattern,))
+
+    project.config(decline_patterns=[pattern], generators=[{"chat": {}}], chat="gguf:none.gguf")
+    assert any("repeats a repeat" in line for line in refused())
+
+
+def test_patterns_whose_repeats_are_held_apart_are_taken():
+    sound = (*DECLINES, r"(?:\w+\s+)*unknown", r"((a+)b)+", "(a{1,3})+", "(ab+)*", ".*nothing.*")
+
+    assert checked(sound) == sound
+
+
+def test_a_name_written_for_a_terminal_is_shown_and_not_obeyed(project, cli):
+    project.document("red\n\x1b[2J\u202e.md", b"\xff")
+    project.document("moon.\x1b[31mfoo", b"\0")
+    project.config(corpus={"path": "corpus", "on_error": "skip"})
+
+    done = cli("validate", "config.yaml")
+    project.config(corpus="corpus")
+    refused = cli("validate", "config.yaml")
+
+    assert (done.status, refused.status) == (0, 2)
+    for text in (done.out + done.err, refused.out + refused.err):
+        assert all(line.isprintable() for line in text.split("\n")), ascii(text)
+    assert "  red\\n\\x1b[2J\\u202e.md: is not UTF-8" in refused.err.splitlines()[1]
+
+
+def test_ids_written_for_a_terminal_are_shown_and_not_obeyed(project, cli):
+    (project.folder / "qrels.txt").write_text("q\x1b[31m 0 d1 1\nmissing\u202e 0 d1 1\n", "utf-8")
+    (project.folder / "run.txt").write_text("q\x1b[31m d1 1\n", "utf-8")
+    answers = {"id": "\x1b[2J", "answer": "a", "references": ["a"], "\x1b[1mkey": 1}
+    (project.folder / "answers.jsonl").write_text(json.dumps(answers), "utf-8")
+
+    found = [
+        cli("evaluate", "--qrels", "qrels.txt", "--run", "run.txt", "--per-question"),
+        cli("evaluate", "--answers", "answers.jsonl", "-m", "token_f1", "--per-question"),
+    ]
+
+    assert [each.status for each in found] == [0, 0]
+    assert not any("\x1b" in each.out + each.err or "\u202e" in each.out for each in found)
+
+
+def test_a_message_is_bounded_and_on_as_many_lines_as_it_has_parts():
+    error = InputError("a\nb", [Problem("c\nd", "x" * 10_000, "e\x1b[2J")])
+    many = InputError("many", [Problem(f"line {at}", "is wrong") for at in range(10_000)])
+
+    lines = str(error).split("\n")
+    assert lines[0] == "a\\nb cannot be used:"
+    assert (lines[1][:14], len(lines[1])) == ("  c\\nd: xxxxxxx"[:14], 2_000)
+    assert lines[2] == "    e\\x1b[2J"
+    assert str(many).split("\n")[-1] == "  and 9,701 more lines"
+    assert str(SpecError("what", "hint")) == "what\n  hint"
+
+
+def test_a_score_that_is_no_number_is_refused_by_the_library_too():
+    with pytest.raises(DataError, match="give a finite number"):
+        evaluate_run({"q": {"d": 1}}, {"q": {"d": float("inf")}})
+
+
+def test_a_configuration_in_utf_16_is_refused(project, refused):
+    (project.folder / "config.yaml").write_bytes(SOUND.encode("utf-16"))
+
+    assert refused()[1].startswith("  the file: cannot be read: 'utf-8' codec can't decode")
+
+
+def test_a_configuration_is_read_the_same_with_a_byte_order_mark(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_bytes(b"\xef\xbb\xbfa: 1\n")
+
+    assert yamlfile.read(path, "config.yaml").data == {"a": 1}
+    path.write_bytes(b"a: 1\n---\nb: 2\n")
+    with pytest.raises(ConfigError, match="but found another document"):
+        yamlfile.read(path, "config.yaml")

@@ -1,0 +1,41 @@
+"""Many strings in many texts at once: what is found is what each by itself would find."""
+
+import random
+
+import pytest
+
+from harness.relevance import Sought, folded, occurs
+
+PIECES = ["a", "b", "ab", "_", "6", " ", ".", "-", "é", "ß", "aa", "b6", "\n", "x_", "ª", "²", "İ"]
+
+
+def found(strings, text):
+    return sorted(Sought(strings).standing_in(folded(text)))
+
+
+@pytest.mark.parametrize(
+    ("strings", "text", "expected"),
+    [
+        (["day pass", "pass", "a day", "ass"], "A day pass costs 6 dollars.", 3),
+        (["6", "16", "6 dollars", "dollar"], "It costs 6 dollars.", 2),
+        (["C++", "C", "+"], "Written in C++ and C.", 3),
+        (["_x", "x"], "the name a_x", 1),  # what begins with no letter may stand inside a word
+        (["STRASSE", "Straße"], "Die Straße.", 2),
+        (["", " ", "."], "A sentence.", 1),
+    ],
+)
+def test_strings_are_found_at_word_boundaries(strings, text, expected):
+    assert len(found(strings, text)) == expected
+    assert found(strings, text) == sorted(each for each in strings if occurs(each, folded(text)))
+
+
+def test_drawn_strings_are_found_where_each_by_itself_is():
+    chance = random.Random(7)
+    hits = 0
+    for _ in range(3_000):
+        strings = {"".join(chance.choices(PIECES, k=chance.randint(0, 5))) for _ in range(4)}
+        text = "".join(chance.choices(PIECES, k=chance.randint(0, 25)))
+        alone = sorted(each for each in strings if occurs(each, folded(text)))
+        assert found(strings, text) == alone, (strings, text)
+        hits += len(alone)
+    assert hits > 300

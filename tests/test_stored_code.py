@@ -1,0 +1,157 @@
+"""Code runs only where the configuration that a person passed names it."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from harness import usercode
+from tests import small
+
+ROOT = Path(__file__).parent.parent
+CANARY = "from pathlib import Path\nPath({mark!r}).write_text('ran')\ndef app(q): return 'x'\n"
+SYSTEMS = [{"python": {"function": "canary:app"}}, {"runnable": {"object": "canary:app"}}]
+
+
+@pytest.fixture
+def mark(tmp_path, monkeypatch) -> Path:
+    """Return the file that a module `canary`, in every folder of the project, writes on import."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "canary", raising=False)
+    found = tmp_path / "ran"
+    (tmp_path / "canary.py").write_text(CANARY.format(mark=str(found)))
+    return found
+
+
+def named(path: Path) -> None:
+    """Put the canary into a stored configuration, wherever one can name code."""
+    (path.parent / "sums.json").unlink(missing_ok=True)  # a stranger's are right
+    data = json.loads(path.read_text())
+    config = data["config"]
+    for each in (config.get("given", {}), config.get("resolved", {})):
+        each |= {
+            "system": SYSTEMS,
+            "embedders": [{"langchain": {"cls": "canary:app"}}],
+            "rerankers": [{"langchain": {"cls": "canary:app"}}],
+            "gate": {"fail_if": {"metric": "token_f1", "drop_more_than": 0.1}},
+        }
+    path.write_text(json.dumps(data))
+
+
+def test_no_verb_on_a_stored_run_imports_what_the_run_names(tmp_path, mark, cli):
+    run = small.stored(tmp_path).folder
+    assert cli("baseline", "set", run).status == 0
+    named(run / "run.json")
+    named(tmp_path / "baselines" / "main.json")
+    verbs = [
+        ("report", run),
+        ("score", run),
+        ("score", run, "-m", "token_f1"),
+        ("compare", run),
+        ("compare", "main", run),
+        ("gate", run),
+        ("history", run.parent),
+        ("rate", run),
+        ("pool", run, "-o", "pool.jsonl"),
+        *(("export", form, run, "-o", f"out.{form}") for form in ("csv", "trec", "triplets")),
+        ("baseline", "show"),
+        ("baseline", "set", run, "--name", "other"),
+        ("cache", "ls", "--cache", tmp_path / "cache"),
+        ("import", "trec", run / "questions.jsonl", "-o", "x.jsonl"),
+    ]
+    for verb in verbs:
+        assert "Traceback" not in cli(*verb).err, verb
+    assert cli("report", run).status == cli("score", run).status == 0
+    assert not mark.exists()
+
+
+def test_a_test_set_cannot_name_code(tmp_path, mark, cli):
+    rows = [{**row, "system": SYSTEMS[0], "cls": "canary:app"} for row in small.QUESTIONS]
+    path = small.project(tmp_path, rows)
+    cli("run", path)
+    assert not mark.exists()
+
+
+def test_the_configuration_that_a_person_passes_may_name_code(tmp_path, mark, cli):
+    small.project(tmp_path)
+    settings = {"corpus": "corpus", "testset": "testset.jsonl", "system": SYSTEMS[0]}
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump({**settings, "metrics": ["token_f1"]}))
+    cli("run", "own.yaml")
+    assert mark.exists()
+
+
+def test_files_beside_a_configuration_stand_in_for_no_library(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    for name in ("pyarrow.py", "markitdown.py", "my_app.py"):
+        (tmp_path / name).write_text("")
+    usercode.importable(tmp_path, [["sentence_transformer", {"langchain": {"cls": "numpy:array"}}]])
+    assert str(tmp_path) not in sys.path
+    usercode.importable(tmp_path, [[{"python": {"function": "my_app:ask"}}]])
+    assert sys.path[-1] == str(tmp_path)
+
+
+def test_python_m_harness_takes_no_module_from_the_working_directory(tmp_path):
+    for name in ("typer", "yaml", "harness_canary"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('it was imported')")
+    command = [sys.executable, "-m", "harness", "--version"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+FORBIDDEN = frozenset(
+    [
+        "eval",
+        "exec",
+        "compile",
+        "__import__",
+        "pickle",
+        "cPickle",
+        "dill",
+        "joblib",
+        "marshal",
+        "shelve",
+        "cloudpickle",
+    ]
+)
+
+
+def test_our_code_unpickles_evaluates_and_trusts_nothing():
+    files = sorted((ROOT / "harness").rglob("*.py"))
+    found = [f"{path.name}: {each}" for path in files for each in untrusting(path)]
+    assert len(files) > 300
+    assert found == []
+
+
+def untrusting(path):
+    """Yield what a file imports or calls that would run what somebody else wrote."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [*(each.name for each in node.names), getattr(node, "module", None) or ""]
+            yield from (name for name in names if name.split(".")[0] in FORBIDDEN)
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            given = {each.arg: ast.unparse(each.value) for each in node.keywords}
+            if called in FORBIDDEN:
+                yield called
+            if called in ("yaml.load", "yaml.load_all"):
+                yield from [called] if "Safe" not in ast.unparse(node) else []
+            if called in ("yaml.unsafe_load", "yaml.full_load", "os.system", "os.popen"):
+                yield called
+            if called in ("np.load", "numpy.load") and given.get("allow_pickle") != "False":
+                yield called
+            if called == "torch.load" and given.get("weights_only") != "True":
+                yield called
+            for key in (
+                "shell",
+                "trust_remote_code",
+                "allow_pickle",
+                "allow_dangerous_deserialization",
+            ):
+                if given.get(key, "False") != "False":
+                    yield f"{called}({key}=...)"

@@ -1,0 +1,76 @@
+"""What a stranger's stored run may do at most: be read, and be reported on in its own folder."""
+
+import json
+import stat
+
+import pytest
+
+from tests import small
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Return the folder of a stored run; the working directory is its project."""
+    monkeypatch.chdir(tmp_path)
+    return small.stored(tmp_path).folder
+
+
+def changed(path, **resolved):
+    """Put settings into a stored configuration."""
+    (path.parent / "sums.json").unlink(missing_ok=True)  # a stranger's are right
+    data = json.loads(path.read_text())
+    data["config"]["resolved"] |= resolved
+    path.write_text(json.dumps(data))
+
+
+def test_reports_replace_links_that_were_planted_and_leave_what_they_lead_to(run, tmp_path, cli):
+    kept = tmp_path / "profile"
+    kept.write_text("mine")
+    for name in ("report.html", "report.md", "report.json", "records.jsonl.tmp"):
+        (run / name).unlink(missing_ok=True)
+        (run / name).symlink_to(kept)
+    (run.parent / "index.html").unlink()
+    (run.parent / "index.html").symlink_to(kept)
+    assert cli("report", run).status == 0
+    assert kept.read_text() == "mine"
+    assert not (run / "report.html").is_symlink()
+    assert stat.S_IMODE((run / "report.html").stat().st_mode) == 0o644
+
+
+def test_a_folder_of_charts_that_is_a_link_is_not_written_through(run, tmp_path, cli):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "mine.svg").write_text("mine")
+    for path in (run / "charts").glob("*"):
+        path.unlink()
+    if (run / "charts").is_dir():
+        (run / "charts").rmdir()
+    (run / "charts").symlink_to(elsewhere)
+    said = cli("report", run)
+    assert "Traceback" not in said.err
+    assert [each.name for each in elsewhere.iterdir()] == ["mine.svg"]
+    assert (elsewhere / "mine.svg").read_text() == "mine"
+
+
+def test_a_stored_run_does_not_choose_whom_a_judge_s_key_is_sent_to(run, cli):
+    changed(run / "run.json", judge={"model": "openai:gpt", "base_url": "http://192.0.2.1/v1"})
+    said = cli("score", run, "-m", "faithfulness")
+    assert said.status == 1 or said.status == 2
+    assert said.err.splitlines() == [
+        f"{run}: its judge is at 192.0.2.1, and a stored run cannot choose whom keys are sent to",
+        "  name it again: --judge '{model: provider:name, base_url: https://...}'",
+    ]
+
+
+def test_a_stored_run_does_not_lead_to_files_out_of_the_project(run, tmp_path_factory, cli):
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "model.gguf").write_bytes(b"GGUF")
+    changed(run / "run.json", judge={"model": f"gguf:{outside}/model.gguf"})
+    said = cli("score", run, "-m", "faithfulness")
+    assert "leads out of the project" in said.err
+    gate = {"fail_if": {"metric": "token_f1", "drop_more_than": 0.1}}
+    changed(run / "run.json", gate={**gate, "baseline": f"{outside}/b.json"})
+    said = cli("gate", run)
+    assert "leads out of the project" in said.err
+    assert said.err.splitlines()[-1] == f"  if it is meant: --baseline {outside}/b.json"
+    assert "leads out" not in cli("gate", run, "--baseline", outside / "b.json").err
