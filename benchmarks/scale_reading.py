@@ -23,9 +23,9 @@ _RUNS = 100
 Bounds = Mapping[str, tuple[float, float]]
 """Seconds and megabytes that a verb may take."""
 _CELLS: Bounds = {
-    "report": (35.0, 450.0),
-    "score": (75.0, 2_200.0),
-    "compare": (10.0, 350.0),
+    "report": (65.0, 800.0),
+    "score": (110.0, 1_000.0),
+    "compare": (15.0, 450.0),
     "export csv": (8.0, 100.0),
     "export trec": (6.0, 150.0),
     "rate": (5.0, 100.0),

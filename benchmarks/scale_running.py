@@ -63,8 +63,8 @@ def cache() -> list[Figure]:
         listed = commands.harness("cache", "ls", "--cache", name)
         freed = commands.harness("cache", "gc", "--max-size", "1MB", "--cache", name)
     return [
-        *_figures(f"cache ls, {ARTEFACTS} artefacts", listed, 2, 150),
-        *_figures(f"cache gc, {ARTEFACTS} artefacts", freed, 5, 150),
+        *_figures(f"cache ls, {ARTEFACTS} artefacts", listed, 8, 150),
+        *_figures(f"cache gc, {ARTEFACTS} artefacts", freed, 14, 150),
     ]
 
 

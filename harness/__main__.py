@@ -1,10 +1,30 @@
-"""`python -m harness`."""
+"""`python -m harness`, and the script of that name: what comes before anything heavy is loaded."""
 
 from __future__ import annotations
 
 import os
 import sys
 from pathlib import Path
+
+from harness import interrupts, streams
+
+
+def start() -> None:
+    """Run the command line in a process that is all its own."""
+    interrupts.begin()
+    streams.have()
+    from harness.cli import main
+
+    try:
+        main()
+    except KeyboardInterrupt:  # one more, while the first was being said
+        interrupts.end_in_order()
+    except SystemExit as end:
+        if end.code != interrupts.STATUS:
+            raise
+        interrupts.end_in_order()
+    finally:
+        interrupts.end_at_once()
 
 
 def _leave_the_folder() -> None:
@@ -19,6 +39,4 @@ def _leave_the_folder() -> None:
 
 if __name__ == "__main__":
     _leave_the_folder()
-    from harness.cli import main
-
-    main()
+    start()

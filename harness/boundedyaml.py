@@ -9,8 +9,8 @@ import yaml
 
 _DEEPEST = 50
 """Levels; a list of questions needs four, and what walks them has no more room than Python's."""
-_MOST = 100_000
-"""Values of a document, with each alias written out."""
+_MOST, _MOST_LISTED = 100_000, 500_000
+"""Values of a document, with each alias written out, and of a list; 100,000 take some seconds."""
 _LONGEST_NUMBER = 1_000
 """Characters; the time to read one grows with their square."""
 
@@ -23,14 +23,15 @@ class Loader(yaml.SafeLoader):
     """The loader of one document; says where a value is none of its kind, such as 2020-13-45.
 
     Raises:
-        yaml.YAMLError: it is not YAML, or (`TooMuch`) too deep, or holds aliases where there may be
-            none.
+        yaml.YAMLError: it is not YAML, or (`TooMuch`) too deep, or holds too many values, or
+            aliases where it is `listed`: a list of questions, which may hold more values.
     """
 
-    def __init__(self, text: str, aliases: bool = True) -> None:
+    def __init__(self, text: str, listed: bool = False) -> None:
         super().__init__(text)
-        self._aliases = aliases
-        self._depth = 0
+        self._listed = listed
+        self._most = _MOST_LISTED if listed else _MOST
+        self._depth = self._count = 0
 
     def node(self) -> yaml.Node | None:
         """Return the document, unread; what its aliases stand for is bounded in number and depth.
@@ -39,16 +40,21 @@ class Loader(yaml.SafeLoader):
             yaml.YAMLError: as above.
         """
         node: yaml.Node | None = self.get_single_node()
-        if node is not None and self._aliases:
+        if node is not None and not self._listed:
             _measured(node, {})
         return node
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """Return the next node; PyYAML calls this for each."""
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
-        if not self._aliases and self.check_event(yaml.AliasEvent):
+        if self._listed and self.check_event(yaml.AliasEvent):
             what = f"the alias *{event.anchor[:40]}: write out what it stands for"
             raise TooMuch(None, None, what, event.start_mark)
+        self._count += 1
+        if self._count > self._most:
+            what = f"holds more than {self._most:,} values"
+            more = ": write it as JSON Lines, which may hold more" if self._listed else ""
+            raise TooMuch(None, None, what + more, event.start_mark)
         self._depth += 1
         if self._depth > _DEEPEST:
             raise TooMuch(None, None, "is nested too deeply", event.start_mark)

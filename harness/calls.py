@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, as_completed, wait
 from dataclasses import dataclass
 from itertools import islice
-from threading import Thread
+from threading import Event, Thread
 from typing import Generic, TypeVar
 
+from harness import slots
 from harness.errors import StageError
 
 K = TypeVar("K")
@@ -63,11 +64,12 @@ def _together(
 ) -> Iterator[Done[K, V]]:
     remaining = iter(wanted)
     begun: list[Future[Done[K, V]]] = []  # and not yet yielded
+    abandoned = Event()
     try:
         while True:
             for key, call in islice(remaining, _free(begun, concurrent)):
                 _raise_what_failed(begun)
-                begun.append(_begin(key, call))
+                begun.append(_begin(key, call, abandoned))
             if not begun:
                 return
             wait(begun, return_when=FIRST_COMPLETED)
@@ -87,15 +89,19 @@ def _together(
             yield each.result()
         raise
     finally:
+        if not all(each.done() for each in begun):
+            abandoned.set()
+            slots.forget()
         if spare is not None:
             for each in _given(begun):
                 spare(each.result())
 
 
-def _begin(key: K, call: Callable[[], V]) -> Future[Done[K, V]]:
+def _begin(key: K, call: Callable[[], V], abandoned: Event) -> Future[Done[K, V]]:
     future: Future[Done[K, V]] = Future()
 
     def run() -> None:
+        slots.ABANDONED.set(abandoned)
         try:
             future.set_result(_made(key, call))
         except BaseException as error:  # noqa: BLE001  it is raised where the result is taken

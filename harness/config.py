@@ -98,7 +98,7 @@ def load(
     problems: list[Problem] = []
     data, outside = typed.overridden(file, overrides, environment, problems)
     places = Places(file, outside)
-    own = reach.typed(typed.texts(overrides, environment))
+    own = reach.typed(typed.values(overrides, environment))
     anywhere = allow_outside or reach.allowed(environment)
     within = Reach(path.parent, environment, outside, own, anywhere)
     settings = _settings(data, places, problems)
@@ -155,8 +155,6 @@ _FAMILIES: Mapping[str, Registry[Any]] = {
 }
 
 
-_NAMING_CODE = ("system", "chunkers", "embedders", "retrievers", "rerankers")
-_NAMING_MODELS = ("chunkers", "embedders", "rerankers", "metrics")
 _SOURCES: Mapping[str, Callable[..., Any]] = {"corpus": corpus_reader, "testset": testset_reader}
 
 
@@ -172,7 +170,6 @@ class _Builder:
     problems: list[Problem]
 
     def build(self) -> RunConfig:
-        usercode.importable(self.folder, [getattr(self.settings, key) for key in _NAMING_CODE])
         own = self._systems()
         if not own or "metrics" in self.settings.model_fields_set:
             return self._complete(own)
@@ -262,10 +259,6 @@ class _Builder:
         for key in ("output", "cache"):
             check = partial(self.reach.check, getattr(self.settings, key))
             _try(check, self._where(key), self.problems)
-        for key in _NAMING_MODELS:
-            for at, spec in enumerate(getattr(self.settings, key)):
-                check = partial(self.reach.check_models, spec)
-                _try(check, self._where(key, at), self.problems)
 
     def _where(self, *place: str | int) -> str:
         return self.places.where(*place)
@@ -282,6 +275,8 @@ class _Builder:
         for at, spec in enumerate(getattr(self.settings, key)):
             where = self._where(key, at)
             for bare in _built(registry, spec, where, self.problems):
+                usercode.importable(self.folder, bare)
+                _try(partial(self.reach.check_models, bare), where, self.problems)
                 handed = partial(self._handed(key).to, bare, registry.family)
                 component = _try(handed, where, self.problems)
                 if component is None:
@@ -305,6 +300,7 @@ class _Builder:
             whole = _try(partial(in_full, spec), where, self.problems)
             found = [] if whole is None else _built(systems, whole, where, self.problems)
             for system in found:
+                usercode.importable(self.folder, system)
                 found_files = _try(partial(self._with_files, system), where, self.problems)
                 cell = SystemCell(found_files or system)
                 if any(cell.name == each.name for each in built):
@@ -362,6 +358,7 @@ class _Builder:
             bare = _try(partial(scoring.build, spec, labels, level), where, self.problems)
             if bare is None:
                 continue
+            _try(partial(self.reach.check_models, bare.metric), where, self.problems)
             handed = partial(self._handed("metrics").to, bare.metric, "metric")
             metric = _try(handed, where, self.problems)
             if metric is None:

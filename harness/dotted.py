@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from importlib import metadata
 from types import ModuleType
@@ -16,11 +15,6 @@ from harness.arguments import Arguments, said
 from harness.errors import ModelError, SpecError, suggest
 
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*[.:][^\W\d]\w*")
-
-
-def names(text: str) -> Iterator[re.Match[str]]:
-    """Yield each dotted name that stands in a text."""
-    return _NAME.finditer(text)
 
 
 def _checked_name(value: str) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from harness import dotted
 from harness.arguments import Arguments, said
 from harness.errors import MissingExtra, ModelError
-from harness.retrying import Tries
+from harness.retrying import LONG, Tries
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -77,7 +77,7 @@ class Opened:
         return vectors
 
     def _reply(self, ask: Callable[[], Any], pace: Pace) -> Any:
-        tries = Tries(pace.retries)
+        tries = Tries(pace.retries, LONG)
 
         def paced() -> Any:
             if pace.per_minute:

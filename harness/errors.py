@@ -17,10 +17,11 @@ escapes is a bug in the harness, and keeps its traceback.
 from __future__ import annotations
 
 import difflib
-import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
+
+from harness.printable import visible
 
 T = TypeVar("T")
 
@@ -54,11 +55,7 @@ def _shown(line: str) -> str:
     line = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
     if line.isprintable():
         return line
-    return "".join(c if _visible(c) else c.encode("unicode_escape").decode() for c in line)
-
-
-def _visible(character: str) -> bool:
-    return character.isprintable() or unicodedata.category(character) == "Zs"  # a space of any kind
+    return "".join(c if visible(c) else c.encode("unicode_escape").decode() for c in line)
 
 
 class SpecError(HarnessError):
@@ -77,6 +74,18 @@ class Problem:
     where: str
     what: str
     hint: str = ""
+
+
+ENOUGH = 1_000
+"""Problems after which a file is read no further: it is of another kind, and may be of any size."""
+
+
+def shortened(problems: Sequence[Problem], most: int = 100) -> list[Problem]:
+    """Return the first problems, and how many more there are, if reading did not stop early."""
+    if len(problems) <= most:
+        return list(problems)
+    more = f"{len(problems) - most:,} more" if len(problems) < ENOUGH else "more"
+    return [*problems[:most], Problem(f"and {more}", "problems of such kinds")]
 
 
 class InputError(HarnessError):

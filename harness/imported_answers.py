@@ -12,7 +12,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, Validation
 from harness import jsonl, scoring
 from harness.context import SEPARATOR
 from harness.declines import is_decline
-from harness.errors import DataError, Problem
+from harness.errors import ENOUGH, DataError, Problem, shortened
 from harness.evaluation import Evaluation, gathered
 from harness.imported_metrics import built
 from harness.jsonl import Row
@@ -90,6 +90,8 @@ def evaluate_answers(
     problems: list[Problem] = []
     ignored: dict[str, None] = {}
     for found in read:
+        if len(problems) >= ENOUGH:
+            break
         if isinstance(found, Problem):
             problems.append(found)
             continue
@@ -109,7 +111,7 @@ def evaluate_answers(
     if not cases and not problems:
         problems.append(Problem("the rows", "there is none"))
     if problems:
-        raise DataError(place, problems)
+        raise DataError(place, shortened(problems))
     named = scoring.fitted(named, [case.question for case in cases.values()], seed)
     scored = scoring.score_all(named, list(cases.values()))
     scores = dict(zip(cases, scored, strict=True))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from harness import openfile
-from harness.errors import DataError, Problem
+from harness.errors import ENOUGH, DataError, Problem
 
 _HINT = 'each line holds one JSON object, {"key": value, ...}'
 
@@ -59,12 +59,19 @@ def rows(path: Path) -> Iterator[Row | Problem]:
 
 
 def read(path: Path) -> list[Row | Problem]:
-    """Return what `rows` yields of a whole file.
+    """Return what `rows` yields of a whole file, or until there are `ENOUGH` problems.
 
     Raises:
         DataError: there is no such file, or it cannot be read.
     """
-    return list(rows(path))
+    found: list[Row | Problem] = []
+    problems = 0
+    for each in rows(path):
+        found.append(each)
+        problems += isinstance(each, Problem)
+        if problems == ENOUGH:
+            break
+    return found
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
@@ -63,17 +64,17 @@ class Paths:
         return self.contexts is not None or self.ids is not None
 
 
-def read(body: str, paths: Paths) -> Told:
-    """Return what a reply tells.
+def read(body: str, paths: Paths, hidden: Callable[[str], str] = str) -> Told:
+    """Return what a reply tells, each text as `hidden` returns it.
 
     Raises:
         StageError: it is not JSON, or what a path leads to is not there or makes no sense.
     """
     try:
-        reply = json.loads(body, parse_constant=_refuse)
+        reply = _each_text(json.loads(body, parse_constant=_refuse), hidden)
     except json.JSONDecodeError as error:
         said = f"{error.msg} at character {error.pos}"
-        raise StageError(f"the reply is not JSON: {said}: {body[:60]!a}") from None
+        raise StageError(f"the reply is not JSON: {said}: {hidden(body)[:60]!a}") from None
     except (ValueError, RecursionError) as error:
         raise StageError(f"the reply is no usable JSON: {str(error)[:100]}") from None
     found: dict[str, Any] = {}
@@ -84,6 +85,16 @@ def read(body: str, paths: Paths) -> Told:
     if paths.ranked:
         found["contexts"] = _contexts(reply, paths)
     return told.read(found)
+
+
+def _each_text(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [_each_text(each, change) for each in value]
+    if isinstance(value, dict):
+        return {change(key): _each_text(each, change) for key, each in value.items()}
+    return value
 
 
 def _contexts(reply: Any, paths: Paths) -> list[dict[str, Any]]:

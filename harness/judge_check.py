@@ -10,15 +10,17 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 from harness import numbers
 from harness.chat import ChatModel
 from harness.errors import HarnessError
 from harness.judging import prompt, verdicts
+from harness.printable import printable
 from harness.records import Question
 from harness.statistics.intervals import interval
 from harness.testset import Testset
+from harness.unheard import Unheard
 
 FEWEST = 4
 """Questions: one, one whose answer is wrong for it, and two whose evidence stands beside."""
@@ -159,7 +161,7 @@ def table(checked: Checked, judge: ChatModel) -> str:
         lines.append(f"{figure}  {each.about}, n = {each.n}{failed}")
     if checked.failure is not None:
         lines += ["", f"judge failed: {checked.failure}"]
-    return "\n".join(lines)
+    return "\n".join(map(printable, lines))
 
 
 def as_json(checked: Checked, judge: ChatModel) -> str:
@@ -184,9 +186,10 @@ class _Asking:
 
     judge: ChatModel
     failure: str | None = None
+    unheard: Unheard = field(default_factory=Unheard)
 
     def __call__(self, prompts: Sequence[str], top: int, sample: int = 0) -> list[int | None]:
-        found = verdicts(self.judge, prompts, top, sample=sample)
+        found = verdicts(self.judge, prompts, top, sample=sample, unheard=self.unheard)
         asked = [found[each] for each in prompts]
         missing = (each.reason for each in asked if each.value is None)
         self.failure = self.failure or next(missing, None)

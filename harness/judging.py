@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -18,11 +19,10 @@ from harness.fingerprint import fingerprint
 from harness.needs import Kind
 from harness.records import Case, Score, Verdict, not_scored
 from harness.registry import given
+from harness.unheard import Unheard
 
 TRIES = 3
 """How often a judge is asked where its replies cannot be read."""
-HOPELESS = 20
-"""After so many failures of a judge, and no reply at all, it is asked no more."""
 _SHOWN = 80
 _VERSION = re.compile(r"version: (\d+)\n\n")
 _THOUGHT = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
@@ -43,6 +43,11 @@ _BEFORE_REASON = re.compile(r"\A[\W_]*(?:(?:second line|line 2|reason)\b[\W_]*)?
 
 class Replies(Protocol):
     """Replies that one judge gave before, by prompt."""
+
+    @property
+    def unheard(self) -> Unheard:
+        """How often it has failed in a row."""
+        ...
 
     def get(self, prompts: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """Return those that are there: all that were given to a prompt, in order."""
@@ -85,6 +90,7 @@ class ByJudge(ABC):
 
         Raises:
             SpecError: there is no judge.
+            RunError: it fails on every prompt.
         """
         if self.judge is None:
             raise SpecError(*unjudged(self.name))
@@ -168,45 +174,42 @@ def verdicts(
     top: int,
     replies: Replies | None = None,
     sample: int = 0,
+    unheard: Unheard | None = None,
 ) -> dict[str, Verdict]:
     """Return the verdict on each prompt; one that is there several times is asked once.
 
-    `sample` is the first that the judge is asked for. Where it fails on the first `HOPELESS`, it is
-    asked no more: there is no verdict on the others either.
+    `sample` is the first that the judge is asked for. `unheard` counts its failures; the default is
+    that of `replies`, or a new one.
+
+    Raises:
+        RunError: it has failed on so many prompts that the others are not asked.
     """
     different = list(dict.fromkeys(asked))
     found = {} if replies is None else _known(replies.get(different), top)
-    new = [each for each in different if each not in found]
-    failures: list[str] = []
-    answered = False
+    left = deque(each for each in different if each not in found)
+    unheard = unheard or (Unheard() if replies is None else replies.unheard)
 
     def wanted() -> Iterator[tuple[str, Callable[[], list[Reply]]]]:
-        for each in new:
-            if not answered and len(failures) >= HOPELESS:
-                return
-            yield each, partial(_asked, judge, each, top, sample)
+        while left and not unheard.hopeless:
+            prompt = left.popleft()
+            yield prompt, partial(_asked, judge, prompt, top, sample)
 
     def keep(done: calls.Done[str, list[Reply]]) -> None:
         said = done.answer or []
         verdict = _verdict([reply.text for reply in said], top)
-        nonlocal answered
         if done.failure is not None:
             verdict = replace(verdict, reason=done.failure)
-            failures.append(done.failure)
-        else:
-            answered = True
+        unheard.add(done.failure)
         found[done.key] = verdict
         # What could not be read is no judgement: whoever asks again gets another try.
         if replies is not None and verdict.value is not None:
             replies.put(done.key, said)
 
-    with closing(calls.done(wanted(), judge.at_once, spare=keep)) as made:
-        for done in made:
-            keep(done)
-    for each in new:
-        if each not in found:
-            why = f"not asked, as the judge failed {len(failures)} times before: {failures[-1]}"
-            found[each] = Verdict("", None, why, ())
+    while left:  # one of those that were on their way may have been answered after all
+        with closing(calls.done(wanted(), judge.at_once, spare=keep)) as made:
+            for done in made:
+                keep(done)
+        unheard.check()
     return found
 
 

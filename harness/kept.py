@@ -17,6 +17,7 @@ from harness.metrics import Metric
 from harness.records import Answer, Case, Chunk, Hit, Question, Score
 from harness.registry import label
 from harness.rows import Rows, key_of
+from harness.unheard import Unheard
 
 _VERSION = 1
 _SCORING = ("bert-score", "nltk", "rouge-score", "sacrebleu")
@@ -183,7 +184,8 @@ class Judgements:
     They are named by the judge alone, not by the code that reads them, since they may cost money.
     """
 
-    def __init__(self, cache: Cache, judge: ChatModel) -> None:
+    def __init__(self, cache: Cache, judge: ChatModel, allowed: float = 0.0) -> None:
+        self.unheard = Unheard(allowed)
         self._cache = cache
         self._model = judge.shown
         self._rows = cache.rows("judgements", {"version": _VERSION, "judge": judge.identity()})
@@ -213,17 +215,21 @@ class Judgements:
 
 
 class Scores:
-    """The scores of any metric, by what of a case the metric is shown."""
+    """The scores of any metric, by what of a case the metric is shown.
 
-    def __init__(self, cache: Cache) -> None:
+    `allowed` are the prompts in a row that a judge may fail on, where they are many.
+    """
+
+    def __init__(self, cache: Cache, allowed: float = 0.0) -> None:
         self._cache = cache
+        self._allowed = allowed
         self._rows: dict[Metric, Rows] = {}
         self._judges: dict[ChatModel, Judgements] = {}
 
     def replies(self, judge: ChatModel) -> Judgements:
         """Return the replies that a judge gave before; it keeps those it gives now."""
         if judge not in self._judges:
-            self._judges[judge] = Judgements(self._cache, judge)
+            self._judges[judge] = Judgements(self._cache, judge, self._allowed)
         return self._judges[judge]
 
     def scored(

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from harness.errors import HarnessError
-from harness.store import atomically
+from harness.writing import atomically
 
 
 def check_new(paths: Iterable[Path], force: bool) -> None:

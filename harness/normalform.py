@@ -7,8 +7,14 @@ from itertools import groupby
 from typing import Literal
 from unicodedata import combining, is_normalized, normalize
 
-_MARKS = re.compile(r"[^\w\s\x00-\u02ff]{64,}")
-"""Where a long run of marks may be: none is a letter, a digit or white space."""
+_MARKS = re.compile(r"(?:[^\w\s\x00-\u02ff]|[\uff9e\uff9f]){64,}")
+"""Where a long run of marks may be: none is a letter, a digit or white space, but for two that
+NFKC makes marks of."""
+_COMPOSED = {
+    "NFC": {at: normalize("NFD", chr(at)) for at in (0x0F73, 0x0F75, 0x0F81)},
+    "NFKC": {at: normalize("NFKD", chr(at)) for at in (0x0F73, 0x0F75, 0x0F81, 0xFF9E, 0xFF9F)},
+}
+"""What is no mark for Python, and consists of marks."""
 
 
 def normal(form: Literal["NFC", "NFKC"], text: str) -> str:
@@ -18,11 +24,15 @@ def normal(form: Literal["NFC", "NFKC"], text: str) -> str:
     past all that it must stand before: quadratic time. Long runs are therefore sorted here, which
     changes nothing in what comes out.
     """
-    return text if is_normalized(form, text) else normalize(form, _MARKS.sub(_in_order, text))
+
+    def ordered(run: re.Match[str]) -> str:
+        return _in_order(run[0].translate(_COMPOSED[form]))
+
+    return text if is_normalized(form, text) else normalize(form, _MARKS.sub(ordered, text))
 
 
-def _in_order(run: re.Match[str]) -> str:
+def _in_order(run: str) -> str:
     parts: list[str] = []
-    for ordered, group in groupby(run[0], lambda each: bool(combining(each))):
+    for ordered, group in groupby(run, lambda each: bool(combining(each))):
         parts += sorted(group, key=combining if ordered else bool)
     return "".join(parts)

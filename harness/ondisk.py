@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from harness import sealed
 from harness.columns import Columns
 from harness.errors import DataError, Problem
 from harness.stored import RecordLine
@@ -67,8 +68,7 @@ class OnDisk(Sequence[RecordLine]):
             return RecordLine.model_validate_json(os.pread(self._file.number, end - begin, begin))
         except ValidationError:
             path = self._file.path
-            what, hint = "was changed while it was read", "give the same command again"
-            problem = Problem(f"{path.name}, line {line + 1}", what, hint)
+            problem = Problem(f"{path.name}, line {line + 1}", *sealed.REPLACED)
             raise DataError(str(path.parent), [problem]) from None
 
 

@@ -1,4 +1,4 @@
-"""Files of strangers, opened: regular files alone, and no more of one at once than fits."""
+"""Files of strangers, opened: no pipe among them, and no more of one at once than fits."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Iterator
 from functools import partial
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,14 +17,15 @@ WHOLE = 1 << 28
 """Bytes of a file that is read whole."""
 
 
-def opened(path: Path) -> BinaryIO:
-    """Open a file to be read in bytes.
+def opened(path: Path) -> BufferedReader:
+    """Open a file, or a pipe that a shell hands over as `/dev/...`, to be read in bytes.
 
     Raises:
-        OSError: it cannot be opened; or is a pipe, a device or a socket, which may never end.
+        OSError: it cannot be opened; or is another pipe, a device or a socket, which may never end.
     """
     mode = path.stat().st_mode
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+    handed = stat.S_ISFIFO(mode) and path.is_relative_to("/dev")
+    if not handed and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise OSError(errno.EINVAL, "it is no file, but a pipe, a device or a socket", str(path))
     return path.open("rb")
 
@@ -38,7 +40,10 @@ def whole(path: Path, most: int = WHOLE) -> bytes:
         size = os.fstat(file.fileno()).st_size
         if size > most:
             raise OSError(errno.EFBIG, f"it has {size:,} bytes, more than {most:,}", str(path))
-        return file.read(most)
+        content = file.read(most + 1)
+    if len(content) > most:  # a pipe has no size
+        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
+    return content
 
 
 def lines(file: BinaryIO, longest: int = LINE) -> Iterator[bytes]:

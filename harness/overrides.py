@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from harness import yamlfile
@@ -42,10 +43,12 @@ def overridden(
     return data, outside
 
 
-def texts(overrides: Iterable[str], environment: Mapping[str, str]) -> Iterator[str]:
+def values(overrides: Iterable[str], environment: Mapping[str, str]) -> Iterator[Any]:
     """Yield each value that the command line and the environment put into the data."""
-    yield from (environment[name] for name, _ in _variables(environment))
-    yield from (override.partition("=")[2] for override in overrides)
+    given = [environment[name] for name, _ in _variables(environment)]
+    for text in [*given, *(override.partition("=")[2] for override in overrides)]:
+        with suppress(ValueError):
+            yield yamlfile.value(text)
 
 
 def _variables(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
+from harness.arguments import is_secret
 from harness.errors import SpecError
 
 
@@ -19,7 +20,7 @@ def found(path: str, folder: Path, from_outside: bool, environment: Mapping[str,
 
     Raises:
         SpecError: it is in neither, no path at all, or names an environment variable that is
-            not set.
+            not set, or whose name is that of a secret: messages show where a path leads.
     """
     expanded = _expanded(path, environment)
     tried = [folder / expanded, Path(expanded)]
@@ -61,6 +62,12 @@ def portable(value: Any) -> Any:
 
 
 def _expanded(path: str, environment: Mapping[str, str]) -> str:
+    secret = next(filter(is_secret, string.Template(path).get_identifiers()), None)
+    if secret is not None:
+        raise SpecError(
+            f"{path!r}: {secret} is a secret by its name, and no part of a path",
+            "name the folder by a variable of another name",
+        )
     try:
         return string.Template(path).substitute(environment)
     except KeyError as error:

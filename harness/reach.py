@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 from harness import paths
+from harness.arguments import Arguments
 from harness.errors import SpecError
+from harness.registry import parse
 
 ALLOWED = "HARNESS_ALLOW_OUTSIDE"
-_BETWEEN = re.compile(r"[,(){}\[\]=\"'|]+|:\s")
-"""What stands between the values of `name(option=value)`, and of YAML on one line."""
+_NESTED = 4
+"""How deep in each other specs on one line are looked into; components do not go deeper."""
 
 
 @dataclass(frozen=True)
@@ -54,16 +56,15 @@ class Reach:
                 f"the project is {' and '.join(map(str, places))}; if it is meant: --allow-outside",
             )
 
-    def check_models(self, spec: Any) -> None:
-        """Raise `SpecError` where the spec of a component names a folder out of the project."""
-        for text in _texts(spec):
-            for part in pieces(text):
-                try:
-                    named = Path(part).is_dir()
-                except (OSError, ValueError):  # too long for a path
-                    continue
-                if named:
-                    self.check(part)
+    def check_models(self, component: Any) -> None:
+        """Raise `SpecError` where a component names a folder out of the project."""
+        for text in _texts(component):
+            try:
+                named = Path(text).is_dir()
+            except (OSError, ValueError):  # too long for a path
+                continue
+            if named:
+                self.check(text)
 
 
 def allowed(environment: Mapping[str, str]) -> bool:
@@ -71,24 +72,30 @@ def allowed(environment: Mapping[str, str]) -> bool:
     return environment.get(ALLOWED, "").lower() in ("1", "true", "yes", "on")
 
 
-def typed(texts: Iterable[str]) -> frozenset[str]:
-    """Return all values that stand in what a person typed, a model's file without `gguf:`."""
-    found = {part for text in texts for part in pieces(text)}
-    return frozenset(found | {part.removeprefix("gguf:") for part in found})
+def typed(values: Iterable[Any]) -> frozenset[str]:
+    """Return all texts in what a person typed, a model's file without `gguf:`."""
+    found = {text for value in values for text in _texts(value)}
+    return frozenset(found | {text.removeprefix("gguf:") for text in found})
 
 
-def pieces(text: str) -> Iterator[str]:
-    """Yield a text, and each value that stands in it."""
-    yield text
-    yield from (part.strip() for part in _BETWEEN.split(text) if part.strip())
-
-
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: Any, nested: int = _NESTED) -> Iterator[str]:
+    """Yield each text in a value or a component, and in the specs that are such texts."""
+    inner: list[Any] = []
     if isinstance(value, str):
         yield value
+        if nested:
+            with suppress(SpecError):
+                inner = [*parse(value)[1].values()]
+            nested -= 1
+    elif isinstance(value, Arguments):
+        inner = [value.identity()]
     elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from _texts(each)
+        inner = [*value, *value.values()]
     elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _texts(each)
+        inner = [*value]
+    elif is_dataclass(value):
+        parts = getattr(value, "parts", ())  # the names of what a composite metric is made of
+        inner = [getattr(value, each.name) for each in fields(value)]
+        inner += parts if isinstance(parts, tuple) else ()
+    for each in inner:
+        yield from _texts(each, nested)

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import fields, replace
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
-from urllib.parse import urlsplit
 
-from pydantic import TypeAdapter, ValidationError
-
-from harness import replayed, report, rewriting, scoring, store, summarise
+from harness import replayed, report, rescorable, rewriting, scoring, store, stored_judge, summarise
+from harness.batches import batched
 from harness.cache import Cache
 from harness.chat import ChatModel
-from harness.errors import (
-    DataError,
-    HarnessError,
-    ModelError,
-    Problem,
-    RunError,
-    SpecError,
-    suggest,
-)
+from harness.errors import ModelError, RunError
 from harness.kept import Scores
-from harness.labels import has
 from harness.lines import cases, question, score_line
 from harness.metrics import Asking
 from harness.metrics import metrics as registry
@@ -34,13 +22,16 @@ from harness.numbers import count
 from harness.oracle import again
 from harness.oracle.file import read, text
 from harness.oracle.scored import scored, tested_by
-from harness.reach import Reach, allowed
-from harness.records import Case, Label, Sample, Score
-from harness.scoring import GOLD, Named, label_of, leaves, within_chunker
+from harness.records import Sample, Score
+from harness.runwriter import run_text
+from harness.scoring import Named
 from harness.store import StoredRun
-from harness.stored import OracleRecordLine, RecordLine, RunFile, ScoreLine
+from harness.stored import CellLine, OracleRecordLine, RecordLine, RunFile, ScoreLine
+from harness.summing import Briefly
 
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_BATCH = 256
+"""Questions that are scored, and held in memory, at once."""
+_PART = f".{store.RECORDS}-"
 
 
 def rescore(
@@ -60,98 +51,60 @@ def rescore(
         HarnessError: the judge cannot be started.
         RunError: the judge gave up on what has a verdict; nothing is written.
     """
+    run = _replaced(folder, metrics, judge, cache)
+    report.write(folder)  # with nothing else of the run in memory
+    return run
+
+
+def _replaced(
+    folder: Path, metrics: Sequence[str], judge: ChatModel | None, cache: Path | None
+) -> RunFile:
+    """Replace a run's scores on disk; returns what `run.json` says now."""
     stored = store.load(folder)
     labels = stored.run.provenance.labels
     level = int(stored.run.config["resolved"]["relevance_level"])
     questions = {id_: question(line) for id_, line in stored.questions.items()}
-    sampled = [cases(line, questions[line.question], stored.texts) for line in stored.records]
     told = read(stored)
-    named = _built(stored, metrics, [some[0] for some in sampled], labels, level)
+    named = rescorable.built(stored, metrics, questions, labels, level)
     named = scoring.fitted(named, list(questions.values()), stored.run.provenance.seed)
-    named = scoring.with_judge(named, judge or _own_judge(stored))
+    named = scoring.with_judge(named, judge or stored_judge.own_judge(stored))
     judges = [each.metric for each in named if isinstance(each.metric, Asking)]
     for metric in judges:
         _start(metric, named_again=judge is not None)
-    with Cache(cache) if judges and cache is not None else nullcontext() as kept:
-        judged = [*replayed.answers_of(stored.records, sampled), *again.judged(told, questions)]
+    lost = _Lost()
+    with (
+        Cache(cache) if judges and cache is not None else nullcontext() as kept,
+        TemporaryFile("w+", encoding="utf-8", newline="\n", prefix=_PART, dir=folder) as file,
+    ):
+        judged = chain(replayed.answers_of(stored, questions), again.judged(told, questions))
         said = replayed.replies_of(stored, named, judged)
         keeper = replayed.Replayed(said, None if kept is None else Scores(kept))
-        rows = scoring.score_sampled(named, sampled, labels, level, keeper)
-        test = tested_by(stored.run)
-        heard = scored(told, questions, named, labels, level, test, keeper)
-    records = [
-        record.model_copy(update=_rescored(record, *row))
-        for record, row in zip(stored.records, rows, strict=True)
-    ]
-    _check_kept(chain(stored.records, told), chain(records, heard))
-    of_oracle = {
-        "oracle": again.lines(stored, heard, named),
-        "ceilings": again.ceilings(stored, questions),
-    }
-    run = _run(stored, named, records).model_copy(update=of_oracle)
-    told_anew = {store.ORACLE: [text(heard)]} if heard else {}
-    lines = (f"{line.model_dump_json()}\n" for line in records)
-    with rewriting.alone(folder):
-        files = {store.RECORDS: lines, **told_anew, store.RUN: [store.run_text(run)]}
-        rewriting.replace(folder, files)
-    report.write(folder)
+        cells = _Cells(stored, named)
+        for batch in batched(stored.records, _BATCH):
+            sampled = [cases(line, questions[line.question], stored.texts) for line in batch]
+            rows = scoring.score_sampled(named, sampled, labels, level, keeper)
+            for record, row in zip(batch, rows, strict=True):
+                anew = record.model_copy(update=_rescored(record, *row))
+                lost.look(record, anew)
+                cells.add(anew)
+                file.write(f"{anew.model_dump_json()}\n")
+        heard = scored(told, questions, named, labels, level, tested_by(stored.run), keeper)
+        for old, new in zip(told, heard, strict=True):
+            lost.look(old, new)
+        lost.check()
+        of_oracle = {
+            "oracle": again.lines(stored, heard, named),
+            "ceilings": again.ceilings(stored, questions),
+        }
+        run = _run(stored, named, cells.lines()).model_copy(update=of_oracle)
+        file.seek(0)
+        files: dict[str, Iterable[str]] = {store.RECORDS: file}
+        if heard:
+            files[store.ORACLE] = [text(heard)]
+        files[store.RUN] = [run_text(run)]
+        with rewriting.alone(folder):
+            rewriting.replace(folder, files)
     return run
-
-
-def judge_of(value: Any) -> ChatModel:
-    """Return the chat model that a name, or a mapping of settings, describes.
-
-    Raises:
-        ValueError: it is neither, or a setting is not allowed.
-    """
-    given = {"model": value} if isinstance(value, str) else value
-    if not isinstance(given, Mapping):
-        raise ValueError("expected a model's name or its settings, found another kind of value")
-    known = [each.name for each in fields(ChatModel)]
-    for key in map(str, given):
-        if key not in known:
-            raise ValueError(f"a chat model has no {key!r}; {suggest(key, known)}")
-    try:
-        return TypeAdapter(ChatModel).validate_python(given)
-    except ValidationError as error:
-        said = error.errors()[0]
-        raise ValueError(f"{'.'.join(map(str, said['loc']))}: {said['msg']}") from None
-
-
-def _own_judge(stored: StoredRun) -> ChatModel | None:
-    """Return the judge of the run's configuration."""
-    given = stored.run.config["resolved"].get("judge")
-    if given is None:
-        return None
-    judge = judge_of(given)
-    _check_judge(judge, stored.folder)
-    return replace(judge, seed=stored.run.provenance.seed) if judge.seed is None else judge
-
-
-def _check_judge(judge: ChatModel, folder: Path) -> None:
-    """Raise `HarnessError` for a judge whose server or file a stored run may not choose.
-
-    A key of the environment is sent to the server, so that is not for a stranger's run to name.
-    """
-    server = urlsplit(judge.base_url or "http://localhost").hostname or ""
-    if server not in _LOOPBACK:
-        raise HarnessError(
-            f"{folder}: its judge is at {server}, and a stored run cannot choose whom keys are "
-            "sent to\n  name it again: --judge '{model: provider:name, base_url: https://...}'"
-        )
-    if judge.file is not None:
-        _check_within(judge.file, folder)
-
-
-def _check_within(spec: Any, folder: Path) -> None:
-    """Raise `HarnessError` where what a stored run names is a folder or file out of the project."""
-    reach = Reach(folder, anywhere=allowed(os.environ))
-    try:
-        if isinstance(spec, str) and Path(spec).is_file():
-            reach.check(spec)
-        reach.check_models(spec)
-    except SpecError as error:
-        raise HarnessError(f"{folder}: {error.what}\n  name the metrics: -m METRIC") from None
 
 
 def _start(metric: Asking, named_again: bool) -> None:
@@ -167,21 +120,28 @@ def _start(metric: Asking, named_again: bool) -> None:
 _Scored = RecordLine | OracleRecordLine
 
 
-def _check_kept(before: Iterable[_Scored], after: Iterable[_Scored]) -> None:
-    """Raise `RunError` where a judge gave up on what has a verdict."""
-    lost: dict[tuple[str, str], str] = {}
-    for old, new in zip(before, after, strict=True):
+class _Lost:
+    """Which questions have lost a verdict that they had."""
+
+    def __init__(self) -> None:
+        self._why: dict[tuple[str, str], str] = {}
+
+    def look(self, old: _Scored, new: _Scored) -> None:
+        """Compare a record with what it was."""
         for had, found in zip(_scores(old), _scores(new), strict=True):
             for name, score in found.items():
                 judged = name in had and had[name].state == "scored"
                 if judged and score.state == "judge_failed":
-                    lost.setdefault((_asked_of(new), new.question), score.reason)
-    if lost:
-        reason = next(iter(lost.values()))
-        raise RunError(
-            f"the judge gave up on {count(len(lost), 'question')} with verdicts: {reason}\n"
-            "  nothing was changed; try again later, or name another: --judge provider:model"
-        )
+                    self._why.setdefault((_asked_of(new), new.question), score.reason)
+
+    def check(self) -> None:
+        """Raise `RunError` where a judge gave up on what has a verdict."""
+        if self._why:
+            lost, reason = count(len(self._why), "question"), next(iter(self._why.values()))
+            raise RunError(
+                f"the judge gave up on {lost} with verdicts: {reason}\n"
+                "  nothing was changed; try again later, or name another: --judge provider:model"
+            )
 
 
 def _asked_of(record: _Scored) -> str:
@@ -206,83 +166,42 @@ def _rescored(
     return {"scores": {n: score_line(each) for n, each in scores.items()}, "samples": lines}
 
 
-def _built(
-    stored: StoredRun, metrics: Sequence[str], cases: Sequence[Case], labels: Label, level: int
-) -> list[Named]:
-    """Return the metrics asked for; raises `DataError` with all that is wrong with them."""
-    specs = dict(zip(metrics, metrics, strict=True)) or {
-        name: line.spec for name, line in stored.run.provenance.metrics.items()
-    }
-    if not metrics:
-        _check_within(list(specs.values()), stored.folder)
-    retrieve = int(stored.run.config["resolved"]["retrieve"])
-    named: list[Named] = []
-    problems: list[Problem] = []
-    for name, spec in specs.items():
-        try:
-            each = Named(name, scoring.build(spec, labels, level).metric)
-        except SpecError as error:
-            problems.append(Problem(name, error.what, error.hint))
-            continue
-        missing = dict.fromkeys(_missing(each, cases, labels, retrieve))
-        problems += [Problem(name, what, "ask less of it, or run again") for what in missing]
-        named.append(each)
-    if not any(isinstance(each.metric, Asking) for each in named):
-        what, hint = "it has a part that asks a judge", "name that part among the metrics too"
-        parts = {each.name: leaves(each.metric, labels, level) for each in named}
-        problems += [
-            Problem(name, what, hint)
-            for name, own in parts.items()
-            if any(isinstance(leaf, Asking) for leaf in own)
+class _Cells:
+    """The cells' lines, each summed up with its last record; until then those are kept briefly."""
+
+    def __init__(self, stored: StoredRun, named: Sequence[Named]) -> None:
+        self._stored = stored
+        self._named = named
+        self._brief = Briefly()
+        self._waiting: dict[str, list[RecordLine]] = {}
+        self._updates: dict[str, dict[str, Any]] = {}
+
+    def add(self, record: RecordLine) -> None:
+        """Take the next record."""
+        own = self._waiting.setdefault(record.cell, [])
+        own.append(self._brief(record))
+        if len(own) == len(self._stored.places(record.cell)):
+            self._updates[record.cell] = self._summed(self._waiting.pop(record.cell))
+
+    def lines(self) -> list[CellLine]:
+        """Return each cell's line; one without records has scores of nothing."""
+        return [
+            cell.model_copy(update=self._updates.get(cell.name) or self._summed([]))
+            for cell in self._stored.run.cells
         ]
-    if not problems and not _deciding(stored, named):
-        what = "each counts its index's own chunks, and this run has several chunkers"
-        hint = "add one that may rank them, such as passage_recall@5 or recall(labels=documents)@5"
-        problems.append(Problem("metrics", what, hint))
-    if problems:
-        raise DataError(str(stored.folder), problems)
-    return named
+
+    def _summed(self, records: Sequence[RecordLine]) -> dict[str, Any]:
+        seed, clusters = self._stored.run.provenance.seed, self._stored.clusters
+        return {
+            "scores": summarise.aggregated(records, self._named, seed, clusters),
+            "spread": summarise.spread(records),
+        }
 
 
-def _missing(named: Named, cases: Sequence[Case], labels: Label, retrieve: int) -> Iterator[str]:
-    """Yield what a metric reads and the run did not store."""
-    for leaf in leaves(named.metric, labels):
-        k = getattr(leaf, "k", None)
-        if k is not None and k > retrieve:
-            yield f"it reads {k} hits, and the run retrieved {retrieve}"
-        if "answer" in leaf.needs and not any(each.answer for each in cases):
-            yield "the run has no answers"
-        judged_by = label_of(leaf)
-        wanted = {GOLD[need] for need in leaf.needs if need in GOLD} | {judged_by}
-        for kind in sorted(each for each in wanted if each):
-            carrying = [each for each in cases if has(each.question, kind)]
-            if not carrying:
-                yield f"no question of the run has {kind}"
-            elif kind == judged_by and not any(kind in each.judged for each in carrying):
-                yield f"the run's rankings were not judged by {kind}"
-
-
-def _deciding(stored: StoredRun, named: Sequence[Named]) -> list[str]:
-    """Return the metrics that may rank the run's cells: the one it has first, descriptive last."""
-    labels = stored.run.provenance.labels
-    several = len({cell.chunker for cell in stored.run.cells}) > 1
-    able = [each for each in named if not several or not within_chunker(each.metric, labels)]
-    able.sort(
-        key=lambda each: (each.name != stored.run.decide_by, each.metric.kind == "descriptive")
-    )
-    return [each.name for each in able]
-
-
-def _run(stored: StoredRun, named: Sequence[Named], records: Sequence[RecordLine]) -> RunFile:
+def _run(stored: StoredRun, named: Sequence[Named], cells: Sequence[CellLine]) -> RunFile:
     about = stored.run.provenance
     names = [each.name for each in named]
     others = [model for model in about.models if model["used_by"] not in set(registry)]
-    cells = []
-    for cell in stored.run.cells:
-        own = [record for record in records if record.cell == cell.name]
-        scores = summarise.aggregated(own, named, about.seed, stored.clusters)
-        update = {"scores": scores, "spread": summarise.spread(own)}
-        cells.append(cell.model_copy(update=update))
     return stored.run.model_copy(
         update={
             "cells": cells,
@@ -292,7 +211,7 @@ def _run(stored: StoredRun, named: Sequence[Named], records: Sequence[RecordLine
                     "models": [*others, *summarise.models(named)],
                 }
             ),
-            "decide_by": _deciding(stored, named)[0],
+            "decide_by": rescorable.deciding(stored, named)[0],
             "targets": {k: v for k, v in stored.run.targets.items() if k in names},
         }
     )

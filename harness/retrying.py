@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from threading import TIMEOUT_MAX, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.errors import HarnessError, StageError
-from harness.slots import Slots
+from harness.slots import ABANDONED, Slots
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -21,6 +22,8 @@ T = TypeVar("T")
 
 PATIENCE = 300.0
 """Seconds that one piece of work may take with all its repetitions, where nobody says otherwise."""
+LONG = 3600.0
+"""The same for work that the whole run waits for: a Chroma server, an embedding model."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0
 _REPEATED = frozenset({408, 409, 425, 429})
 """The refusals that may pass; so may every error of a server's own, which are those from 500."""
@@ -60,7 +63,8 @@ class Tries:
     Between two of them lies what the server asked for, or else a pause drawn evenly between none
     and a bound that doubles from half a second to a minute ("full jitter", M. Brooker, "Exponential
     Backoff And Jitter", AWS Architecture Blog, 2015). A pause that would go beyond the patience is
-    not begun. Each try takes one of at most `most` of the server's `slots`, a pause takes none.
+    not begun. Each try takes one of at most `most` of the server's `slots`, a pause takes none. The
+    wait for a slot is not counted, and what was abandoned is tried no more.
     """
 
     retries: int
@@ -71,6 +75,8 @@ class Tries:
     """How many tries there were."""
     unmet: str = ""
     """What the server asked for and was not given, ready to stand behind an error; or nothing."""
+    _waited: float = 0.0
+    """Seconds that went by before there was a slot: others' trouble costs no patience."""
 
     def __call__(self, ask: Callable[[], T]) -> T:
         """Return what `ask` gives.
@@ -100,7 +106,11 @@ class Tries:
         return found
 
     def _once(self, ask: Callable[[], T]) -> T:
+        since = time.monotonic()
         with self.slots.one(self.most) as number:
+            self._waited += time.monotonic() - since
+            if ABANDONED.get().is_set():
+                raise StageError("nobody waits for it any more")
             self.made += 1
             try:
                 return ask()
@@ -122,7 +132,7 @@ class Tries:
     def _too_long(self, pause: float, state: RetryCallState) -> bool:
         """Return whether a pause would go beyond the patience; note what the server asked for."""
         assert state.outcome_timestamp is not None
-        spent = state.outcome_timestamp - state.start_time
+        spent = state.outcome_timestamp - state.start_time - self._waited
         longest = min(self.patience, TIMEOUT_MAX)
         if spent + pause <= longest:
             return False

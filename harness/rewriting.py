@@ -15,7 +15,7 @@ from pathlib import Path
 
 from harness import locks, sealed
 from harness.errors import RunError
-from harness.store import atomically
+from harness.writing import atomically
 
 _PATIENCE = 10.0
 """Seconds to wait for another process that is writing."""
@@ -49,16 +49,17 @@ def replace(folder: Path, files: Mapping[str, Iterable[str]]) -> None:
         DataError: the run is damaged.
         OSError: they cannot be written; nothing has changed then.
     """
-    sealed.check(folder)
+    before = sealed.check(folder)
     _sweep(folder)
-    said = sealed.wanted(folder) or sealed.sums(folder)
+    said = before or sealed.sums(folder)
     try:
         new = {name: _staged(folder, name, pieces) for name, pieces in files.items()}
         both = said | new
         ordered = {name: both[name] for name in sealed.FILES if name in both}
         atomically(folder / sealed.NAME, sealed.text(ordered))
     except BaseException:
-        _sweep(folder)
+        if sealed.wanted(folder) == before:  # else what is new counts already
+            _sweep(folder)
         raise
     for name, sum_ in new.items():
         with suppress(FileNotFoundError):  # somebody who read it was quicker
@@ -83,5 +84,6 @@ def _staged(folder: Path, name: str, pieces: Iterable[str]) -> str:
 def _sweep(folder: Path) -> None:
     """Delete what somebody who was killed had not finished."""
     for name in (*sealed.FILES, sealed.NAME):
-        for path in folder.glob(f".{name}-????????"):
-            path.unlink(missing_ok=True)
+        for form in (f".{name}-????????", f"..{name}-replaced-????????"):
+            for path in folder.glob(form):
+                path.unlink(missing_ok=True)

@@ -18,7 +18,6 @@ from harness import (
     retrievers,
     runtime,
     sampling,
-    store,
     testset,
 )
 from harness.cache import Cache, check_version
@@ -33,11 +32,13 @@ from harness.metrics import Asking
 from harness.models import token_counter
 from harness.prepared import Prepared, Sampled
 from harness.registry import label
+from harness.report.charts.svg import check_room
 from harness.running import Finished, Run
+from harness.runwriter import RunWriter
 from harness.spending import Spending
 from harness.stages import Progress, Stages
-from harness.store import RunWriter
 from harness.stored import SampledLine
+from harness.writing import check_writable
 
 
 def prepare(
@@ -143,8 +144,9 @@ def run(
         KeyboardInterrupt: on Ctrl-C; what was done is stored, with its reports.
     """
     config = prepared.config
-    store.check_writable(config.output, "output")
-    store.check_writable(config.cache, "cache")
+    check_room()
+    check_writable(config.output, "output")
+    check_writable(config.cache, "cache")
     check_version(config.cache)
     runtime.keep_in(config.cache / "models")
     check_models(prepared)
@@ -190,7 +192,7 @@ def look_over(prepared: Prepared, progress: Progress) -> list[Finding]:
         HarnessError: a model, the collection or the cache cannot be used.
     """
     config = prepared.config
-    store.check_writable(config.cache, "cache")
+    check_writable(config.cache, "cache")
     check_version(config.cache)
     runtime.keep_in(config.cache / "models")
     with Cache(config.cache) as cache:

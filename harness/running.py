@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from harness import asking, cautions, provenance, report, spending, store
+from harness import asking, cautions, interrupts, provenance, report, spending, store
 from harness.asked_models import of_cell, of_run
 from harness.cache import Cache
 from harness.errors import HarnessError, RunError
@@ -21,8 +21,8 @@ from harness.pipeline import outcomes
 from harness.prepared import Prepared
 from harness.records import Failure
 from harness.report.view import View
+from harness.runwriter import RunWriter
 from harness.stages import Progress, Stages
-from harness.store import RunWriter
 from harness.stored import (
     CellLine,
     OracleLine,
@@ -33,7 +33,7 @@ from harness.stored import (
 )
 from harness.summing import Briefly, cell_line
 from harness.sweep import Cell, SystemCell
-from harness.unheard import Unheard
+from harness.writing import atomically
 
 Status = Literal["finished", "interrupted", "failed"]
 
@@ -102,14 +102,17 @@ class Run:
             raise
         except OSError as error:
             self._store_what_there_is("failed")
-            raise RunError(f"the run cannot go on: {error}") from error
+            raise RunError(
+                f"the run cannot go on: {error}\n"
+                f"  what was done is in {self.writer.folder}; with what was lacking, such as room "
+                "on the disk, the same command continues"
+            ) from error
 
     def _cell(self, cell: Cell | SystemCell) -> None:
         """Ask every question in one cell; of its records only what sums them up stays in memory."""
         questions = self.prepared.testset.questions
         brief = Briefly(touching=self.oracle is not None)
         records: list[RecordLine] = []
-        unheard = Unheard()
         done = failed = 0
         imported = isinstance(cell, SystemCell) and cell.system.imported
 
@@ -128,16 +131,15 @@ class Run:
             else:
                 made = outcomes(cell, questions, self.stages, plan, answered)
             for outcome in made:
-                record = self.writer.append(outcome)
+                with interrupts.waiting():  # what is stored is counted
+                    record = self.writer.append(outcome)
+                    records.append(brief(record))
                 if isinstance(cell, Cell):  # how much a system retrieves is its own affair
                     self.shallow.add(record)
-                records.append(brief(record))
-                if (found := unheard.add(record)) is not None:
-                    last = f"cell {cell.name}, question {record.question!r}: {found[1]}"
-                    self._stop_if_hopeless(last, found[0], len(records), "could not be judged")
         finally:
             if records:
-                self._sum_up(cell, records)
+                with interrupts.waiting():  # records of a cell that is not there would be damage
+                    self._sum_up(cell, records)
         self.stages.done(cell)
 
     def _ask(self, oracle: Oracle) -> None:
@@ -168,13 +170,13 @@ class Run:
             made = cell_line(cell, records, self.stages, self.prepared, self.prices, measured)
             self.lines.append(made)
 
-    def _stop_if_hopeless(self, last: str, failed: int, done: int, what: str = "failed") -> None:
-        bound = self.prepared.config.settings.max_failures
-        allowed = bound if bound >= 1 else bound * len(self.prepared.testset.questions)
-        if failed > allowed:
+    def _stop_if_hopeless(self, last: str, failed: int, done: int) -> None:
+        settings, questions = self.prepared.config.settings, self.prepared.testset.questions
+        if failed > settings.allowed_failures(len(questions)):
+            bound = settings.max_failures
             raise RunError(
                 f"{last}\n"
-                f"  {failed} of {done} questions {what}, more than "
+                f"  {failed} of {done} questions failed, more than "
                 f"`max_failures: {bound:g}` allows; what was done is in {self.writer.folder}, "
                 "and the same command continues from there"
             )
@@ -191,7 +193,7 @@ class Run:
         self.writer.documents(self.prepared.corpus.converted())
         file = self._file(status)
         if self.oracle is not None:
-            store.atomically(self.writer.folder / store.ORACLE, text(self.oracle.records))
+            atomically(self.writer.folder / store.ORACLE, text(self.oracle.records))
         self.writer.finish(file)
         stored = store.load(self.writer.folder)
         view = View(stored, self.cache.rows("charts", {"version": 1}))

@@ -26,12 +26,19 @@ FILES = (
 )
 """What of a run's folder is data; reports are made from it, and forms say themselves."""
 _COPY = "take it from a copy, or run it again"
-_ON_PURPOSE = f"{_COPY}; to have it read as it is, delete {NAME}"
+_ON_PURPOSE = (
+    f"{_COPY}; only if you changed it yourself delete {NAME}: nothing tells then whether the files"
+    " of the run belong together"
+)
+_GIT = "check it out again, with the line `* -text` in .gitattributes"
 _ANEW = {
     "ratings.jsonl": f"take it from a copy; or delete it and {NAME}, and import the ratings again"
 }
-_TRIES = 5
+TRIES = 5
 """How often a run is looked at that somebody is just writing."""
+REPLACED = "was changed while it was read", "give the same command again"
+_LONG = 1_000_000
+"""Bytes of a first line whose end is looked at."""
 
 
 def text(sums: Mapping[str, str]) -> str:
@@ -73,19 +80,29 @@ def wanted(folder: Path) -> dict[str, str] | None:
     return found
 
 
-def check(folder: Path) -> None:
-    """Check that every file of a run is as it was written.
+def version(folder: Path) -> tuple[int, int] | None:
+    """Return what is another with each rewriting of a run, also where that brings back the old."""
+    try:
+        found = (folder / NAME).stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+def check(folder: Path) -> dict[str, str] | None:
+    """Check that every file of a run is as it was written; return its checksums, None without any.
 
     Raises:
         DataError: one is not, or is not there, or the checksums are damaged.
     """
-    for left in reversed(range(_TRIES)):
+    for _ in range(TRIES):
         said = wanted(folder)
         problems = [] if said is None else list(_problems(folder, said))
-        if problems and (not left or wanted(folder) == said):
-            raise DataError(str(folder), problems)
         if not problems:
-            return
+            return said
+        if wanted(folder) == said:
+            break
+    raise DataError(str(folder), problems)
 
 
 def read(folder: Path, name: str) -> bytes:
@@ -95,15 +112,28 @@ def read(folder: Path, name: str) -> bytes:
         DataError: it is damaged, or the checksums are.
         OSError: it cannot be read.
     """
-    for left in reversed(range(_TRIES)):
+    for _ in range(TRIES):
         said = wanted(folder)
         raw = (folder / name).read_bytes()
         sum_ = None if said is None else said.get(name, "")
         if sum_ in (None, hashlib.sha256(raw).hexdigest()):
             return raw
-        if not _placed(folder, name, str(sum_)) and (not left or wanted(folder) == said):
+        if not _placed(folder, name, str(sum_)) and wanted(folder) == said:
             break
-    raise DataError(str(folder), [_changed(name)])
+    raise DataError(str(folder), [_changed(folder / name)])
+
+
+def read_as(folder: Path, name: str, said: Mapping[str, str] | None) -> bytes:
+    """Return what one file of a run holds, if it is still as checksums `said` that were read.
+
+    Raises:
+        DataError: it is damaged, or was replaced since.
+        OSError: it cannot be read.
+    """
+    raw = read(folder, name)
+    if said is not None and said.get(name) != hashlib.sha256(raw).hexdigest():
+        raise DataError(str(folder), [Problem(name, *REPLACED)])
+    return raw
 
 
 def staged(folder: Path, name: str, sum_: str) -> Path:
@@ -121,16 +151,19 @@ def _problems(folder: Path, said: Mapping[str, str]) -> Iterator[Problem]:
             if path.exists():
                 yield Problem(name, f"is not among the checksums in {NAME}", _ON_PURPOSE)
         elif not _matches(path, said[name]) and not _placed(folder, name, said[name]):
-            yield _changed(name) if path.is_file() else _gone(name)
+            yield _changed(path) if path.is_file() else _gone(name)
 
 
 def _gone(name: str) -> Problem:
     return Problem(name, "is not there", _ANEW.get(name, _COPY))
 
 
-def _changed(name: str) -> Problem:
+def _changed(path: Path) -> Problem:
+    with suppress(OSError), path.open("rb") as file:
+        if file.readline(_LONG).endswith(b"\r\n"):  # ours are never written like that
+            return Problem(path.name, "has other line ends than it was written with", _GIT)
     what = "is not as it was written: damaged, or changed by hand"
-    return Problem(name, what, _ANEW.get(name, _ON_PURPOSE))
+    return Problem(path.name, what, _ANEW.get(path.name, _ON_PURPOSE))
 
 
 def _matches(path: Path, sum_: str) -> bool:
@@ -146,8 +179,7 @@ def _placed(folder: Path, name: str, sum_: str) -> bool:
     Its name tells its content, so nothing else can come into that place meanwhile.
     """
     ready = staged(folder, name, sum_)
-    if not _matches(ready, sum_):
-        return False
-    with suppress(OSError):  # whoever wrote it was quicker, or nobody may write here
-        os.replace(ready, folder / name)
+    if _matches(ready, sum_):
+        with suppress(OSError):  # whoever wrote it was quicker, or nobody may write here
+            os.replace(ready, folder / name)
     return _matches(folder / name, sum_)

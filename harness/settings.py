@@ -133,3 +133,7 @@ class Settings(BaseModel):
     max_failures: Annotated[_Float, Ge(0)] = Field(0.05, description="a share, or a count from 1")
     output: str = "reports"
     cache: str = ".harness"
+
+    def allowed_failures(self, questions: int) -> float:
+        """Return how many of so many questions may fail."""
+        return self.max_failures if self.max_failures >= 1 else self.max_failures * questions

@@ -6,7 +6,8 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import TIMEOUT_MAX, Condition
+from contextvars import ContextVar
+from threading import TIMEOUT_MAX, Condition, Event
 
 
 class Slots:
@@ -67,9 +68,16 @@ class Slots:
                     return self._begun
 
 
+ABANDONED: ContextVar[Event] = ContextVar("ABANDONED", default=Event())  # noqa: B039
+"""Set once nobody waits any more for what is asked here."""
 _ALL: dict[tuple[str | None, ...], Slots] = {}
 
 
 def of(*server: str | None) -> Slots:
     """Return the slots that all share who ask one server, or one model of it."""
     return _ALL.setdefault(server, Slots())
+
+
+def forget() -> None:
+    """Have whoever asks next wait for none of those who ask now."""
+    _ALL.clear()

@@ -96,7 +96,7 @@ class Stages:
         collection: Collected | None = None,
     ) -> None:
         self.ledger = Ledger()
-        self.scores = Scores(cache)
+        self.scores = Scores(cache, plan.settings.allowed_failures(len(questions)))
         self._corpus = corpus
         self._cache = cache
         self._plan = plan

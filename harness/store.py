@@ -1,31 +1,25 @@
-"""A run's directory: written as outcomes come in, read back as one `StoredRun`."""
+"""A run's directory, read as one `StoredRun`; `runwriter` writes it."""
 
 from __future__ import annotations
 
-import json
+import math
 import os
-import re
-import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
-from io import BufferedReader
-from itertools import chain, count
+from io import BufferedReader, BytesIO
 from pathlib import Path
-from types import TracebackType
-from typing import IO, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
-from harness import locks, sealed
+from harness import sealed
 from harness.columns import UNKNOWN, Columns, Gathered
-from harness.errors import DataError, HarnessError, Problem
-from harness.lines import SpanKey, question_line, record_line
+from harness.errors import DataError, Problem
+from harness.lines import SpanKey
 from harness.ondisk import Begins, OnDisk
-from harness.records import Label, Outcome, Question
 from harness.stored import QuestionLine, RecordLine, RunFile, TextLine
 
 M = TypeVar("M", bound=BaseModel)
@@ -37,11 +31,8 @@ DOCUMENTS = "documents.jsonl"
 ORACLE = "oracle.jsonl"
 UNFINISHED = "unfinished.json"
 """Is there until a run has finished, and says what would continue it."""
-_HALF_WRITTEN = re.compile(r"\..+-[a-z0-9_]{8}")
-"""The names of files that a kill kept from being given their own."""
-KEPT = 32_000_000
+KEPT = 32_000_000 if hasattr(os, "pread") else math.inf  # Windows
 """Bytes of records that are kept once read, where they take seven times as many; else none are."""
-_MADE_AT_THE_END = (sealed.NAME, RUN, ORACLE, "report.html", "report.md", "report.json")
 
 
 @dataclass(frozen=True)
@@ -56,6 +47,19 @@ class StoredRun:
     records: Sequence[RecordLine]
     questions: Mapping[str, QuestionLine]
     texts: Mapping[SpanKey, str]
+    sums: Mapping[str, str] | None = None
+    """The checksums of the files that this was read from; None of older runs."""
+
+    def lines(self, name: str, model: type[M]) -> Iterator[M]:
+        """Yield the lines of one more file of the run.
+
+        Raises:
+            DataError: it is damaged, or was replaced since the run was read.
+        """
+        if not (self.folder / name).is_file():
+            raise _gone(self.folder, name)
+        read = BytesIO(sealed.read_as(self.folder, name, self.sums))
+        yield from _parsed(self.folder, name, read, model)
 
     @property
     def clusters(self) -> Mapping[str, str] | None:
@@ -105,168 +109,6 @@ class StoredRun:
         return {each.name: np.flatnonzero(cell == at) for at, each in enumerate(self.run.cells)}
 
 
-class RunWriter:
-    """Appends to a run's directory; the directory appears with the first outcome.
-
-    `continues` is the fingerprint of all that shapes the run: where a run with the same one was
-    broken off, its directory is used again, and what it holds is written anew.
-    """
-
-    def __init__(
-        self, reports: Path, id_: str, labels: Label, continues: str, fresh: bool = False
-    ) -> None:
-        self._names = (reports / name for name in _names(id_))
-        self._continues = continues
-        self._lock: locks.Lock | None = None
-        found = None if fresh else _unfinished(reports, continues)
-        if found is None:
-            self.folder = next(self._names)
-        else:
-            self.folder, self._lock = found
-        self._labels = labels
-        self._records: IO[str] | None = None
-        self._texts: IO[str] | None = None
-        self._seen: set[SpanKey] = set()
-
-    @property
-    def id(self) -> str:
-        """The run's name, which is its folder's."""
-        return self.folder.name
-
-    @property
-    def started(self) -> bool:
-        """Whether anything has been written."""
-        return self._records is not None
-
-    @property
-    def resumed(self) -> bool:
-        """Whether the directory is that of a run that was broken off."""
-        return (self.folder / UNFINISHED).exists() and not self.started
-
-    def __enter__(self) -> RunWriter:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        for file in (self._records, self._texts):
-            if file is not None:
-                with suppress(OSError) if error is not None else nullcontext():
-                    file.close()
-        if self._lock is not None:
-            self._lock.release()
-
-    def append(self, outcome: Outcome) -> RecordLine:
-        """Write one outcome, so that it is on disk when this returns.
-
-        Raises:
-            OSError: it cannot be written.
-        """
-        if self._records is None or self._texts is None:
-            self._make_folder()
-            self._records = (self.folder / RECORDS).open("w", encoding="utf-8", newline="\n")
-            self._texts = (self.folder / TEXTS).open("w", encoding="utf-8", newline="\n")
-        found = [hit.chunk for hit in (*outcome.case.hits, *outcome.candidates)]
-        found += [missed.chunk for missed in outcome.attribution.missed]
-        for chunk in found:
-            span = chunk.span
-            key = (span.doc, span.start, span.end)
-            if key not in self._seen:
-                self._seen.add(key)
-                text = TextLine(doc=span.doc, start=span.start, end=span.end, text=chunk.text)
-                self._texts.write(text.model_dump_json() + "\n")
-        self._texts.flush()
-        line = record_line(outcome, self._labels)
-        self._records.write(line.model_dump_json() + "\n")
-        self._records.flush()
-        return line
-
-    def _make_folder(self) -> None:
-        """Make a folder of our own; another run may have started in the same second."""
-        while self._lock is None:
-            try:
-                self.folder.mkdir(parents=True)
-                self._lock = locks.shared(self.folder)
-            except FileExistsError:
-                self.folder = next(self._names)
-        for name in _MADE_AT_THE_END:
-            (self.folder / name).unlink(missing_ok=True)
-        for path in self.folder.rglob(".*-*"):
-            if _HALF_WRITTEN.fullmatch(path.name):
-                path.unlink(missing_ok=True)
-        try:
-            atomically(self.folder / UNFINISHED, json.dumps({"run": self._continues}) + "\n")
-        except OSError:
-            with suppress(OSError):  # it is not empty: there was a run in it already
-                self.folder.rmdir()
-            raise
-
-    def questions(
-        self, questions: Iterable[Question], clusters: Mapping[str, str] | None = None
-    ) -> None:
-        """Write the questions, their gold, and the cluster of each if there are any."""
-        named = clusters or {}
-        lines = [question_line(each, named.get(each.id)).model_dump_json() for each in questions]
-        atomically(self.folder / QUESTIONS, "".join(f"{line}\n" for line in lines))
-
-    def documents(self, converted: Iterable[Mapping[str, str]]) -> None:
-        """Write the text that offsets refer to, of documents that no file holds as text.
-
-        Of each: `id`, `title`, `text`, `source`, `converter`. Without any there is no file.
-        """
-        lines = (json.dumps(each, ensure_ascii=False) + "\n" for each in converted)
-        if (first := next(lines, None)) is not None:
-            atomically(self.folder / DOCUMENTS, chain([first], lines))
-
-    def finish(self, run: RunFile) -> None:
-        """Write `run.json`, all at once, and the checksums of all that was written."""
-        for file in (self._records, self._texts):
-            if file is not None:
-                file.flush()  # Ctrl-C may have come in between
-        atomically(self.folder / RUN, run_text(run))
-        atomically(self.folder / sealed.NAME, sealed.text(sealed.sums(self.folder)))
-
-    def close(self) -> None:
-        """Note that all is written, so that the same command begins another run."""
-        (self.folder / UNFINISHED).unlink(missing_ok=True)
-
-
-def atomically(path: Path, text: str | Iterable[str], mode: int = 0o644) -> None:
-    """Write a file, from a text or from pieces, so that it is there whole or not at all."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.writelines([text] if isinstance(text, str) else text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, mode)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def run_text(run: RunFile) -> str:
-    """Return a run as the text of `run.json`."""
-    return run.model_dump_json(indent=1, by_alias=True) + "\n"
-
-
-def check_writable(folder: Path, what: str) -> None:
-    """Raise `HarnessError` unless files can be made in `folder`, which need not be there yet."""
-    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    try:
-        with tempfile.TemporaryFile(dir=there):
-            pass
-    except OSError as error:
-        raise HarnessError(
-            f"{what} {str(folder)!r} cannot be written: {error.strerror or error}\n"
-            f"  name another: --set {what}=FOLDER"
-        ) from None
-
-
 def load(folder: Path) -> StoredRun:
     """Read a stored run.
 
@@ -280,14 +122,30 @@ def load(folder: Path) -> StoredRun:
     if not path.is_file():
         hint = "name the folder of one run, such as reports/20260101-010203-abcdef"
         raise DataError(str(folder), [Problem(RUN, "is not there", hint)])
-    sealed.check(folder)
+    for _ in range(sealed.TRIES):
+        version = sealed.version(folder)
+        sums = sealed.check(folder)
+        try:
+            found = _read(folder, sums)
+        except DataError:
+            if sealed.version(folder) == version:
+                raise
+        else:
+            if sealed.version(folder) == version:  # else files of two may have been read
+                return found
+    raise DataError(str(folder), [Problem(RUN, *sealed.REPLACED)])
+
+
+def _read(folder: Path, sums: Mapping[str, str] | None) -> StoredRun:
+    path = folder / RUN
     try:
         run = RunFile.model_validate_json(path.read_text(encoding="utf-8"))
     except (ValidationError, UnicodeDecodeError, OSError) as error:
         raise DataError(str(folder), [Problem(RUN, _first(error), "run it again")]) from None
-    questions = {line.id: line for line in lines(folder, QUESTIONS, QuestionLine)}
-    texts = {(line.doc, line.start, line.end): line.text for line in lines(folder, TEXTS, TextLine)}
-    return StoredRun(folder, run, _records(folder, run, questions, texts), questions, texts)
+    questions = {line.id: line for line in _lines(folder, QUESTIONS, QuestionLine)}
+    spans = _lines(folder, TEXTS, TextLine)
+    texts = {(line.doc, line.start, line.end): line.text for line in spans}
+    return StoredRun(folder, run, _records(folder, run, questions, texts), questions, texts, sums)
 
 
 def _records(
@@ -337,8 +195,7 @@ def _disagreements(
         yield f"{RUN} lacks cell {record.cell!r}"
 
 
-def lines(folder: Path, name: str, model: type[M]) -> Iterator[M]:
-    """Yield the lines of one of a run's files; raises `DataError` where one is damaged."""
+def _lines(folder: Path, name: str, model: type[M]) -> Iterator[M]:
     with _opened(folder, name) as file:
         yield from _parsed(folder, name, file, model)
 
@@ -346,8 +203,12 @@ def lines(folder: Path, name: str, model: type[M]) -> Iterator[M]:
 def _opened(folder: Path, name: str) -> BufferedReader:
     path = folder / name
     if not path.is_file():
-        raise DataError(str(folder), [Problem(name, "is not there", "run it again")])
+        raise _gone(folder, name)
     return path.open("rb")  # what is not UTF-8 is found as each line is read
+
+
+def _gone(folder: Path, name: str) -> DataError:
+    return DataError(str(folder), [Problem(name, "is not there", "run it again")])
 
 
 def _parsed(folder: Path, name: str, read: Iterable[bytes], model: type[M]) -> Iterator[M]:
@@ -365,22 +226,3 @@ def _first(error: Exception) -> str:
         each = error.errors()[0]
         return f"{'.'.join(map(str, each['loc'])) or 'the line'}: {each['msg']}"
     return str(error)
-
-
-def _unfinished(reports: Path, continues: str) -> tuple[Path, locks.Lock] | None:
-    """Return the directory of the last run that `continues`, if no other process is at it."""
-    for marker in sorted(reports.glob(f"*/{UNFINISHED}"), reverse=True):
-        try:
-            same = json.loads(marker.read_text(encoding="utf-8"))["run"] == continues
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
-        lock = locks.alone(marker.parent) if same else None
-        if lock is not None:
-            return marker.parent, lock
-    return None
-
-
-def _names(id_: str) -> Iterator[str]:
-    """Yield the id, and then the id with a number behind it."""
-    yield id_
-    yield from (f"{id_}-{number}" for number in count(2))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
 
 from harness import openfile
-from harness.errors import DataError, Problem
+from harness.errors import ENOUGH, DataError, Problem, shortened
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ Ranking = dict[str, dict[str, float]]
 """Question to document to score; a higher score is a better rank."""
 
 _GZIP = b"\x1f\x8b"
-_SHOWN, _MOST = 20, 1_000
+_SHOWN = 20
 _LONGEST = 1 << 20
 """Bytes of a line, which holds a few ids and numbers."""
 _DIGITS = 400
@@ -118,8 +118,7 @@ def read_run(path: Path) -> Ranking:
 def _lines(path: Path, problems: list[Problem]) -> Iterator[_Line]:
     try:
         with openfile.opened(path) as raw:
-            zipped = raw.read(2) == _GZIP
-            raw.seek(0)
+            zipped = raw.peek(2)[:2] == _GZIP
             with cast(BinaryIO, gzip.open(raw)) if zipped else raw as file:
                 yield from _split(openfile.lines(file, _LONGEST), problems)
     except FileNotFoundError:
@@ -134,7 +133,7 @@ def _split(file: Iterable[bytes], problems: list[Problem]) -> Iterator[_Line]:
     """Yield the lines that hold something, without BEIR's header."""
     started = tabs = False
     for number, line in enumerate(file, start=1):
-        if len(problems) > _MOST:
+        if len(problems) >= ENOUGH:
             return  # it is none of these files, and may be of any length
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8")
@@ -155,11 +154,8 @@ def _sound(path: Path, found: dict[str, T], problems: list[Problem]) -> dict[str
     """Return what was found, or raise what is wrong with it."""
     if not found and not problems:
         problems.append(Problem("the file", "is empty"))
-    if len(problems) > _SHOWN:
-        rest = Problem(f"and {len(problems) - _SHOWN} more lines", "with problems of this kind")
-        problems = [*problems[:_SHOWN], rest]
     if problems:
-        raise DataError(str(path), problems)
+        raise DataError(str(path), shortened(problems, _SHOWN))
     return found
 
 

@@ -1,30 +1,37 @@
-"""Whether a judge is heard at all: a run in which none is has no chance."""
+"""Whether a judge is heard at all: a run in which it no longer is has no chance."""
 
 from __future__ import annotations
 
-from collections import Counter
+from harness.errors import RunError
 
-from harness.judging import HOPELESS
-from harness.stored import RecordLine
+HOPELESS = 20
+"""So many failures in a row say that a judge is gone; fewer say nothing yet."""
 
 
 class Unheard:
-    """The questions of one cell on which a judge gave no verdict, until it gives its first."""
+    """How often one judge has failed in a row, in one run; any reply ends the row."""
 
-    def __init__(self) -> None:
-        self._heard: set[str] = set()
-        self._missed: Counter[str] = Counter()
+    def __init__(self, allowed: float = 0.0) -> None:
+        """Begin; more failures than `allowed`, and no fewer than `HOPELESS`, are too many."""
+        self._allowed = allowed
+        self._failed = 0
+        self._why = ""
 
-    def add(self, record: RecordLine) -> tuple[int, str] | None:
-        """Return on how many questions a judge has failed, and why, where it never did otherwise.
+    def add(self, failure: str | None) -> None:
+        """Note why there is no reply to a prompt; None is a reply."""
+        self._failed = 0 if failure is None else self._failed + 1
+        self._why = failure or ""
 
-        A few failures say nothing yet: None for less than `HOPELESS`.
-        """
-        for name, score in record.scores.items():
-            if any(verdict.value is not None for verdict in score.verdicts):
-                self._heard.add(name)
-            elif score.state == "judge_failed":
-                self._missed[name] += 1
-                if name not in self._heard and self._missed[name] >= HOPELESS:
-                    return self._missed[name], f"metric {name}: {score.reason}"
-        return None
+    @property
+    def hopeless(self) -> bool:
+        """Whether the judge need not be asked any more."""
+        return self._failed >= HOPELESS and self._failed > self._allowed
+
+    def check(self) -> None:
+        """Raise `RunError` where there is no hope."""
+        if self.hopeless:
+            raise RunError(
+                f"the judge gave no verdict: {self._why}\n"
+                f"  it failed on {self._failed} prompts in a row; what was done is kept: once it "
+                "answers, the same command continues"
+            )

@@ -5,39 +5,52 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from harness import dotted
+from harness.errors import SpecError
 from harness.fingerprint import fingerprint, sha256_of
+from harness.registry import parse
 
 
-def importable(folder: Path, settings: Any) -> None:
-    """Let the modules that a configuration names be imported from its folder; installed ones win.
+def importable(folder: Path, component: Any) -> None:
+    """Let the modules that a component names be imported from `folder`; installed ones win.
 
-    So from the working directory. Where `settings`, the texts in it, names no module that lies
-    there, nothing there is importable: not even as a library that is not installed.
+    So from the working directory. Where the component names no module that lies there, nothing
+    there is importable: not even as a library that is not installed.
     """
-    roots = set(_roots(settings))
+    roots = {re.split("[.:]", name)[0] for name in _names(component)}
     for place in (folder, Path()):
         found = str(place.resolve())
         if found not in sys.path and any(_holds(place, root) for root in roots):
             sys.path.append(found)
 
 
-def _roots(value: Any) -> Iterator[str]:
-    """Yield the first part of each dotted name in a value."""
-    if isinstance(value, str):
-        yield from (re.split("[.:]", found[0])[0] for found in dotted.names(value))
-    elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from _roots(each)
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _roots(each)
+def _names(component: Any) -> Iterator[str]:
+    """Yield each dotted name in a component, and in the components that it names by a text."""
+    for field in fields(component):
+        value = getattr(component, field.name)
+        if field.type == "dotted.Name":
+            yield value
+        elif isinstance(value, str):
+            yield from _named(value)
+
+
+def _named(spec: str, nested: int = 4) -> Iterator[str]:
+    try:
+        _, parameters = parse(spec)
+    except SpecError:
+        return
+    for name, value in parameters.items():
+        if name == "cls":
+            yield str(value)
+        elif isinstance(value, str) and nested:
+            yield from _named(value, nested - 1)
 
 
 def _holds(folder: Path, module: str) -> bool:

@@ -17,7 +17,7 @@ Place = tuple[str | int, ...]
 """The keys and positions that lead to a value, from the top."""
 
 _LARGEST, _LARGEST_LIST = 1 << 20, 1 << 25
-"""Bytes of a file of keys, and of a list; a megabyte takes some seconds."""
+"""Bytes of a file of keys, and of a list."""
 _SHOWN = 200
 _HALF = "half of a surrogate pair is no character"
 
@@ -119,12 +119,12 @@ def listed(text: str) -> list[tuple[int, Any]]:
     """Return the items of the list that `text` holds, each with the line on which it starts.
 
     Raises:
-        ValueError: it is not YAML, holds no list, an alias, a key twice, or half a character.
+        ValueError: it is no list in YAML, holds too much, an alias, a key twice, half a character.
     """
     if len(text) > _LARGEST_LIST:
         raise ValueError(f"has {len(text):,} characters, more than {_LARGEST_LIST:,}")
     try:
-        loader = Loader(text, aliases=False)
+        loader = Loader(text, listed=True)
         node = loader.node()
         if not isinstance(node, yaml.SequenceNode):
             raise ValueError("must hold a list, each item starting with a dash")

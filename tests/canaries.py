@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.chat_server import completion
 from tests.loopback import Handler, listening
@@ -38,7 +39,10 @@ def ask(question):
 
 @contextmanager
 def echoing() -> Iterator[str]:
-    """Serve chat and `/ask`: answers and errors hold all headers, and what they encode."""
+    """Serve chat and `/ask`: each text of a reply holds all headers, and what they encode.
+
+    The JSON of every other reply is escaped: `\\/`, and a number for each letter.
+    """
     asked = []
 
     class Echo(Handler):
@@ -52,12 +56,37 @@ def echoing() -> Iterator[str]:
             if len(asked) % 4 == 0:
                 self.send(400, json.dumps({"error": {"message": f"bad key {sent}"}}).encode())
             elif self.path.endswith("/ask"):
-                self.send(200, json.dumps({"answer": sent, "contexts": [sent]}).encode())
+                reply = {"answer": sent, "contexts": [sent], "model": sent, sent: sent}
+                self.send(200, _json(reply, escaped=len(asked) % 2 == 0))
             else:
-                self.send(200, json.dumps(completion(f"yes\n3 {sent}")).encode())
+                reply = _saying(completion(f"yes\n3 {sent}"), sent)
+                self.send(200, _json(reply, escaped=len(asked) % 2 == 0))
 
     with listening(Echo) as url:
         yield url
+
+
+def _saying(reply: Any, sent: str) -> Any:
+    """Return a reply in which each text but those that it is known by holds `sent` as well."""
+    if isinstance(reply, dict):
+        known = ("content", "object", "role")
+        return {key: each if key in known else _saying(each, sent) for key, each in reply.items()}
+    if isinstance(reply, list):
+        return [_saying(each, sent) for each in reply]
+    return f"{reply} {sent}" if isinstance(reply, str) else reply
+
+
+def _json(reply: Any, escaped: bool) -> bytes:
+    """Return a reply as JSON, all its texts written in escapes where `escaped` says so."""
+    text = json.dumps(reply)
+    if escaped:
+        text = re.sub(r'"((?:[^"\\]|\\.)*)"', _escaped, text)
+    return text.encode()
+
+
+def _escaped(text: re.Match[str]) -> str:
+    letters = json.loads(text[0])
+    return '"' + "".join("\\/" if c == "/" else f"\\u{ord(c):04x}" for c in letters) + '"'
 
 
 def with_password(url: str) -> str:

@@ -108,6 +108,24 @@ def _nothing_kept_in_a_folder_of_another_test():
     runtime.keep_in(None)
 
 
+@pytest.fixture(scope="session")
+def kept_models(tmp_path_factory) -> Path:
+    """Return the folder of converted models, and of the fastest way to run them, for all tests."""
+    own = tmp_path_factory.getbasetemp()
+    kept = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "models"
+    kept.mkdir(exist_ok=True)
+    return kept
+
+
+@pytest.fixture
+def own_cache(tmp_path, kept_models) -> Path:
+    """Return an empty cache of the test's own, but for the models."""
+    made = tmp_path / "cache"
+    made.mkdir()
+    (made / "models").symlink_to(kept_models)
+    return made
+
+
 @pytest.fixture
 def project(tmp_path, monkeypatch) -> Project:
     """Return a small sound project, in the working directory."""

@@ -33,12 +33,12 @@ class Outcome:
     differences: list[str]
 
 
-def project(folder: Path, model: bool) -> None:
-    """Write a corpus of 30 documents, 120 questions and a grid of four cells or more."""
+def project(folder: Path, model: bool, documents: int = 30) -> None:
+    """Write a corpus, four questions on each of its documents and a grid of six cells."""
     chance = random.Random(7)
     rows = []
     (folder / "corpus").mkdir(parents=True)
-    for number in range(30):
+    for number in range(documents):
         facts = [
             f"The {chance.choice(WORDS)} number {number}-{at} costs {chance.randrange(1000)} coins."
             for at in range(12)
@@ -79,6 +79,7 @@ def kill_often(
     model: bool = False,
     seed: int = 7,
     how: Sequence[signal.Signals] = (signal.SIGKILL,),
+    documents: int = 30,
 ) -> Outcome:
     """Kill the run of one project `kills` times, let it finish, and compare with a calm one.
 
@@ -86,8 +87,8 @@ def kill_often(
     is drawn too. Every other SIGINT or SIGTERM is followed by another one.
     """
     calm, harried = folder / "calm", folder / "harried"
-    project(calm, model)
-    project(harried, model)
+    project(calm, model, documents)
+    project(harried, model, documents)
     clock = time.perf_counter()
     assert start(calm).wait() == 0
     whole = time.perf_counter() - clock

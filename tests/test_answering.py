@@ -12,9 +12,11 @@ from subprocess import PIPE
 
 import pytest
 
+from harness import calls, slots
 from harness.answering import Done, answered
 from harness.errors import RunError, StageError
 from harness.records import Answer
+from harness.retrying import Fault, Passing, Tries
 
 PATIENCE = 5
 HELD = """
@@ -247,6 +249,41 @@ def test_an_interrupt_waits_for_no_call_and_begins_none():
         next(found)
     assert generator.ended == ["quick"]  # the other is still held
     generator.release.set()
+
+
+@pytest.mark.parametrize("end", ["interrupt", "close"])
+def test_what_nobody_waits_for_is_tried_no_more_and_holds_up_nobody(end):
+    server = slots.of("a server", end)
+    begun, release, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def ask():
+        begun.set()
+        assert release.wait(PATIENCE)
+        raise Passing("busy", Fault(after=0.0, busy=True))
+
+    tries = Tries(9, slots=server, most=1)
+
+    def patient():
+        try:
+            tries(ask)
+        finally:
+            ended.set()
+
+    def wanted():
+        yield "held", patient
+        assert begun.wait(PATIENCE)
+        yield "quick", lambda: 5
+        raise KeyboardInterrupt
+
+    with closing(calls.done(wanted(), 2)) as found:
+        assert next(found).key == "quick"
+        if end == "interrupt":
+            with pytest.raises(KeyboardInterrupt):
+                next(found)
+    with slots.of("a server", end).one(1):
+        release.set()
+        assert ended.wait(PATIENCE)
+    assert tries.made == 1
 
 
 def test_closing_it_early_begins_nothing_and_waits_for_nothing():

@@ -6,29 +6,32 @@ from pathlib import Path
 import pytest
 
 LAYERS = """
-arguments bands batches boundedyaml checksums dcg declines described errors fingerprint formulas
-headings locate locks markup needs normalform numbers openfile printable prompts records sentences
-shortening slots squad stamped stopwords tokens
-calls clusters context covering cuts documents dotted exact facts filters frames fusion jsonl
-labels models parquet paths project quantities ranked references registry removal retrying rows
-rules sampling sealed spans statistics stored trec wholefile yamlfile
-cache columns coverage embedding_class lengths lines losses named_corpus prices reach relevance
-runtime told usercode wholereply
-answer_labels attribution chat converting embedders endpoint foreign holding housekeeping
-jsonreply ondisk orders spending system_replies token_match unindexed
-attribution_systems chunkers corpus filledin generators judging rephrasing rerankers store systems
-terminal_cache vectors
-answering chat_replies chunking handed matching metrics newfiles rewriting testset triplets
-unheard
-answertest exporting incomplete index judge_check kept pools retrievers scoring sources traffic
-answers evaluation extraction imported_metrics importing people replayed searched settings
-summarise sweep
+arguments bands batches boundedyaml checksums dcg declines described fingerprint formulas headings
+interrupts locate locks markup needs normalform numbers openfile printable prompts records
+sentences shortening slots squad stamped stopwords streams tokens
+clusters context covering cuts documents errors facts fusion labels ranked references removal rows
+sampling spans statistics stored
+cache calls columns coverage dotted exact filters frames jsonl lengths lines losses models parquet
+paths project quantities registry relevance retrying rules sealed told trec unheard wholefile
+writing yamlfile
+answer_labels attribution converting embedding_class foreign holding housekeeping jsonreply
+named_corpus newfiles ondisk orders prices reach rewriting runtime system_replies unindexed
+usercode wholereply
+attribution_systems chat corpus embedders endpoint filledin spending store terminal_cache
+token_match
+chunkers generators judging matching rephrasing rerankers runwriter stored_judge systems testset
+triplets vectors
+answering chat_replies chunking exporting handed judge_check metrics pools sources traffic
+answertest extraction importing incomplete index kept retrievers scoring
+answers evaluation imported_metrics people replayed rescorable searched settings summarise sweep
 agreement catalogue comparing imported_answers imported_runs library overrides places plan
-baselines cautions config framed history oracle stages
-asked_models asking checks doctor drafting prepared provenance report tracing
-findings forecast gate pipeline ratings rescore summary summing terminal_history
-library_runs running terminal
-runner
+baselines cautions config framed history stages
+asked_models asking checks doctor drafting prepared provenance tracing
+findings pipeline summing
+oracle
+forecast report
+gate ratings rescore running summary terminal_history
+library_runs runner terminal
 cli
 __main__
 """

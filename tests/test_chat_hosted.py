@@ -1,5 +1,6 @@
 """Hosted chat models: what is sent, which seed and which key, to a server on this machine."""
 
+import json
 import sys
 from dataclasses import replace
 
@@ -187,6 +188,17 @@ def test_the_providers_own_server_needs_a_key(monkeypatch):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(HarnessError, match="OPENAI_API_KEY"):
         ChatModel("openai:gpt-test").check()
+
+
+def test_a_key_is_in_no_text_that_is_taken_from_a_reply(server, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "canary/key-4711")
+    choice = {"index": 0, "message": {"role": "assistant", "content": "it is canary/key-4711"}}
+    choice["finish_reason"] = "stop canary/key-4711"
+    body = json.dumps({"model": "gpt of canary/key-4711", "choices": [choice]})
+    server.replies = [(200, body.replace("/", r"\/").encode())]
+    reply = hosted(server).ask("How far?")
+    assert reply.text == "it is $OPENAI_API_KEY"
+    assert (reply.model, reply.finish) == ("gpt of $OPENAI_API_KEY", "stop $OPENAI_API_KEY")
 
 
 def test_half_a_surrogate_pair_in_a_prompt_becomes_a_question_mark(server):

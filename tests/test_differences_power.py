@@ -104,8 +104,8 @@ class TestQuestionsThatWouldShow:
         values = graded(80)
         (found,) = compare([Pair(np.maximum(values, 0), np.maximum(-values, 0))])
         random = np.random.default_rng(1)
-        drawn = random.choice(values, size=(found.questions, 500))
-        shown = signflip.p_values(drawn, 10_000, seed=3) <= 0.05
+        drawn = random.choice(values, size=(found.questions, 300))
+        shown = signflip.p_values(drawn, 2_000, seed=3) <= 0.05
         assert shown.mean() == pytest.approx(0.8, abs=NEAR)
 
     def test_that_many_put_the_interval_above_a_bound(self):

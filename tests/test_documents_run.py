@@ -6,7 +6,7 @@ import pytest
 
 from harness.corpus import load
 from harness.corpus.folder import Folder
-from harness.store import RunWriter
+from harness.runwriter import RunWriter
 from tests.office import docx, pdf
 
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import threading
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from harness import embedding_class
 from harness.cache import Cache
 from harness.embedders import embedders
+from harness.embedding_class import Pace
 from harness.errors import ModelError, SpecError
 from harness.vectors import Texts
 from tests.embedding_server import OPENAI, serving, vector
@@ -79,6 +81,26 @@ class TestServer:
         assert said.startswith(f"embedder 'langchain': {OPENAI} gave up at request 2: ")
         assert "Error code: 500" in said
         assert said.endswith("is kept: the same command goes on from there")
+
+    def test_a_server_that_asks_for_more_than_five_minutes_is_given_them(self):
+        class Busy:
+            def embed_query(self, text):
+                error = RuntimeError("busy")
+                error.status_code, error.headers = 503, {"retry-after": "301"}
+                raise error
+
+        ended = []
+
+        def ask():
+            try:
+                embedding_class.Opened("busy", Busy(), "none", None).question("a", Pace(0, 1))
+            except ModelError as error:
+                ended.append(error)
+
+        waiting = threading.Thread(target=ask, daemon=True)
+        waiting.start()
+        waiting.join(0.5)
+        assert ended == []
 
     def test_a_refusal_is_not_asked_again_and_its_message_loses_the_key(self, server):
         server.replies = [401]

@@ -6,8 +6,8 @@ from harness import runner
 from harness.chat import ChatModel
 from harness.config import load
 from harness.errors import RunError, StageError
-from harness.judging import HOPELESS
 from harness.systems import systems
+from harness.unheard import HOPELESS
 from tests import faults_made
 from tests.faults_made import FAULTS, TIMES, Schedule, coins, misbehaving
 
@@ -85,7 +85,7 @@ def test_a_judge_that_never_answers_ends_the_run_and_is_asked_only_so_often(tmp_
         with pytest.raises(RunError) as stopped:
             runner.run(runner.prepare(load(path, [], {})), lambda *_: None)
     said = str(stopped.value)
-    assert said.startswith("cell app, question 'q119': metric correctness: chat model 'openai:m'")
-    assert "20 of 20 questions could not be judged, more than `max_failures: 0.2` allows" in said
+    assert said.startswith("the judge gave no verdict: chat model 'openai:m' failed")
+    assert "the same command continues" in said
     # Of the 60 prompts, 20, and those that were on their way when the twentieth failed.
     assert HOPELESS <= len(schedule.tries) <= HOPELESS + 2 * 8

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from harness.errors import HarnessError
 from tests.fuzzing.promise import broken
 from tests.fuzzing.targets import targets
 
@@ -39,6 +40,22 @@ def test_whatever_is_read_is_understood_or_refused_in_words(every, name):
         assert broken(lambda: target.read(case)) is None
 
     holds()
+
+
+_NO_NUMBERS = [
+    *(
+        ("qrels and runs", (b"q1 0 d1 1\n", b"q1 d1 %s\n" % each), "line 1: the score")
+        for each in (b"inf", b"1e400", b"nan")
+    ),
+    ("jsonl", b'{"question": "How far?", "answers": ["a"], "x": 1e400}', "1e400 is out of range"),
+    ("prices", b'models: {"openai:m": {input: .inf, output: 0.4}}', "line 1"),
+]
+
+
+@pytest.mark.parametrize(("name", "case", "why"), _NO_NUMBERS)
+def test_what_is_no_number_is_refused_where_it_stands(every, name, case, why):
+    with pytest.raises(HarnessError, match=why):
+        every[name].read(case)
 
 
 @pytest.mark.parametrize("name", NAMES)

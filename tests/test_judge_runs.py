@@ -9,7 +9,7 @@ from harness import store
 from harness.cache import Cache
 from harness.chat import ChatModel, Reply
 from harness.errors import DataError, HarnessError
-from harness.judge_check import check, items, padded
+from harness.judge_check import Checked, check, items, padded, table
 from harness.kept import Judgements
 from harness.records import Passage, Question, Span
 from harness.rescore import rescore
@@ -219,6 +219,17 @@ class TestScoringAgain:
         assert len(bench.asked) == 2 * before
         assert store.load(folder).run.cells[0].scores["correctness"].mean == 0.0
 
+    def test_one_prompt_is_asked_once_however_few_questions_are_scored_at_once(
+        self, project, bench, cli, monkeypatch
+    ):
+        project.config(retrievers=["bm25", {"bm25": {"k1": 1.3}}])
+        folder = ran(cli).folder
+        monkeypatch.setattr("harness.rescore._BATCH", 1)
+        found = rescore(folder, ["fluency"], judge=bench.judge())
+
+        assert [cell.scores["fluency"].mean for cell in found.cells] == [1.0, 1.0]
+        assert len(bench.asked) == len(set(bench.asked)) == 2
+
     def test_a_judge_that_is_down_overwrites_no_verdict(self, judged, bench, cli):
         folder = ran(cli).folder
         before = {each.name: each.read_bytes() for each in folder.rglob("*.*")}
@@ -415,3 +426,9 @@ class TestJudgeCheck:
 
         assert said.status == 2
         assert "config.yaml has no judge\n  name one: judge: {model: provider:name}" in said.err
+
+
+def test_what_a_server_says_of_a_failed_verdict_moves_no_cursor():
+    checked = Checked((), "401 \x1b]0;x\x07 no")
+    said = table(checked, ChatModel("openai:x"))
+    assert said.splitlines()[-1] == "judge failed: 401  ]0;x  no"

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from harness import __version__
 from harness.cli import machine
 
 CODE = "import resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, ({}, {}));"
@@ -21,14 +22,20 @@ def called(soft, hard, *arguments):
     return done.returncode, done.stdout, done.stderr
 
 
-def test_too_few_file_handles_are_said_before_anything_is_begun():
+def test_too_few_file_handles_for_a_run_are_said_before_anything_is_begun(tmp_path):
     pytest.importorskip("resource")
 
-    assert called(24, 24, "--version") == (
+    assert called(200, 200, "run", tmp_path / "none.yaml") == (
         3,
         "",
-        "only 24 files may be open at a time, and 256 are needed\n  allow more: ulimit -n 4096\n",
+        "only 200 files may be open at a time, and 256 are needed\n  allow more: ulimit -n 4096\n",
     )
+
+
+def test_verbs_that_run_nothing_need_few_file_handles():
+    pytest.importorskip("resource")
+
+    assert called(24, 24, "--version") == (0, f"{__version__}\n", "")
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from harness.config import load
 from harness.errors import DataError
 from harness.ondisk import OnDisk
 from harness.report.rating import choosing
+from harness.writing import atomically
 from tests.small import project
 
 METRICS = ["passage_recall@2", "precision@2", "recall(labels=documents)@2", "corpus_bleu"]
@@ -103,7 +104,7 @@ def test_a_file_put_in_place_of_the_records_changes_nothing_of_what_is_read(both
     copy = shutil.copy(kept.folder / store.RECORDS, tmp_path / "copy")
 
     try:
-        store.atomically(kept.folder / store.RECORDS, "other\n")
+        atomically(kept.folder / store.RECORDS, "other\n")
         assert tuple(on_disk.records) == kept.records
     finally:
         os.replace(copy, kept.folder / store.RECORDS)

@@ -363,8 +363,11 @@ class TestFailures:
         path = stored.folder / store.ORACLE
         path.write_text(path.read_text("utf-8").replace('"day"', '"night"', 1), "utf-8")
 
-        with pytest.raises(DataError, match=r"oracle\.jsonl, line 1: the run has no question"):
+        with pytest.raises(DataError, match=r"oracle\.jsonl: is not as it was written"):
             read(stored)
+        unsealed(stored.folder)
+        with pytest.raises(DataError, match=r"oracle\.jsonl, line 1: the run has no question"):
+            read(store.load(stored.folder))
 
 
 @pytest.fixture(scope="module")

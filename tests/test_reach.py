@@ -18,6 +18,8 @@ def outside(tmp_path_factory) -> Path:
     (folder / "prompt.txt").write_text("{context} {question}")
     (folder / "prices.yaml").write_text("models: {}\n")
     (folder / "model.gguf").write_bytes(b"GGUF")
+    for name in ("mo=del", "mo(d,el", "It's, (2024) = x|y"):
+        (folder / name).mkdir()
     return folder
 
 
@@ -46,6 +48,12 @@ def refusals(path, *overrides, **environment):
         ("rerankers", [{"cross_encoder": {"model": "{}/corpus"}}]),
         ("chunkers", [{"token": {"tokenizer": "{}/corpus"}}]),
         ("metrics", ["bertscore_f1(model={}/corpus)"]),
+        ("metrics", ["composite(weights=1*bertscore_f1(model={}/corpus))"]),
+        ("embedders", ["sentence_transformer(model={}/mo=del)"]),
+        ("embedders", ['sentence_transformer(model="{}/mo(d,el")']),
+        ("embedders", [{"langchain": {"cls": "a.B", "arguments": {"folder": "{}/corpus"}}}]),
+        ("rerankers", ["bi_encoder(embedder=sentence_transformer(model={}/mo=del))"]),
+        ("chunkers", ["sentence(parent=semantic(embedder=sentence_transformer(model={}/corpus)))"]),
         ("system", {"trec_run": {"path": "{}/testset.jsonl"}}),
         ("index", {"existing": {"collection": "chunks", "path": "{}/corpus"}}),
         (
@@ -119,6 +127,35 @@ def test_what_the_person_typed_needs_no_flag_and_frees_nothing_else(project, out
     path = project.config(chat={"model": f"gguf:{outside}/model.gguf"}, corpus=corpus)
     found = refusals(path, "chat.temperature=0", "corpus.glob='*'", HARNESS_SEED="7")
     assert [what for _, what in found if "leads out" in what]
+
+
+def test_a_typed_path_may_hold_what_separates_values_of_a_spec(project, outside):
+    folder = str((outside / "corpus").rename(outside / "It's, (2024) = x|y" / "c"))
+    for given in (
+        f"corpus={folder}",
+        f'corpus={{folder: {{path: "{folder}"}}}}',
+        f'corpus.folder={{path: "{folder}"}}',
+    ):
+        assert load(project.config(corpus="corpus"), [given], {}).corpus.path == folder
+    model = str(outside / "mo(d,el")
+    for given in (
+        f"embedders=[{{sentence_transformer: {{model: '{model}'}}}}]",
+        f"embedders=['sentence_transformer(model=\"{model}\")']",
+    ):
+        assert load(project.config(), [given], {}).cells[0].embedder.model == model
+
+
+def test_a_text_of_specs_in_specs_beyond_all_depth_is_read_in_no_time(project):
+    deep = "a(b=" * 4_000 + ")" * 4_000
+    spec = {"sentence_transformer": {"query_prompt": deep}}
+    assert load(project.config(embedders=[spec]), [], {}).cells[0].embedder.query_prompt == deep
+
+
+@pytest.mark.parametrize("form", ["$OPENAI_API_KEY", "x/${OPENAI_API_KEY}/y"])
+def test_a_key_in_the_place_of_a_path_is_refused_and_not_shown(project, form):
+    found = refusals(project.config(corpus=form), OPENAI_API_KEY="canary-4711")
+    said = f"{form!r}: OPENAI_API_KEY is a secret by its name, and no part of a path"
+    assert found == [("line 1, corpus", said)]
 
 
 def test_the_project_is_the_configurations_folder_and_the_working_directory(tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """`score RUN`: a stored run scored again, by the same metrics or by others, and nothing re-run."""
 
+import gc
 import json
 import shutil
 import subprocess
@@ -8,11 +9,12 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from harness import report, runner, store
+from harness import report, runner, scoring, store
 from harness.config import load
 from harness.errors import DataError, StageError
-from harness.records import Answer
+from harness.records import Answer, Case
 from harness.rescore import rescore
+from harness.stored import RecordLine
 from tests.damage import unsealed
 from tests.small import project
 
@@ -96,6 +98,38 @@ def test_other_metrics_give_what_a_run_with_them_has(first, originals):
     assert [cell.scores for cell in found.run.cells] == [cell.scores for cell in wanted.run.cells]
     assert found.run.provenance.metrics == wanted.run.provenance.metrics
     assert list(found.run.cells[0].scores) == OTHERS
+
+
+def test_scoring_few_questions_at_once_from_disk_gives_the_same_bytes(first, monkeypatch):
+    other = shutil.copytree(first, first.parent / "other" / "first")
+    rescore(first, OTHERS)
+    monkeypatch.setattr(store, "KEPT", 0)
+    monkeypatch.setattr("harness.rescore._BATCH", 3)
+    rescore(other, OTHERS)
+
+    assert contents(other) == contents(first)
+    assert {path.name for path in other.iterdir()} == {path.name for path in first.iterdir()}
+    assert not list(other.glob(".*"))
+
+
+def test_no_more_questions_are_held_than_are_scored_at_once(first, monkeypatch):
+    held = []
+    score = scoring.score_sampled
+
+    def counted(named, sampled, *rest):
+        gc.collect()
+        held.append(sum(isinstance(each, RecordLine | Case) for each in gc.get_objects()))
+        return score(named, sampled, *rest)
+
+    before = sum(isinstance(each, RecordLine | Case) for each in gc.get_objects())
+    monkeypatch.setattr(scoring, "score_sampled", counted)
+    monkeypatch.setattr(store, "KEPT", 0)
+    monkeypatch.setattr("harness.rescore._BATCH", 4, raising=False)
+    rescore(first)
+
+    assert len(held) == 5  # 20 records
+    # A batch of records and their cases, a cell of brief records, and what is written next.
+    assert max(held) <= before + 4 + 4 + 5 + 2
 
 
 def test_all_but_the_scores_stays_as_it_was(first, originals):

@@ -172,6 +172,14 @@ def test_a_pause_holds_no_slot():
     assert tries.made == 2
 
 
+def test_the_wait_for_a_slot_costs_no_patience():
+    slots = Slots()
+    slots.hold(0.15)
+    tries = Tries(1, 0.1, slots)
+    assert tries(failing(Passing("down", NOW))) == 5
+    assert tries.made == 2
+
+
 def test_a_call_that_takes_too_long_is_left_to_itself():
     ended = threading.Event()
     with pytest.raises(Passing, match=r"^timed out: no whole reply in 0.05 s$") as raised:

@@ -7,6 +7,7 @@ from harness.cache import Cache
 from harness.config import load
 from harness.errors import DataError, RunError
 from harness.pipeline import outcomes
+from harness.runwriter import RunWriter
 from harness.stages import Stages
 from tests.damage import unsealed
 from tests.small import project
@@ -17,7 +18,7 @@ def test_two_runs_that_start_in_one_second_get_folders_of_their_own(tmp_path):
     config = project(tmp_path, chunkers=["markdown"], retrievers=["bm25"])
     prepared = runner.prepare(load(config, [], {}))
     reports, questions = tmp_path / "reports", prepared.testset.questions
-    writers = [store.RunWriter(reports, "same", "evidence", what) for what in ("one", "other")]
+    writers = [RunWriter(reports, "same", "evidence", what) for what in ("one", "other")]
     first = runner.run(prepared, quiet)
     with Cache(tmp_path / "cache") as cache:
         stages = Stages(prepared.corpus, cache, prepared.plan, questions)

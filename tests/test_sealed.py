@@ -2,14 +2,21 @@
 
 import json
 import os
+import subprocess
+import sys
+from itertools import count
 
 import pytest
 
-from harness import locks, rewriting, sealed, stamped, store
+from harness import locks, report, rewriting, sealed, stamped, store
 from harness.errors import DataError, RunError
 from harness.gate import pooling
 from harness.history import pastruns
+from harness.people import reading
 from harness.report import digest
+from harness.report.view import View
+from harness.stored import SampledLine
+from harness.writing import atomically
 from tests import small
 from tests.damage import unsealed
 from tests.killed_verbs import kill_verb
@@ -17,7 +24,8 @@ from tests.killed_verbs import kill_verb
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    return small.stored(tmp_path_factory.mktemp("made"), chunkers=["markdown"], retrievers=["bm25"])
+    folder = tmp_path_factory.mktemp("made")
+    return small.stored(folder, chunkers=["markdown"], retrievers=["bm25"], seed=2**60 + 1)
 
 
 @pytest.fixture
@@ -156,4 +164,150 @@ def test_a_damaged_run_beside_a_sampled_one_is_named_among_those_left_out(tmp_pa
 
 
 def test_a_kill_in_the_midst_of_replacing_leaves_the_old_run_or_the_new_one(tmp_path):
-    assert kill_verb("replace", tmp_path, kills=6, seed=1) == []
+    assert kill_verb("replace", tmp_path, kills=2, seed=1) == []
+
+
+def rewritten(folder, text):
+    with rewriting.alone(folder):
+        rewriting.replace(folder, {store.RUN: [text]})
+
+
+def test_a_run_that_is_rewritten_while_it_is_read_is_read_again(run, monkeypatch):
+    first = (run / store.RUN).read_text("utf-8")
+    second = first.replace('"mean": 1.0', '"mean": 0.0')
+    parsed, means = store._parsed, []
+
+    def meanwhile(folder, name, read, model):
+        """Rewrite the run, and then bring back what it was, before a file of it is read."""
+        if name == store.QUESTIONS and not means:
+            means.append(1)
+            rewritten(run, second)
+            rewritten(run, first)
+            rewritten(run, second)
+        return parsed(folder, name, read, model)
+
+    monkeypatch.setattr(store, "_parsed", meanwhile)
+
+    found = store.load(run)
+    assert found.run.model_dump_json(indent=1, by_alias=True) + "\n" == second
+    assert found.sums == sealed.sums(run)
+
+
+def test_what_changed_back_and_forth_is_told_from_what_did_not(run):
+    text, before = (run / store.RUN).read_text("utf-8"), sealed.version(run)
+
+    rewritten(run, f"{text}\n")
+    rewritten(run, text)
+    assert sealed.version(run) != before
+    assert sealed.version(run / "nowhere") is None
+
+
+def test_a_run_that_never_rests_is_refused_and_what_it_says_is_no_damage(run, monkeypatch):
+    text, parsed, at = (run / store.RUN).read_text("utf-8"), store._parsed, count()
+
+    def meanwhile(folder, name, read, model):
+        rewritten(run, text + " " * (next(at) % 2))
+        return parsed(folder, name, read, model)
+
+    monkeypatch.setattr(store, "_parsed", meanwhile)
+
+    assert said(run) == [("run.json", "was changed while it was read")]
+
+
+def test_ratings_of_another_version_than_the_run_are_not_read(run):
+    stored = store.load(run)
+    with rewriting.alone(run):
+        rewriting.replace(run, {reading.RATINGS: [""]})
+    rated = store.load(run)
+    with rewriting.alone(run):
+        rewriting.replace(run, {reading.RATINGS: ["\n"]})
+
+    assert reading.everything(stored) == ()
+    with pytest.raises(DataError, match=r"ratings\.jsonl: was changed while it was read"):
+        reading.everything(rated)
+
+
+def test_a_report_of_scores_that_were_replaced_meanwhile_does_not_vouch_for_the_new(run):
+    view = View(store.load(run))
+    rewritten(run, (run / store.RUN).read_text("utf-8") + "\n")
+    report.put(view)
+
+    assert digest.digest(view).data == view.stored.sums[store.RUN] != sealed.sums(run)[store.RUN]
+    assert digest.read(run).score is None
+
+
+def test_a_staged_file_that_its_writer_moves_first_is_no_damage(run, monkeypatch):
+    old = (run / store.RUN).read_bytes()
+    rewritten(run, f"{old.decode()}\n")
+    sum_ = sealed.wanted(run)[store.RUN]
+    os.replace(run / store.RUN, staged := sealed.staged(run, store.RUN, sum_))
+    (run / store.RUN).write_bytes(old)
+    matches = sealed._matches
+
+    def meanwhile(path, sum_):
+        if path == staged:
+            os.replace(staged, run / store.RUN)
+        return matches(path, sum_)
+
+    monkeypatch.setattr(sealed, "_matches", meanwhile)
+
+    assert sealed.check(run)[store.RUN] == sum_
+
+
+def test_what_a_killed_rewriting_was_writing_is_swept_by_the_next(run):
+    left = [run / "..records.jsonl-replaced-ab12_xyz", run / ".records.jsonl-replaced"]
+    for path in left:
+        path.write_text("half")
+    rewritten(run, (run / store.RUN).read_text("utf-8"))
+
+    assert [path for path in run.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_stop_as_soon_as_new_files_count_does_not_take_them_away(run, monkeypatch):
+    text = (run / store.RUN).read_text("utf-8") + "\n"
+
+    def stopped(path, text):
+        atomically(path, text)
+        if path.name == sealed.NAME:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(rewriting, "atomically", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        rewritten(run, text)
+
+    assert sealed.read(run, store.RUN) == text.encode()
+
+
+def test_line_ends_that_git_changed_are_said_to_be_that(run):
+    for name in sealed.wanted(run):
+        path = run / name
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+
+    what = "has other line ends than it was written with"
+    assert said(run) == [(name, what) for name in sealed.wanted(run)]
+    with pytest.raises(DataError, match=r"the line `\* -text` in \.gitattributes"):
+        sealed.read(run, store.RUN)
+
+
+def test_deleting_the_checksums_is_advised_only_with_what_that_means(run):
+    (run / store.RECORDS).write_text("")
+
+    with pytest.raises(DataError) as caught:
+        store.load(run)
+    assert caught.value.problems[0].hint == (
+        "take it from a copy, or run it again; only if you changed it yourself delete sums.json:"
+        " nothing tells then whether the files of the run belong together"
+    )
+
+
+def test_a_seed_beyond_what_a_float_holds_is_stored_and_read(run):
+    assert store.load(run).run.provenance.seed == 2**60 + 1
+    assert SampledLine(size=1, of=2, seed=2**60 + 1, day=None).seed == 2**60 + 1
+
+
+def test_where_no_place_of_a_file_can_be_read_alone_all_records_are_kept():
+    code = "import os; del os.pread; from harness import store; print(store.KEPT)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "inf\n"

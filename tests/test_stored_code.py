@@ -4,12 +4,19 @@ import ast
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import yaml
 
 from harness import usercode
+from harness.chunkers import chunkers
+from harness.config import load
+from harness.embedders import embedders
+from harness.errors import ConfigError
+from harness.rerankers import rerankers
+from harness.systems import systems
 from tests import small
 
 ROOT = Path(__file__).parent.parent
@@ -90,10 +97,52 @@ def test_files_beside_a_configuration_stand_in_for_no_library(tmp_path, monkeypa
     monkeypatch.setattr(sys, "path", sys.path[:])
     for name in ("pyarrow.py", "markitdown.py", "my_app.py"):
         (tmp_path / name).write_text("")
-    usercode.importable(tmp_path, [["sentence_transformer", {"langchain": {"cls": "numpy:array"}}]])
+    usercode.importable(tmp_path, embedders.build({"langchain": {"cls": "numpy:array"}}))
     assert str(tmp_path) not in sys.path
-    usercode.importable(tmp_path, [[{"python": {"function": "my_app:ask"}}]])
+
+
+@pytest.mark.parametrize(
+    ("registry", "spec"),
+    [
+        (systems, {"python": {"function": "my_app:ask"}}),
+        (systems, {"runnable": {"object": "my_app.ask"}}),
+        (embedders, {"langchain": {"cls": "my_app.inner:E"}}),
+        (rerankers, "langchain(cls=my_app:E)"),
+        (chunkers, {"semantic": {"embedder": {"langchain": {"cls": "my_app:E"}}}}),
+        (chunkers, {"sentence": {"parent": "semantic(embedder=langchain(cls=my_app:E))"}}),
+    ],
+)
+def test_the_folder_of_a_module_that_a_component_names_can_be_imported_from(
+    registry, spec, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    (tmp_path / "my_app.py").write_text("")
+    usercode.importable(tmp_path, registry.build(spec))
     assert sys.path[-1] == str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"system": {"http": {"url": "https://api.example.com", "response": {"answer": "$.a"}}}},
+        {"system": {"trec_run": {"path": "api.run"}}},
+        {"embedders": ["hashing", "sentence_transformer(model=api/all.MiniLM)"]},
+    ],
+)
+def test_a_name_with_a_dot_that_is_no_code_lets_nothing_be_imported(
+    settings, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    small.project(tmp_path)
+    (tmp_path / "api").mkdir()
+    (tmp_path / "api.run").write_text("q1 Q0 fares.md 1 1.0 x\n")
+    places = {"corpus": "corpus", "testset": "testset.jsonl", "metrics": ["hit_rate@1"]}
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump({**places, **settings}))
+    with suppress(ConfigError):
+        load(tmp_path / "own.yaml", environment={})
+    assert str(tmp_path) not in sys.path
 
 
 def test_python_m_harness_takes_no_module_from_the_working_directory(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 from harness import runner, store, terminal
 from harness.config import load
 from harness.report.view import View
+from harness.runwriter import run_text
 from harness.summary import summary
 from tests.many import many
 from tests.small import QUESTIONS, project
@@ -26,7 +27,7 @@ def stored(tmp_path_factory):
 def written(stored, folder):
     """Write a run as it is stored, without its reports."""
     folder.mkdir(parents=True)
-    (folder / "run.json").write_text(store.run_text(stored.run), encoding="utf-8")
+    (folder / "run.json").write_text(run_text(stored.run), encoding="utf-8")
     for name, some in (
         ("records.jsonl", stored.records),
         ("questions.jsonl", stored.questions.values()),

@@ -85,7 +85,7 @@ def app(tmp_path, monkeypatch):
     name = f"app_of_{tmp_path.name.replace('-', '_')}"
     (tmp_path / f"{name}.py").write_text(APP)
     monkeypatch.setattr("sys.path", __import__("sys").path[:])
-    usercode.importable(tmp_path, [f"{name}:app"])
+    usercode.importable(tmp_path, python(f"{name}:app"))
     return name
 
 

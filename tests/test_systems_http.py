@@ -264,6 +264,12 @@ def test_a_secret_comes_from_the_environment_and_is_hidden_where_it_comes_back(s
     assert server.asked[0]["headers"]["Authorization"] == "Bearer s3cr3t-value"
     assert told.answer == "you sent ${APP_TOKEN}"
     assert failure(server, b"s3cr3t-value?", **secret).endswith("'${APP_TOKEN}?'")
+    for escaped in (r"s3cr3t\u002dvalue", "".join(f"\\u{ord(c):04x}" for c in "s3cr3t-value")):
+        server.replies = [f'{{"answer": "you sent {escaped}"}}'.encode()]
+        assert ask(server, **secret, response={"answer": "$.answer"}).answer == told.answer
+        assert failure(server, f'{{"{escaped}": 1}}'.encode(), **secret).endswith(
+            "holds '${APP_TOKEN}'"
+        )
     made = system(server, **secret)
     assert "s3cr3t-value" not in repr(made) + repr(made.identity())
 

@@ -171,7 +171,7 @@ def test_of_many_problems_twenty_are_shown_and_the_rest_counted(file):
     found = problems(read_qrels, file("q 0 a x\n" * 25))
 
     assert found[:20] == [(f"line {at}", "the grade 'x' is no whole number") for at in range(1, 21)]
-    assert found[20:] == [("and 5 more lines", "with problems of this kind")]
+    assert found[20:] == [("and 5 more", "problems of such kinds")]
 
 
 NO_TEXT = gzip.compress(b"", mtime=0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from tests import disks
 from tests.harmed_cache import harm_cache
 from tests.harmed_runs import BESIDE, DATA, Harmed
-from torture.ordeal import Ordeal
+from torture.ordeal import Ordeal, sized
 
-_TIMES, _SEED = 500, 9
+_TIMES, _SEED = sized(500), 9
 
 
 def run() -> Ordeal:

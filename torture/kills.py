@@ -8,9 +8,9 @@ from pathlib import Path
 
 from tests import kills
 from tests.killed_verbs import VERBS, kill_verb
-from torture.ordeal import Ordeal
+from torture.ordeal import Ordeal, sized
 
-_RUNS, _SIGNALS, _VERBS = 200, 100, 100
+_RUNS, _SIGNALS, _VERBS = sized(200), sized(100), sized(100)
 _SEED = 7
 
 

@@ -6,9 +6,9 @@ import tempfile
 from pathlib import Path
 
 from tests import short_machines
-from torture.ordeal import Ordeal
+from torture.ordeal import Ordeal, sized
 
-_SIZES = tuple(range(100, 4_001, 100))
+_SIZES = tuple(range(100, 4_001, 3_900 // sized(39)))
 _HANDLES = (24, 32, 40, 48, 64, 96, 128, 256, 300, 512)
 
 

@@ -71,11 +71,13 @@ def ask(chat: ChatModel, prompt: str) -> Reply:
         usage: Any = reply.usage_metadata or {}
         about = reply.response_metadata
         return Reply(
-            _concealed(str(reply.text), chat),
+            _text(reply.text, chat) or "",
             tokens_in=usage.get("input_tokens"),
             tokens_out=usage.get("output_tokens"),
-            model=_text(about.get("model_name")) or chat.model,
-            finish=next((text for name in _FINISHES if (text := _text(about.get(name)))), None),
+            model=_text(about.get("model_name"), chat) or chat.model,
+            finish=next(
+                (text for name in _FINISHES if (text := _text(about.get(name), chat))), None
+            ),
         )
     except StageError as error:
         raise StageError(_concealed(f"{error}{tries.unmet}", chat)) from None
@@ -175,8 +177,9 @@ def _unknown(chat: ChatModel, kind: type[BaseChatModel], options: Mapping[str, A
     return unknown
 
 
-def _text(value: object) -> str | None:
-    return encodable(value) if isinstance(value, str) else None
+def _text(value: object, chat: ChatModel) -> str | None:
+    """Return a text of a reply, without the secrets that a server may have put into it."""
+    return encodable(_concealed(value, chat)) if isinstance(value, str) else None
 
 
 def _said(error: Exception, chat: ChatModel) -> str:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import errno
 import gc
 import io
-import os
-import signal
 import sys
 from typing import Annotated
 
 import typer
 
-from harness import __version__
+from harness import __version__, interrupts, streams
 from harness.cli import (
     about,
     baseline,
@@ -48,24 +46,25 @@ def main() -> None:
     # Records live until the end: looking through them for cycles again and again takes a quarter of
     # the time of a run that has nothing new to do.
     gc.set_threshold(100_000, 10, 10)
-    # What stops a job at a server ends it as Ctrl-C does: what was done is kept.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that has no dash or multiplication sign shows a question mark.
             stream.reconfigure(errors="replace")
     try:
+        # What stops a job at a server ends it as Ctrl-C does: what was done is kept.
+        interrupts.raise_them()
         machine.allow_files()
-        app()
+        machine.allow_threads()
+        try:
+            app()
+        finally:
+            streams.flush()
     except HarnessError as error:
         print(error, file=sys.stderr)
         sys.exit(error.status)
-    except BrokenPipeError:
-        # Whoever read has had enough; what is still buffered must not fail a second time.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(interrupts.STATUS)
     except BaseException as error:
         if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
             print(f"{error.filename!r} cannot be used: {error.strerror}", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, get_args
@@ -14,6 +15,9 @@ from harness.errors import HarnessError, one_of
 from harness.printable import printable
 
 commands = typer.Typer()
+_BREAKS = "\n\t\f"
+_BROKEN = re.compile(f"([{_BREAKS}])")
+"""What a document's text is shown with as it is: evidence is quoted from there."""
 
 
 @commands.command("import")
@@ -195,6 +199,8 @@ def extract(
             print(path)
     else:
         for each in found.converted():
-            text = "\n".join(map(printable, each["text"].split("\n")))
+            text = "".join(
+                part if part in _BREAKS else printable(part) for part in _BROKEN.split(each["text"])
+            )
             print(f"==> {printable(each['id'])} <==\n{text}\n")
     noted(found.remarks)

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from harness.cli import machine
 from harness.cli.noting import noted
 from harness.cli.options import (
     CacheFolder,
@@ -64,6 +65,7 @@ def run(
     from harness.config import load
     from harness.gate import gating
 
+    machine.check_files()
     given = {"sample": sample, "sample_seed": sample_seed, "oracle": "true" if oracle else None}
     options = [f"{key}={value}" for key, value in given.items() if value is not None]
     options += [] if max_cost is None else [f"max_cost={max_cost:f}"]
@@ -196,7 +198,8 @@ def score(
 ) -> None:
     """Score a stored run again, by other metrics or newer versions; nothing is re-run."""
     from harness import terminal, yamlfile
-    from harness.rescore import judge_of, rescore
+    from harness.rescore import rescore
+    from harness.stored_judge import judge_of
 
     try:
         given = None if judge is None else yamlfile.value(judge)

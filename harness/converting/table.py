@@ -16,12 +16,22 @@ _DELIMITERS = ",;\t|"
 _HINT = "write the value between quotes, each quote in it twice"
 
 
-@dataclass(frozen=True)
+_MOST = 10_000_000
+"""Values of a table, which is read whole."""
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
-    """One row: its first line in the file, and its values by column."""
+    """One row: its first line in the file, and its cells; all rows share the `columns`."""
 
     line: int
-    values: Mapping[str, str]
+    columns: tuple[str, ...]
+    cells: tuple[str, ...]
+
+    @property
+    def values(self) -> dict[str, str]:
+        """The cells by column."""
+        return dict(zip(self.columns, self.cells, strict=True))
 
     @property
     def where(self) -> str:
@@ -81,15 +91,18 @@ def _records(text: str) -> Iterator[tuple[int, list[str]]]:
 
 def _checked(records: Iterator[tuple[int, list[str]]]) -> list[Row] | Problem:
     _, header = next(records, (0, []))
-    names = [name.strip() or f"column {at}" for at, name in enumerate(header, start=1)]
+    names = tuple(name.strip() or f"column {at}" for at, name in enumerate(header, start=1))
     if again := _again(names):
         return Problem("line 1", f"two columns are named {again!r}", "name each one otherwise")
-    found = []
+    found: list[Row] = []
     for line, record in records:
         if len(record) != len(names):
             what = f"has {len(record)} values, and there are {len(names)} columns"
             return Problem(f"line {line}", what, _HINT)
-        found.append(Row(line, dict(zip(names, record, strict=True))))
+        if len(found) * len(names) >= _MOST:
+            what = f"has more than {_MOST:,} values"
+            return Problem("the file", what, "divide it, or write it as JSON Lines")
+        found.append(Row(line, names, tuple(record)))
     return found
 
 

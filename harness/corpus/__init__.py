@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, Protocol
 from harness import openfile
 from harness.converting.kept import Composed, Conversions, Origin
 from harness.documents import Documents
-from harness.errors import DataError, HarnessError, Problem
+from harness.errors import ENOUGH, DataError, HarnessError, Problem, shortened
 from harness.fingerprint import fingerprint
 from harness.jsonl import Row, rows
 from harness.normalform import normal
@@ -140,12 +140,14 @@ def load(reader: CorpusReader, cache: Path | None = None, fresh: bool = False) -
                 content.update(_fingerprint(found).encode())
                 characters += len(found.text)
                 blank = blank and not found.text.strip()
+            if len(problems) >= ENOUGH and reader.on_error == "fail":
+                break
     if blank and (documents or not problems):
         what = "no document with any text was found"
         hint = "look at the path, and at `glob` if there is one"
         problems.append(Problem(reader.path, what, hint))
     if problems and (reader.on_error == "fail" or blank):
-        raise DataError(reader.path, problems)
+        raise DataError(reader.path, shortened(problems))
     id_, left_out = content.hexdigest()[:16], dict(sorted(ignored.items()))
     notes = (*_left_out(ignored), *conversions.warnings)
     return Corpus(documents, id_, tuple(problems), characters, origins, left_out, notes)
@@ -182,7 +184,7 @@ def _fingerprint(document: Document) -> str:
 
     So corpora that have no metadata of their own keep the identity they had.
     """
-    said = place(document.id)
+    said = place(document.id) if document.metadata else {}
     more = {key: value for key, value in document.metadata.items() if said.get(key) != value}
     return fingerprint(document.id, document.title, document.text, *([more] if more else []))
 

@@ -60,7 +60,7 @@ class Csv:
         if isinstance(found, Problem):
             yield found
             return
-        columns = list(found[0].values) if found else []
+        columns = found[0].columns if found else ()
         problems = list(self._unknown(columns))
         source = f"sha256:{hashlib.sha256(raw).hexdigest()}"
         yield from problems or self._documents(found, columns, source)
@@ -80,7 +80,8 @@ class Csv:
         origin = Origin(source, FORMATS[".csv"].name)
         seen: dict[str, int] = {}
         for number, row in enumerate(found, start=1):
-            own = normalised(row.values[id_]).strip() if id_ else str(number)
+            values = row.values
+            own = normalised(values[id_]).strip() if id_ else str(number)
             if not own:
                 yield Problem(row.where, f"the id in column {id_!r} is empty", "name each row")
             elif own in seen:
@@ -88,9 +89,9 @@ class Csv:
                 yield Problem(row.where, what, "make each id unique: labels name documents by it")
             else:
                 seen[own] = row.line
-                text = normalised(_text(row.values, shown))
-                titled = normalised(row.values[title]).strip() if title else ""
-                rest = {k: v for k, v in row.values.items() if k not in (id_, title, *shown)}
+                text = normalised(_text(values, shown))
+                titled = normalised(values[title]).strip() if title else ""
+                rest = {k: v for k, v in values.items() if k not in (id_, title, *shown)}
                 metadata = {key: _scalar(value) for key, value in rest.items() if value.strip()}
                 document = Document(own, text, titled, metadata)
                 yield document if len(shown) == 1 else Composed(document, origin)

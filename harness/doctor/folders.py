@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from harness import locks, store
+from harness import locks
 from harness.cache import check_version
 from harness.config import RunConfig
 from harness.doctor import Fact, checks
 from harness.errors import HarnessError
 from harness.settings import Settings
+from harness.writing import check_writable
 
 _MOUNTS = Path("/proc/self/mountinfo")
 _FAR = ("9p", "afs", "ceph", "cifs", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs")
@@ -39,7 +40,7 @@ def folder(key: str, path: Path) -> Fact:
     shown = f"{key} {str(path)!r}"
     other = f"name another: --set {key}=FOLDER"
     try:
-        store.check_writable(path, key)
+        check_writable(path, key)
         if key == "cache":
             check_version(path)
     except HarnessError as error:

@@ -147,7 +147,11 @@ def _said_plainly() -> Iterator[None]:
     try:
         yield
     except ChromaError as error:
-        raise RunError(f"Chroma cannot write the index: {error}") from error
+        raise RunError(
+            f"Chroma cannot write the index: {error}\n"
+            "  see that there is room for the cache and for temporary files (TMPDIR), and give the "
+            "same command again"
+        ) from error
 
 
 def configured(settings: IndexSettings, threshold: int) -> CreateCollectionConfiguration:

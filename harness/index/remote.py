@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from harness.errors import HarnessError, RunError
 from harness.index.settings import Cloud, Server
-from harness.retrying import Tries
+from harness.retrying import LONG, Tries
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -56,7 +56,7 @@ class Connection:
         Raises:
             RunError: it gives nothing.
         """
-        tries = Tries(self.place.retries)
+        tries = Tries(self.place.retries, LONG)
         try:
             return tries(lambda: self._asked(what))
         except HarnessError:

@@ -10,6 +10,7 @@ from harness.records import Case, Question
 from harness.scoring import Named
 from harness.store import StoredRun
 from harness.stored import CeilingLine, OracleLine, OracleRecordLine, ScoreLine
+from harness.summing import Briefly
 
 
 def judged(
@@ -33,10 +34,10 @@ def lines(
 
 def ceilings(stored: StoredRun, questions: Mapping[str, Question]) -> list[CeilingLine]:
     """Return what each chunker allows, from the first cell that has it."""
-    run, found = stored.run, []
+    run, found, brief = stored.run, [], Briefly(touching=True)
     for line in run.ceilings:
         first = next(cell.name for cell in run.cells if cell.chunker == line.chunker)
-        own = [record for record in stored.records if record.cell == first]
+        own = [brief(record) for record in stored.of([first])]
         seed, clusters = run.provenance.seed, stored.clusters
         found.append(ceiling(line.chunker, own, questions, line.k, seed, clusters))
     return found

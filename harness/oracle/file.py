@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harness import store
 from harness.errors import DataError, Problem
 from harness.store import ORACLE, StoredRun
 from harness.stored import OracleRecordLine
@@ -23,7 +22,7 @@ def read(stored: StoredRun) -> list[OracleRecordLine]:
     """
     if not stored.run.oracle:
         return []
-    records = list(store.lines(stored.folder, ORACLE, OracleRecordLine))
+    records = list(stored.lines(ORACLE, OracleRecordLine))
     for number, record in enumerate(records, start=1):
         if record.question not in stored.questions:
             what = f"the run has no question {record.question!r}"

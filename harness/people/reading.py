@@ -10,6 +10,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
+from harness import sealed
 from harness.errors import DataError, Problem
 from harness.relevance import folded
 from harness.store import StoredRun
@@ -110,7 +111,7 @@ def everything(stored: StoredRun) -> tuple[RatingLine, ...]:
         DataError: the file is damaged, or speaks of what the run does not have.
     """
     path = stored.folder / RATINGS
-    if not path.is_file():
+    if not path.is_file() or (stored.sums is not None and RATINGS not in stored.sums):
         return ()
     cells = {cell.name for cell in stored.run.cells}
     try:
@@ -123,7 +124,8 @@ _HINT = "delete it, and import the ratings again"
 
 
 def _lines(path: Path, cells: set[str], stored: StoredRun) -> Iterator[RatingLine]:
-    for number, text in enumerate(path.read_bytes().splitlines(), start=1):
+    raw = sealed.read_as(stored.folder, RATINGS, stored.sums)
+    for number, text in enumerate(raw.splitlines(), start=1):
         what = ""
         try:
             line = RatingLine.model_validate_json(text)

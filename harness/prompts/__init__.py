@@ -8,16 +8,19 @@ is not persuaded by what it reads cannot be promised.
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import cache
 from pathlib import Path
 
 _LABELS = ("answer", "context", "passage", "question", "reference", "statement", "text")
-_START = r"(?<![^\n\v\f\r\x1c-\x1e\x85\u2028\u2029])"
 _OF_TEMPLATE = re.compile(r"^[\W_]*([^\W\d_][^\n:{}<>]{0,39}?)[\W_]*[:：]", re.MULTILINE)
-_TAG = re.compile(
-    r"<(?=[^\w<>]{0,9}(?:answer|context|document|evidence|passage|question|reference)s?\b)",
-    re.IGNORECASE,
-)
+_COLON = ":\u02d0\u2236\ua789"
+"""The colon, and what looks like one and is not turned into one by NFKD."""
+_MARKS = rf"(?:[^\w{_COLON}]|_)*+"
+_BRACKET = re.compile(r"[<\ufe64\uff1c]([^<\ufe64\uff1c]*)")
+_TAG = re.compile(r"[^\w>]*+(?:answer|context|document|evidence|passage|question|reference)s?\b")
+_UNSEEN = ("Cc", "Cf", "Me", "Mn")
+"""Categories of characters that are not seen, or only as an accent."""
 
 
 @cache
@@ -35,7 +38,7 @@ def filled(template: str, **texts: object) -> str:
     label = _label(template)
     return template.format(
         **{
-            place: label.sub("> ", each) if isinstance(each, str) else each
+            place: _quoted(each, label) if isinstance(each, str) else each
             for place, each in texts.items()
         }
     )
@@ -43,16 +46,35 @@ def filled(template: str, **texts: object) -> str:
 
 def untagged(text: str) -> str:
     """Return a text in which no tag of the prompts for drafting begins."""
-    return _TAG.sub("&lt;", text)
+    return _BRACKET.sub(
+        lambda found: f"&lt;{found[1]}" if _TAG.match(_plain(found[1])) else found[0], text
+    )
+
+
+def _quoted(text: str, label: re.Pattern[str]) -> str:
+    lines = text.splitlines(keepends=True)
+    return "".join(f"> {line}" if label.match(_plain(line)) else line for line in lines)
 
 
 @cache
 def _label(template: str) -> re.Pattern[str]:
-    """Return what matches in front of a line that looks like a label."""
-    own = {re.escape(found.lower()) for found in _OF_TEMPLATE.findall(template)}
+    """Return what matches a line, made plain, that looks like a label."""
+    own = {re.escape(_plain(found)) for found in _OF_TEMPLATE.findall(template)}
     words = "|".join(sorted({*_LABELS, *own}))
-    return re.compile(
-        rf"{_START}(?=(?:(?![\n\r])[\W_]){{0,9}}(?:{words})s?"
-        r"(?:(?![\n\r])[\W_]){0,9}?[:：])",
-        re.IGNORECASE,
+    # No part can take what the next one needs: the time stays in step with the length.
+    return re.compile(rf"[\W\d_]*+(?:{words})s?{_MARKS}\d*+{_MARKS}[{_COLON}]")
+
+
+def _plain(text: str) -> str:
+    """Return a text as it reads: in small letters, with one space for several, nothing unseen."""
+    if text.isascii() and text.isprintable():
+        return " ".join(text.lower().split())
+    # Without accents first: to sort many on one letter takes the square of their number.
+    seen = _seen(unicodedata.normalize("NFKD", _seen(text)))
+    return " ".join(seen.casefold().split())
+
+
+def _seen(text: str) -> str:
+    return "".join(
+        each for each in text if each.isspace() or unicodedata.category(each) not in _UNSEEN
     )

@@ -8,7 +8,8 @@ from harness.report import digest, html, listing, markdown, pictures
 from harness.report.charts.svg import Drawn
 from harness.report.sections import parts
 from harness.report.view import View
-from harness.store import atomically, load
+from harness.store import load
+from harness.writing import atomically, sweep
 
 
 def write(folder: Path, drawn: Drawn | None = None) -> list[Path]:
@@ -41,4 +42,9 @@ def put(view: View) -> list[Path]:
     atomically(folder / digest.NAME, digest.as_json(digest.digest(view)))
     output = stored.run.config.get("resolved", {}).get("output", "")
     index = listing.write(folder, str(output))
+    for name in (page.name, text.name, digest.NAME):
+        sweep(folder, name)
+    sweep(folder / pictures.FOLDER, "*.svg")
+    if index is not None:
+        sweep(index.parent, index.name)
     return [page, text] if index is None else [page, text, index]

@@ -14,7 +14,7 @@ from harness.fingerprint import fingerprint
 from harness.report import comparison_markdown, html, packaged
 from harness.report.comparing import SHOWN, Questions
 from harness.report.escaping import shortened
-from harness.store import atomically
+from harness.writing import atomically
 
 _NAME = 80
 _LEAST = 0.05

@@ -80,7 +80,7 @@ def digest(view: View) -> Digest:
         failed=sum(cell.failed for cell in run.cells),
         corpus=_last(about.corpus),
         testset=_last(about.testset),
-        data=_data(view.stored.folder),
+        data=(view.stored.sums or {}).get(RUN, ""),
     )
 
 

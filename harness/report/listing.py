@@ -14,7 +14,8 @@ from harness import numbers
 from harness.report import digest, html, packaged
 from harness.report.digest import Digest
 from harness.report.escaping import shortened
-from harness.store import RUN, atomically
+from harness.store import RUN
+from harness.writing import atomically
 
 NAME = "index.html"
 _OURS = '<meta name="generator" content="rag-eval-harness">'

@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.dom import minidom
 
 from harness.report.blocks import Block, Columns, Figure, Part
-from harness.store import atomically
+from harness.writing import atomically
 
 FOLDER = "charts"
 _SVG = "http://www.w3.org/2000/svg"

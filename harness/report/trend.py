@@ -18,8 +18,8 @@ from harness.report.marks import marks
 from harness.report.trendpicture import Lane, Line, Picture, Point, Step
 from harness.report.trendtables import Page
 from harness.report.trendwords import LANES, day, moment, summed, value
-from harness.store import atomically
 from harness.stored import CellLine
+from harness.writing import atomically
 
 HTML, MARKDOWN = "history.html", "history.md"
 _OURS = '<meta name="generator" content="rag-eval-harness">'

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -15,13 +14,12 @@ from harness.comparing import costs
 from harness.comparing.contrasts import Contrasts
 from harness.comparing.decision import Decision, decide
 from harness.lines import score
-from harness.metrics import Bounded, Metric, metrics
-from harness.ranked import Ranked
-from harness.registry import in_full
 from harness.report import phrases
 from harness.report.blocks import Mark
 from harness.report.charts.svg import Drawn
+from harness.report.labelled import Labelled, labelled
 from harness.report.marks import marks
+from harness.report.measures import Measures
 from harness.report.wording import Verdict, Words
 from harness.scoring import total_of
 from harness.statistics.aggregate import Aggregate, aggregate
@@ -32,19 +30,16 @@ Floats = NDArray[np.float64]
 Chosen = NDArray[np.bool_]
 NOT_COUNTED = "Embedding the question is not in these seconds."
 _AXES = ("chunker", "embedder", "retriever", "reranker", "generator")
-COPIES = "context_overlap"
-"""1 for every answer of a generator that copies from its context."""
 
 
-class View:
+class View(Measures):
     """Read-only questions that several sections ask of one run."""
 
     def __init__(self, stored: StoredRun, drawn: Drawn | None = None) -> None:
+        super().__init__(stored.run)
         self.stored = stored
         self.drawn = drawn
-        self.run = stored.run
-        self.by = stored.run.decide_by
-        self._labelled: dict[str, _Labelled] = {}
+        self._labelled: dict[str, Labelled] = {}
 
     @cached_property
     def cells(self) -> list[CellLine]:
@@ -126,10 +121,6 @@ class View:
         found = values[places[~self.stored.columns.failed[places]]].tolist()
         return [None if value != value else value for value in found]
 
-    def bands(self, metric: str) -> tuple[float, ...]:
-        """Return where the bands of a metric begin, worst first; none where it has no words."""
-        return bands.starts(self._built(metric).name)
-
     @property
     def about(self) -> str:
         """What was evaluated, and on which day."""
@@ -164,26 +155,6 @@ class View:
     def _components(self, axis: str) -> set[str]:
         return {part for cell in self.run.cells if (part := getattr(cell, axis)) is not None}
 
-    @cached_property
-    def metrics(self) -> list[str]:
-        """The metrics' names, the deciding one first."""
-        names = list(self.run.provenance.metrics)
-        return sorted(names, key=lambda name: name != self.by)
-
-    @cached_property
-    def several_chunkers(self) -> bool:
-        """Whether the cells differ in their chunkers."""
-        return len({cell.chunker for cell in self.run.cells}) > 1
-
-    def divided(self, metric: str) -> bool:
-        """Return whether a metric must not be read across the chunkers of this run."""
-        return self.several_chunkers and self.run.provenance.metrics[metric].within_chunker
-
-    def with_care(self, metric: str) -> bool:
-        """Return whether a metric may be read across chunkers, but judges each one's own chunks."""
-        about = self.run.provenance.metrics[metric]
-        return self.several_chunkers and about.own_chunks and not about.within_chunker
-
     def records(self, cell: CellLine) -> Sequence[RecordLine]:
         """Return a cell's records, in the order of the questions: often read as gone through."""
         return self.stored.of([cell.name])
@@ -215,17 +186,12 @@ class View:
         known = self.stored.clusters
         asked = [id_ for id_ in self.asked(cell) if id_ in questions]
         groups = None if known is None else [known[id_] for id_ in asked]
-        total = total_of(self._built(metric))
+        total = total_of(self.built(metric))
         if total is None:
             scores = self.stored.columns.scores(metric, places)
         else:
             scores = [score(record.scores[metric]) for record in self.stored.some(places)]
         return aggregate(scores, self.run.provenance.seed, total, clusters=groups)
-
-    def copied(self, cell: CellLine, metric: str) -> bool:
-        """Return whether a metric is constant by construction in a cell."""
-        spec = self.run.provenance.metrics[metric].spec
-        return cell.copies and spec.partition("(")[0] == COPIES
 
     def marked(
         self, cells: Sequence[CellLine], lines: Sequence[AggregateLine | Aggregate], metric: str
@@ -244,32 +210,7 @@ class View:
 
     def word(self, cell: CellLine, metric: str) -> str:
         """Return the word for a cell's mean of a metric; "" where it has no words."""
-        return bands.word(self._built(metric).name, self.score(cell, metric).mean)
-
-    def uncut(self, metric: str) -> bool:
-        """Return whether a metric of rankings has no cut of its own."""
-        built = self._built(metric)
-        if "judge" in built.needs:
-            return False  # it asks about a few, however many are retrieved
-        return getattr(built, "k", 0) is None and getattr(built, "budget", None) is None
-
-    @cached_property
-    def ranked(self) -> dict[str, Ranked]:
-        """The metrics of judged rankings, at the run's level of relevance, by name."""
-        level = int(self.run.config["resolved"]["relevance_level"])
-        built = {name: self._built(name) for name in self.metrics}
-        return {
-            name: metric if metric.rel else replace(metric, rel=level)
-            for name, metric in built.items()
-            if isinstance(metric, Ranked)
-        }
-
-    def in_full(self, metric: str) -> str:
-        """Return a metric with every parameter and its value."""
-        return in_full(self._built(metric))
-
-    def _built(self, metric: str) -> Metric:
-        return metrics.build(self.run.provenance.metrics[metric].spec)
+        return bands.word(self.built(metric).name, self.score(cell, metric).mean)
 
     def ceiling(self, cell: CellLine, metric: str) -> float | None:
         """Return the highest mean that any ranking could reach on precision@k; else None."""
@@ -281,45 +222,11 @@ class View:
         known = self._labelled_of(cell).known.get(metric)
         return sum(known) / len(known) if known else None
 
-    def _labelled_of(self, cell: CellLine) -> _Labelled:
-        """Go through a cell's rankings once, for all metrics."""
-        if cell.name in self._labelled:
-            return self._labelled[cell.name]
-        built = {name: self._built(name) for name in self.metrics}
-        bounded = {name: each for name, each in built.items() if isinstance(each, Bounded)}
-        depths = {
-            name: getattr(built[name], "k", None)
-            for name in self.metrics
-            if self.run.provenance.metrics[name].labels == "documents"
-        }
-        found = _Labelled({name: [] for name in bounded}, {name: bytearray() for name in depths})
-        for record in self.records(cell) if bounded or depths else ():
-            for name, metric in bounded.items():
-                judged = record.judged.get(metric.labels or "documents")
-                if (
-                    record.scores[name].value is not None
-                    and judged is not None
-                    and judged.inventory is not None
-                ):
-                    found.bounds[name].append(metric.bound(tuple(judged.inventory)))
-            grades = record.judged["documents"].grades if "documents" in record.judged else []
-            for name, k in depths.items():
-                if record.scores[name].value is not None:
-                    found.known[name].extend(grade is not None for grade in grades[:k])
-        self._labelled[cell.name] = found
-        return found
-
-
-@dataclass(frozen=True)
-class _Labelled:
-    """What the labels say of a cell's rankings, by metric.
-
-    `bounds` are the highest value of each question that is scored, `known` of each result that is
-    read whether anybody judged it, 0 or 1.
-    """
-
-    bounds: Mapping[str, list[float]]
-    known: Mapping[str, bytearray]
+    def _labelled_of(self, cell: CellLine) -> Labelled:
+        if cell.name not in self._labelled:
+            built = {name: self.built(name) for name in self.metrics}
+            self._labelled[cell.name] = labelled(self.run, built, self.records(cell))
+        return self._labelled[cell.name]
 
 
 def _or(value: float | None, other: float) -> float:

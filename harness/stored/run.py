@@ -42,7 +42,7 @@ class Provenance(Stored):
         default=None, description="the collection of somebody else's that was searched, as it stood"
     )
     metrics: dict[str, MetricLine]
-    seed: Whole
+    seed: int
     labels: Label
 
 
@@ -51,7 +51,7 @@ class SampledLine(Stored):
 
     size: Whole = Field(description="how many questions were asked")
     of: Whole = Field(description="how many there are")
-    seed: Whole = Field(description="by which they were chosen")
+    seed: int = Field(description="by which they were chosen")
     day: date | None = Field(description="the UTC day whose part it is; null: the same every day")
 
 

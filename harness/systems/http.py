@@ -174,7 +174,7 @@ class Http:
         tries = Tries(self.retries, self.patience, shared, self.concurrent)
         try:
             body = endpoint.send(request, self.timeout, tries)
-            return jsonreply.read(_hidden(body, variables), self.response)
+            return jsonreply.read(body, self.response, partial(_hidden, variables=variables))
         except StageError as error:
             raise StageError(f"{self.shown}: {_hidden(str(error), variables)}") from None
 

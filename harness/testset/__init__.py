@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol
 
 from harness.corpus import Corpus
-from harness.errors import DataError, Problem
+from harness.errors import ENOUGH, DataError, Problem, shortened
 from harness.fingerprint import fingerprint
 from harness.labels import has
 from harness.records import Label, Question
@@ -48,9 +48,6 @@ class TestsetReader(Protocol):
         """Yield each question with its labels resolved in `corpus`, or what is wrong with it."""
         ...
 
-
-_SHOWN = 100
-"""Problems that are listed; where a whole file is of another corpus, every line has one."""
 
 readers: Registry[TestsetReader] = Registry("test-set format", __name__)
 
@@ -105,13 +102,12 @@ def load(reader: TestsetReader, corpus: Corpus) -> Testset:
             problems.append(Problem(reader.path, what, "make each id unique"))
         else:
             questions[found.id] = found
+        if len(problems) >= ENOUGH:
+            break
     if not questions and not problems:
         problems.append(Problem(reader.path, "holds no question", "look at the path"))
-    if len(problems) > _SHOWN:
-        rest = Problem(f"and {len(problems) - _SHOWN:,} more", "problems of such kinds")
-        problems = [*problems[:_SHOWN], rest]
     if problems:
-        raise DataError(reader.path, problems)
+        raise DataError(reader.path, shortened(problems))
     found_in = tuple(questions.values())
     return Testset(found_in, _id(found_in), tuple(_counted(notes)), frozenset(drafts))
 

@@ -12,9 +12,15 @@ from typing import Any, Protocol
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape, quoteattr
 
+from harness.errors import RunError
 from harness.fingerprint import fingerprint, source_id, versions
 from harness.report.charts import lettering
 from harness.rows import key_of
+
+try:
+    import resource
+except ModuleNotFoundError:  # pragma: no cover  Windows
+    resource = None  # type: ignore[assignment]
 
 WIDE = 560
 NARROW = 340
@@ -36,6 +42,8 @@ _NUMBER = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
 _OWN_LINK = re.compile(rf"{LINKS}\?[\w=&%.~+-]+")
 
 
+_RESERVED = 72 << 30
+"""Bytes of addresses: V8 reserves 64 GiB at once, and our libraries some."""
 _RECENT = 64
 _recent: dict[bytes, tuple[str, str]] = {}
 """What this process drew last: many runs in one, as of a test suite, look alike."""
@@ -96,7 +104,25 @@ def _drawn(chart: Callable[[int], Any], id: str, title: str, wide: int) -> tuple
         return one, _svg(chart(NARROW), f"{id}-narrow", title, "narrow")
 
 
+def check_room() -> None:
+    """Check that charts can be drawn; where there is no room for V8, it would end the process.
+
+    Raises:
+        RunError: the process may not reserve as much memory as that does.
+    """
+    if resource is None:  # pragma: no cover  Windows
+        return
+    allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if 0 <= allowed < _RESERVED:
+        raise RunError(
+            f"only {allowed >> 20:,} MB of memory may be reserved, and what draws the charts "
+            f"reserves {_RESERVED >> 20:,} MB, of which it uses few\n"
+            "  allow more: ulimit -v unlimited"
+        )
+
+
 def _svg(chart: Any, id: str, title: str, kind: str) -> str:
+    check_room()
     import vl_convert
 
     text: str = vl_convert.vegalite_to_svg(chart.to_dict(validate=False))
