@@ -122,10 +122,11 @@ def test_the_steps_of_the_page_run_as_they_stand(copy):
     assert ElementTree.parse(copy / "nightly.xml").getroot().iter("testcase")
     said = summary.read_text(encoding="utf-8")
     assert "The gate passed" in said
-    assert f"20 of {ASKED} questions, from one run of at most 9 days" in said
     whole, night = sorted((copy / "reports").glob("2*/run.json"))
     assert json.loads(whole.read_text())["sample"] is None
-    assert json.loads(night.read_text())["sample"]["of"] == ASKED
+    sample = json.loads(night.read_text())["sample"]
+    assert (sample["of"], sample["size"]) in [(ASKED, 20), (ASKED, ASKED - 20)]  # every other day
+    assert f"{sample['size']} of {ASKED} questions, from one run of at most 9 days" in said
 
     line = block("cron").strip()
     assert line.startswith("17 2 * * * cd /srv/rag && ")

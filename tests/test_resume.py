@@ -16,7 +16,7 @@ def test_a_run_killed_at_random_instants_comes_to_what_an_undisturbed_one_does(t
 @pytest.mark.slow
 def test_three_runs_at_once_on_one_cache_come_to_the_same_without_a_warning(tmp_path):
     folder = tmp_path / "project"
-    project(folder, model=False)
+    project(folder, model=False, documents=15)
 
     processes = [start(folder) for _ in range(3)]
 
