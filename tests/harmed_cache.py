@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 from harness import runner
+from harness.cache import MARK
 from harness.config import load
 from tests import damage, small
 from tests.kills import content
@@ -44,6 +45,9 @@ def harm_cache(folder: Path, times: int, seed: int) -> tuple[int, list[str]]:
                 if numbers() != wanted:
                     broken.append(f"{kind}, seed {seed}, case {case}, {name} {how}: other numbers")
             except Exception as error:  # noqa: BLE001  whatever escapes is what is looked for
+                if kind == MARK and "was written by a newer version" in str(error):
+                    continue  # a digit of the layout's number: refused, with the remedy
                 broken.append(f"{kind}, seed {seed}, case {case}, {name} {how}: {error!r}")
-            damage.restored(cache, whole)
+            finally:
+                damage.restored(cache, whole)
     return cases, broken

@@ -31,11 +31,13 @@ class Verb:
     """Something to be killed, and what may be found afterwards.
 
     `work` is given the number of the case, `state` returns what can be told apart; raises
-    `HarnessError` or `AssertionError` where the files do not belong together.
+    `HarnessError` or `AssertionError` where the files do not belong together. What `ready` does
+    before each is not killed.
     """
 
     work: Callable[[int], object]
     state: Callable[[], object]
+    ready: Callable[[], object] = lambda: None
 
 
 def kill_verb(name: str, folder: Path, kills: int, seed: int) -> list[str]:
@@ -44,6 +46,7 @@ def kill_verb(name: str, folder: Path, kills: int, seed: int) -> list[str]:
     states = []
     whole = 0.0
     for case in (0, 1):
+        verb.ready()
         begun = time.perf_counter()
         verb.work(case)
         whole = max(whole, time.perf_counter() - begun)
@@ -51,6 +54,7 @@ def kill_verb(name: str, folder: Path, kills: int, seed: int) -> list[str]:
     draw = random.Random(seed)
     broken = []
     for case in range(kills):
+        verb.ready()
         child = os.fork()
         if child == 0:
             try:
@@ -66,6 +70,7 @@ def kill_verb(name: str, folder: Path, kills: int, seed: int) -> list[str]:
         except Exception as error:  # noqa: BLE001  whatever is wrong is reported
             broken.append(f"{name}, seed {seed}, case {case}: {type(error).__name__}: {error}")
     for case in (0, 1):
+        verb.ready()
         verb.work(case)
         if verb.state() != states[case]:
             broken.append(f"{name}, seed {seed}: does not come to the same in the end")
@@ -142,8 +147,7 @@ def _gc(folder: Path) -> Verb:
     run()
     kept = damage.files(cache)
 
-    def work(case: int) -> None:
-        damage.restored(cache, kept)
+    def work(_: int) -> None:
         housekeeping.free(cache, older_than=timedelta(0))
 
     def state() -> object:
@@ -153,7 +157,7 @@ def _gc(folder: Path) -> Verb:
         assert not damaged, damaged
         return [cell.scores for cell in found.run.cells]
 
-    return Verb(work, state)
+    return Verb(work, state, lambda: damage.restored(cache, kept))
 
 
 def _of_run(run: Path) -> object:

@@ -25,6 +25,7 @@ _ASIDE = (
     (r"\d{8}-\d{6}-[0-9a-f]{6}", "RUN"),
     (r"\d{4}-\d\d-\d\d[ T]\d\d:\S*\d\d:\S*\d\d( UTC|Z|\+00:00)?", "TIME"),
     (rf"(under )?{_NUMBER} (s|ms|µs|min|h|seconds?|minutes?)\b", "SECONDS"),
+    (r"texts\\?_per\\?_second \([^)]*\)", "SPEED"),
     (rf"{_NUMBER} (texts|chunks|questions|answers)(/s| per second| a second)", "SPEED"),
 )
 """What a page says of a run's own name, its times and its speed."""
