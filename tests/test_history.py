@@ -176,6 +176,7 @@ def test_what_is_no_run_or_a_broken_one_is_listed_with_its_reason(tmp_path):
     (tmp_path / "bytes" / "run.json").write_bytes(b'{"schema": "\xff"}')
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "run.json").write_text("[" * 100_000)
+    (tmp_path / "folder" / "run.json").mkdir(parents=True)
     (tmp_path / "foreign").mkdir()
     (tmp_path / ".hidden").mkdir()
     (tmp_path / "index.html").write_text("")
@@ -185,8 +186,9 @@ def test_what_is_no_run_or_a_broken_one_is_listed_with_its_reason(tmp_path):
 
     assert len(found.runs) == 1
     assert set(said) == {
-        "broken", "bytes", "deep", "foreign", "list", "nan", "newer", "timeless"
+        "broken", "bytes", "deep", "folder", "foreign", "list", "nan", "newer", "timeless"
     }  # fmt: skip
+    assert said["folder"] == "run.json cannot be read: it is a folder"
     assert said["foreign"] == "holds no run"
     assert "another version" in said["newer"]
     assert "started" in said["timeless"]

@@ -91,6 +91,8 @@ def read(folder: Path) -> tuple[list[PastRun], list[Problem]]:
 
 def _read(path: Path) -> tuple[PastRun, Head | None] | Problem:
     try:
+        if (path / RUN).is_dir():
+            return Problem(path.name, f"{RUN} cannot be read: it is a folder")
         if not (path / RUN).is_file():
             return _unfinished(path)
         if (path / RUN).stat().st_size > _LARGEST:
