@@ -5,20 +5,12 @@ python -m torture.atheris_documents markup -max_total_time=60    # one reader, l
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import re
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from torture import grown
 from torture.ordeal import Ordeal
 
-SECONDS = int(os.environ.get("HARNESS_ATHERIS_SECONDS", 60))
-"""Of each reader."""
-READERS = ("text", "markup", "corpus csv", "corpus jsonl", "page")
 _SEEDS: Mapping[str, bytes] = {
     "text": b"# A\n\nOne. Two.\n\n- x\n1. y\n\n| a |\n|---|\n\n```\ncode\n```\n> q\n",
     "markup": b"<div><p class='x'>a<li>b<!-- c --><script>d</script></p></div>",
@@ -30,36 +22,7 @@ _SEEDS: Mapping[str, bytes] = {
 
 def text() -> Ordeal:
     """Let every reader be fuzzed in a process of its own; nothing where atheris is lacking."""
-    what = f"documents of strangers, fuzzed by coverage ({SECONDS} s a reader)"
-    if importlib.util.find_spec("atheris") is None:
-        return Ordeal(f"{what}: atheris is not installed", 0)
-    found = [_fuzzed(reader) for reader in READERS]
-    return Ordeal(
-        what, sum(many for many, _ in found), [said for _, each in found for said in each]
-    )
-
-
-def _fuzzed(reader: str) -> tuple[int, list[str]]:
-    with tempfile.TemporaryDirectory() as folder:
-        seeds = Path(folder) / "seeds"
-        seeds.mkdir()
-        (seeds / "sound").write_bytes(_SEEDS[reader])
-        options = [f"-max_total_time={SECONDS}", "-timeout=20", "-rss_limit_mb=4096", "-seed=9"]
-        options += ["-max_len=4096", "-print_final_stats=1", f"-artifact_prefix={folder}/"]
-        done = subprocess.run(
-            [sys.executable, "-m", "torture.atheris_documents", reader, *options, str(seeds)],
-            capture_output=True, timeout=SECONDS * 3 + 300, check=False,
-            env={**os.environ, "TMPDIR": folder},
-        )  # fmt: skip
-        log = (done.stderr + done.stdout).decode("utf-8", "replace")
-        files = [path for path in Path(folder).glob("*-*") if path.is_file()]
-        found = [f"{path.name}: {path.read_bytes()!r:.300}" for path in files]
-    ran = re.search(r"number_of_executed_units: (\d+)", log)
-    many = int(ran[1]) if ran else 0
-    if done.returncode == 0 and not found:
-        return many, []
-    last = next((line for line in log.splitlines() if "rror" in line or "ERROR" in line), "")
-    return many, [f"{reader}: {last[:300]} {' '.join(found)}"]
+    return grown.ordeal("documents of strangers", "torture.atheris_documents", _SEEDS)
 
 
 def _read(reader: str, folder: Path) -> Callable[[bytes], str | None]:
@@ -76,22 +39,5 @@ def _read(reader: str, folder: Path) -> Callable[[bytes], str | None]:
     return lambda raw: documents.unsound(raw.decode("utf-8", "replace"))
 
 
-def main() -> None:
-    """Fuzz the reader that is named until it breaks the promise, or the time is over."""
-    import atheris  # type: ignore[import-not-found, unused-ignore]
-
-    reader = sys.argv.pop(1)
-    with atheris.instrument_imports(include=["harness"]):
-        read = _read(reader, Path(tempfile.mkdtemp()))
-
-    def one(raw: bytes) -> None:
-        problem = read(raw)
-        if problem is not None:
-            raise AssertionError(problem)
-
-    atheris.Setup(sys.argv, one)
-    atheris.Fuzz()
-
-
 if __name__ == "__main__":
-    main()
+    grown.fuzz(_read, ["harness"])
