@@ -23,6 +23,7 @@ ROWS = {
     "edited": "edited:edited",
     "large": "large:large",
     "largest": "large:largest",
+    "chroma-server": "chroma_server:served",
     "history": "history:history",
     "report-size": "report_size:report_size",
     "report-browser": "report_browser:report_browser",
@@ -32,9 +33,12 @@ ROWS = {
     "scale-questions": "scale_running:questions",
     "scale-cache": "scale_running:cache",
     "scale-at-once": "scale_running:at_once",
+    "shared-rows": "shared_rows:shared_rows",
+    "slow-models": "slow_models:slow_models",
 }
 SLOW = (
     "largest",
+    "chroma-server",
     "report-size",
     "report-browser",
     "scale-reading",
@@ -42,6 +46,8 @@ SLOW = (
     "scale-cells",
     "scale-questions",
     "scale-at-once",
+    "shared-rows",
+    "slow-models",
 )
 
 

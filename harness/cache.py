@@ -3,6 +3,9 @@
 An artefact made in one go (a set of chunks, an index) is made under another name and renamed, so
 that it is there whole or not at all; one that grows (vectors, answers) is a file of rows. Each is
 locked while a run uses it. All of it only saves time: what is damaged is made anew.
+
+A store that machines share may lie behind it: what is missing here is looked for there, and what is
+made here is published there. Reading and writing go on here, where SQLite and Chroma may lie.
 """
 
 from __future__ import annotations
@@ -17,13 +20,17 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness import checksums, locks, removal
 from harness.checksums import Sum
 from harness.errors import HarnessError
 from harness.fingerprint import fingerprint
 from harness.rows import Rows
+
+if TYPE_CHECKING:
+    from harness.shared import Shared
+    from harness.shared.behind import Behind
 
 VERSION = 1
 MARK = "cache.json"
@@ -38,24 +45,30 @@ _OWN = {
 class Cache:
     """The cache of one run. Close it to let go of what it uses.
 
-    With `fresh` nothing is used that was there before.
+    With `fresh` nothing is used that was there before. `shared` lies behind it and is used in any
+    case; should it fail in the midst of a run, things go on without it.
 
     Raises:
         HarnessError: the folder cannot be written, or was written by a newer version.
     """
 
-    def __init__(self, root: Path, fresh: bool = False) -> None:
+    def __init__(self, root: Path, fresh: bool = False, shared: Shared | None = None) -> None:
         self.root = root
         self.warnings: list[str] = []
         self.spending: Callable[[str, int | None, int | None], None] | None = None
         self._counts: Counter[tuple[str, str]] = Counter()
-        self._fresh = fresh
+        self.fresh = fresh
         self._run = secrets.token_bytes(8)
         self._locks: dict[Path, locks.Lock] = {}
         self._rows: dict[Path, Rows] = {}
         self._checked: set[Path] = set()
         self._made: set[Path] = set()
         _prepare(root)
+        self._behind: Behind | None = None
+        if shared is not None:
+            from harness.shared.behind import Behind
+
+            self._behind = Behind(shared, self.warn)
 
     def __enter__(self) -> Cache:
         return self
@@ -84,7 +97,9 @@ class Cache:
                 why = checksums.reason(error)
                 self.warn(f"{self._name(folder)} cannot be written ({why}); going on without it")
             name = self._name(folder)
-            self._rows[folder] = Rows(folder / ROWS, name, self.warn, self._run, self._fresh)
+            behind = None if self._behind is None else self._behind.rows(self._where(folder))
+            file = folder / ROWS
+            self._rows[folder] = Rows(file, name, self.warn, self._run, self.fresh, behind)
         return self._rows[folder]
 
     def folder(
@@ -105,10 +120,12 @@ class Cache:
         sums = by_content or {}
         if folder not in self._checked:
             usable = self._usable(folder, sums)
+            if usable and self._behind is not None:
+                self._behind.publish(self._where(folder), folder)
             if not usable:
                 unusable, hidden = self._locks.pop(folder, None), None
                 try:
-                    hidden = self._make(folder, about, make, sums, unusable)
+                    usable, hidden = self._make(folder, about, make, sums, unusable)
                 finally:
                     if unusable is not None:
                         unusable.release()
@@ -155,8 +172,24 @@ class Cache:
         if text not in self.warnings:
             self.warnings.append(text)
 
+    def flush(self) -> None:
+        """Return once all that was kept or found here is in the shared store, if there is one.
+
+        Raises:
+            RunError: it cannot be put there, or could not be earlier.
+        """
+        if self._behind is not None:
+            self._behind.flush()
+
+    def refresh(self) -> None:
+        """Look again for what other machines have published."""
+        if self._behind is not None:
+            self._behind.refresh()
+
     def close(self) -> None:
         """Let go of everything."""
+        if self._behind is not None:
+            self._behind.close()
         for rows in self._rows.values():
             rows.close()
         for lock in self._locks.values():
@@ -168,7 +201,10 @@ class Cache:
         return self.root / kind / fingerprint(kind, dict(about))
 
     def _name(self, folder: Path) -> str:
-        return f"cache: {folder.relative_to(self.root).as_posix()}"
+        return f"cache: {self._where(folder)}"
+
+    def _where(self, folder: Path) -> str:
+        return folder.relative_to(self.root).as_posix()
 
     def _hold(self, folder: Path) -> bool:
         """Keep others from deleting an artefact; False where it is not there."""
@@ -184,7 +220,7 @@ class Cache:
     def _usable(self, folder: Path, by_content: Mapping[str, Sum]) -> bool:
         if not self._hold(folder):
             return False
-        if not self._fresh:
+        if not self.fresh:
             why = checksums.problem(folder, by_content)
             if why is None:
                 return True
@@ -198,13 +234,18 @@ class Cache:
         make: Callable[[Path], None],
         by_content: Mapping[str, Sum],
         unusable: locks.Lock | None,
-    ) -> Path | None:
-        """Make an artefact, and return where the one is now that it replaces."""
+    ) -> tuple[bool, Path | None]:
+        """Make or fetch an artefact, and return which, and where the one is that it replaces."""
         making, lock = removal.begun(folder.parent)
         try:
-            make(making)
-            _say(making, about)
-            checksums.write(making, by_content)
+            behind, name = self._behind, self._where(folder)
+            fetched = behind is not None and behind.fetch(name, making, by_content)
+            if not fetched:
+                make(making)
+                _say(making, about)
+                checksums.write(making, by_content)
+                if behind is not None:
+                    behind.publish(name, making)
             # Only now, because another run may be reading what is damaged to us, or too old.
             replaced = unusable is not None and unusable.is_on(folder)
             hidden = removal.hide(folder) if replaced else None
@@ -215,7 +256,7 @@ class Cache:
                 # Another process was first with the same; it is as good.
                 if not self._hold(folder):
                     raise
-            return hidden
+            return fetched, hidden
         finally:
             if self._locks.get(folder) is not lock:
                 lock.release()

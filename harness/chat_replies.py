@@ -77,12 +77,12 @@ class ChatReplies:
         """Return what a call came to, once it is kept if it can be used."""
         if done.answer is None:
             return StageError(done.failure)
-        found = _read(one, done.answer)
+        reply = done.answer
+        found = _read(one, reply)
         if not isinstance(found, StageError):
             self._cache.count(KIND, made=1)
-            reply = done.answer
             self._rows.put([(done.key, json.dumps(asdict(reply)).encode())])
-            self._cache.spend(self._chat.shown, reply.tokens_in, reply.tokens_out)
+        self._cache.spend(self._chat.shown, reply.tokens_in, reply.tokens_out)
         return found
 
 

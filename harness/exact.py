@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -43,6 +43,7 @@ def search(
     *,
     among: Numbers | None = None,
     block_bytes: int = 64 << 20,
+    read: Callable[[], None] = lambda: None,
 ) -> list[list[Near]]:
     """Return the `k` best rows of `vectors` for each question, best first, ties by row.
 
@@ -57,6 +58,7 @@ def search(
         space: what to compare by.
         among: the numbers of the rows that are looked at, rising; None: all of them.
         block_bytes: size of one block of rows, and of its approximate scores.
+        read: called when a block will not be looked at again for these questions.
 
     Raises:
         RunError: a vector holds a number that is not finite.
@@ -75,6 +77,7 @@ def search(
             part = slice(first, first + rows)
             block = vectors[part] if among is None else vectors[among[part]]
             best = _with_block(best, block, first, batch, norms, k, space)
+            read()
         if among is not None:
             best = _Best(best.scores, among[best.chunks])
         rankings += best.rankings()

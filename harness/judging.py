@@ -57,6 +57,10 @@ class Replies(Protocol):
         """Keep the replies to one prompt."""
         ...
 
+    def count(self, replies: Sequence[Reply]) -> None:
+        """Count what replies took that are not kept."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Item:
@@ -204,6 +208,8 @@ def verdicts(
         # What could not be read is no judgement: whoever asks again gets another try.
         if replies is not None and verdict.value is not None:
             replies.put(done.key, said)
+        elif replies is not None:
+            replies.count(said)
 
     while left:  # one of those that were on their way may have been answered after all
         with closing(calls.done(wanted(), judge.at_once, spare=keep)) as made:

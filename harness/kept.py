@@ -210,6 +210,10 @@ class Judgements:
         """Keep the replies to one prompt; they survive a kill as soon as this returns."""
         self._cache.count("judgements", made=1)
         self._rows.put([(key_of(prompt), _raw([asdict(each) for each in replies]))])
+        self.count(replies)
+
+    def count(self, replies: Sequence[Reply]) -> None:
+        """Count what replies took, be they kept or not."""
         for each in replies:
             self._cache.spend(self._model, each.tokens_in, each.tokens_out)
 

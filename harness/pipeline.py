@@ -7,29 +7,31 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from harness import context, scoring
-from harness.answering import Done
-from harness.answers import known_or_asked
+from harness import scoring
+from harness.answers import Asking
 from harness.batches import batched
 from harness.errors import RunError, StageError
 from harness.kept import Asked, Ranked, Rankings
 from harness.plan import Plan
-from harness.records import Answer, Case, Failure, Hit, Label, Outcome, Question, Span, Stage
-from harness.relevance import Relevance
+from harness.records import Failure, Hit, Outcome, Question
 from harness.settings import Settings
 from harness.stages import Stages
 from harness.sweep import Cell
 from harness.tracing import Followed, attributions
+from harness.underway import Underway
 
 T = TypeVar("T")
 _BATCH = 256
 """How many questions are retrieved and scored together; each answer is kept at once."""
+_AHEAD = 4
+"""How many such batches there are at once, at most, lest one slow answer holds up all."""
 
 
 def outcomes(
@@ -45,90 +47,101 @@ def outcomes(
     been answered by then has been yielded. `told` is given each question that is answered, at once,
     or failed; what it raises ends the run too.
     """
+    with closing(_answered(cell, questions, stages, plan.settings, told)) as answered:
+        for runs in answered:
+            yield from _scored(cell, runs, stages, plan)
+
+
+def _scored(cell: Cell, runs: Sequence[Underway], stages: Stages, plan: Plan) -> Iterator[Outcome]:
     relevance, timed = stages.relevance(cell.chunker), stages.ledger.timed
-    for batch in batched(questions, _BATCH):
-        runs = [_Run(question) for question in batch]
-        with timed("retrieval"):
-            _retrieve(cell, runs, stages, plan.settings.retrieve)
-        for run in runs:
-            run.candidates = stages.handed_over(cell, run.candidates)
-        if cell.reranker.name == "none":
+    with timed("scoring"):
+        sampled = [run.cases(relevance, plan.kinds) for run in runs]
+        level = plan.settings.relevance_level
+        scores = scoring.score_sampled(plan.metrics, sampled, plan.labels, level, stages.scores)
+    with timed("attribution"):
+        firsts = [cases[0] for cases in sampled]
+        followed = [
+            Followed(case, run.candidates, run.prompt)
+            for case, run in zip(firsts, runs, strict=True)
+        ]
+        lost = attributions(cell, followed, stages, plan)
+    for run, case, (row, samples), where in zip(runs, firsts, scores, lost, strict=True):
+        changed = () if run.hits == run.candidates else run.candidates
+        yield Outcome(cell.name, case, row, changed, run.seconds, samples, run.searched, where)
+
+
+def _answered(
+    cell: Cell,
+    questions: Iterable[Question],
+    stages: Stages,
+    settings: Settings,
+    told: Callable[[str, Failure | None], None],
+) -> Generator[list[Underway], None, None]:
+    """Yield the questions in batches, in order, each once all of it is answered.
+
+    While the last answers of a batch are awaited, those of the next are asked for.
+    """
+    generator, timed = cell.generator, stages.ledger.timed
+    left = deque(batched(questions, _BATCH))
+    begun: deque[list[Underway]] = deque()
+    most = _AHEAD if generator.answers and generator.at_once > 1 else 1
+    asking = Asking(generator, stages.answers(cell))
+    waiting: dict[Asked, list[Underway]] = {}
+    unasked: deque[Underway] = deque()
+
+    def more() -> None:
+        while left and len(begun) < most and asking.idle:
+            runs = [Underway(question) for question in left.popleft()]
+            begun.append(runs)
+            _search(cell, runs, stages, settings.retrieve)
+            new: list[Asked] = []
             for run in runs:
-                run.hits = run.candidates
-        else:
-            with timed("reranking"):
-                _rerank(cell, runs, stages.reranked(cell))
-        stopped: BaseException | None = None
-        with timed("generation"):
-            try:
-                with closing(_answered(cell, runs, stages, plan.settings)) as done:
-                    for run in done:
+                wanted = run.wanted(generator, settings.context)
+                new += [key for key in wanted if key not in waiting]
+                for key in wanted:
+                    waiting.setdefault(key, []).append(run)
+                unasked.extend([] if wanted else [run])
+            asking.want(new)
+
+    try:
+        while left or begun:
+            with closing(asking.done(more)) as answers:
+                while True:
+                    with timed("generation"):
+                        done = next(answers, None)
+                    ended = [*unasked]
+                    unasked.clear()
+                    if done is not None:
+                        asked = waiting.pop(done.key)
+                        for run in asked:
+                            run.answered(done, generator.repeat)
+                        ended += [run for run in asked if run.ended]
+                    for run in ended:
                         told(run.question.id, run.failure)
-            except (KeyboardInterrupt, Exception) as error:  # noqa: BLE001  it is raised below
-                stopped, runs = error, [run for run in runs if run.ended]
-        with timed("scoring"):
-            sampled = [run.cases(relevance, plan.kinds) for run in runs]
-            level = plan.settings.relevance_level
-            scores = scoring.score_sampled(plan.metrics, sampled, plan.labels, level, stages.scores)
-        with timed("attribution"):
-            firsts = [cases[0] for cases in sampled]
-            followed = [
-                Followed(case, run.candidates, run.prompt)
-                for case, run in zip(firsts, runs, strict=True)
-            ]
-            lost = attributions(cell, followed, stages, plan)
-        for run, case, (row, samples), where in zip(runs, firsts, scores, lost, strict=True):
-            changed = () if run.hits == run.candidates else run.candidates
-            yield Outcome(cell.name, case, row, changed, run.seconds, samples, run.searched, where)
-        if stopped is not None:
-            raise stopped
+                    while begun and all(run.ended for run in begun[0]):
+                        yield begun.popleft()
+                    if done is None:
+                        break
+    except (KeyboardInterrupt, Exception):
+        yield from ([run for run in runs if run.ended] for runs in begun)
+        raise
 
 
-class _Run:
-    """One question on its way through a cell."""
-
-    def __init__(self, question: Question) -> None:
-        self.question = question
-        self.candidates: tuple[Hit, ...] = ()
-        self.hits: tuple[Hit, ...] = ()
-        self.searched: tuple[str, ...] = ()
-        self.context: str | None = None
-        self.prompt: Sequence[Span] = ()
-        self.answers: dict[int, Answer | None] = {}
-        self.failure: Failure | None = None
-        self.seconds: dict[Stage, float] = {}
-        self.ended = False
-
-    def spend(self, stage: Stage, seconds: float) -> None:
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
-
-    def answered(self, sample: int, done: Done[Asked], of: int) -> None:
-        """Take one of `of` answers; one that failed fails the question."""
-        self.answers[sample] = done.answer
-        self.spend("generation", done.seconds / of)
-        if done.failure is not None and self.failure is None:
-            self.failure = Failure("generation", done.failure)
-        self.ended = len(self.answers) == of
-
-    def cases(self, relevance: Relevance, kinds: Iterable[Label]) -> list[Case]:
-        """Return a case for each answer, by the number of its sample; one where there is none."""
-        answers = [self.answers[sample] for sample in sorted(self.answers)]
-        case = Case(
-            self.question,
-            self.hits,
-            relevance.judge(self.question, self.hits, kinds),
-            self.context,
-            None,
-            self.failure,
-            relevance.keywords(self.question, self.hits) if "keywords" in kinds else (),
-            relevance.touching(self.question),
-        )
-        if self.failure is not None or not answers:
-            return [case]
-        return [replace(case, answer=answer) for answer in answers]
+def _search(cell: Cell, runs: Sequence[Underway], stages: Stages, k: int) -> None:
+    """Fill in the candidates and the hits of a batch."""
+    with stages.ledger.timed("retrieval"):
+        _retrieve(cell, runs, stages, k)
+    for run in runs:
+        run.candidates = stages.handed_over(cell, run.candidates)
+        run.hits = run.candidates
+    if cell.reranker.name != "none":
+        for run in runs:
+            run.hits = ()
+        with stages.ledger.timed("reranking"):
+            _rerank(cell, runs, stages.reranked(cell))
 
 
-def _retrieve(cell: Cell, runs: Sequence[_Run], stages: Stages, k: int) -> None:
+def _retrieve(cell: Cell, runs: Sequence[Underway], stages: Stages, k: int) -> None:
     """Fill in the candidates of a batch."""
     kept = stages.rankings(cell)
     known = kept.get([run.question for run in runs])
@@ -143,7 +156,7 @@ def _retrieve(cell: Cell, runs: Sequence[_Run], stages: Stages, k: int) -> None:
             run.spend("retrieval", ranked.seconds)
 
 
-def _asked(cell: Cell, runs: Sequence[_Run], stages: Stages, k: int) -> dict[str, Ranked]:
+def _asked(cell: Cell, runs: Sequence[Underway], stages: Stages, k: int) -> dict[str, Ranked]:
     """Ask the retriever: all together, or one by one where the batch as a whole failed.
 
     A question's seconds are the retriever's own: what is made once, its index and the vectors of
@@ -152,7 +165,7 @@ def _asked(cell: Cell, runs: Sequence[_Run], stages: Stages, k: int) -> dict[str
     index = stages.searchable(cell)
     start = stages.ledger.spent("retrieval")
 
-    def ask(some: Sequence[_Run]) -> list[Ranked]:
+    def ask(some: Sequence[Underway]) -> list[Ranked]:
         questions = [run.question.text for run in some]
         rankings = cell.retriever.retrieve(questions, index, k)
         texts = getattr(cell.retriever, "texts", None)
@@ -173,7 +186,7 @@ def _asked(cell: Cell, runs: Sequence[_Run], stages: Stages, k: int) -> dict[str
     return {id_: replace(made, seconds=each) for id_, made in zip(ids, found, strict=True)}
 
 
-def _rerank(cell: Cell, runs: Sequence[_Run], kept: Rankings) -> None:
+def _rerank(cell: Cell, runs: Sequence[Underway], kept: Rankings) -> None:
     """Fill in the hits of a batch."""
     known = kept.get([run.question for run in runs])
     prepare = getattr(cell.reranker, "prepare", None)
@@ -195,7 +208,7 @@ def _rerank(cell: Cell, runs: Sequence[_Run], kept: Rankings) -> None:
         run.spend("retrieval", ranked.seconds)
 
 
-def _attempt(run: _Run, work: Callable[[], T]) -> tuple[T, float] | None:
+def _attempt(run: Underway, work: Callable[[], T]) -> tuple[T, float] | None:
     """Return what `work` gives and the time it took; where it gives up, note that, and None."""
     start = time.perf_counter()
     try:
@@ -220,31 +233,3 @@ def _checked(component: str, question: Question, ranking: Sequence[Hit]) -> tupl
             )
         kept.setdefault(hit.chunk.index, Hit(hit.chunk, float(hit.score)))
     return tuple(kept.values())
-
-
-def _answered(
-    cell: Cell, runs: Sequence[_Run], stages: Stages, settings: Settings
-) -> Generator[_Run, None, None]:
-    """Fill in the context and the answers of a batch, and yield each question as it is done."""
-    asked: dict[tuple[str, str], list[_Run]] = {}
-    bounds = settings.context
-    for run in runs:
-        if run.failure is None:
-            parts = context.cut(run.hits, bounds.chunks, bounds.tokens)
-            run.prompt = [span for span, _ in parts]
-            run.context = context.joined(parts)
-        if run.failure is None and cell.generator.answers:
-            assert run.context is not None
-            asked.setdefault((run.question.text, run.context), []).append(run)
-        else:
-            run.ended = True
-            yield run
-    repeat = cell.generator.repeat
-    wanted = [(*key, sample) for key in asked for sample in range(repeat)]
-    with closing(known_or_asked(cell.generator, wanted, stages.answers(cell))) as calls:
-        for done in calls:
-            question, sent, sample = done.key
-            for run in asked[question, sent]:
-                run.answered(sample, done, repeat)
-                if run.ended:
-                    yield run

@@ -9,6 +9,7 @@ from typing import Any
 from harness.answertest import AnswerTest
 from harness.chat import ChatModel
 from harness.errors import Problem, suggest
+from harness.execution import Execution, OnRay
 from harness.index import IndexSettings
 from harness.index.settings import Cloud, Existing, Server
 from harness.rules import Drop, Gate, Limits, Segment
@@ -19,6 +20,8 @@ _EXAMPLES = {
     "model": "provider:name",
     "url": "http://127.0.0.1:8000",
     "collection": "NAME",
+    "address": "local",
+    "ray": "{address: local}",
     "metric": "recall@5",
     "drop_more_than": "0.02",
 }
@@ -34,6 +37,8 @@ _NESTED: Mapping[str, type[Any]] = {
     "fail_if": Drop,
     "segment": Segment,
     "max": Limits,
+    "execution": Execution,
+    "ray": OnRay,
 }
 
 

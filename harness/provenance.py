@@ -26,7 +26,7 @@ annotated-types bert-score bm25s chromadb jinja2 langchain langchain-core langch
 markitdown model2vec nltk numpy openvino pydantic pypdfium2 python-jsonpath pyyaml rapidfuzz
 rouge-score sacrebleu sentence-transformers tokenizers torch transformers wordllama xllamacpp
 """
-_PACKAGES = _LISTED.split()
+PACKAGES = _LISTED.split()
 
 
 def provenance(config: RunConfig, corpus: Corpus, testset: Testset, plan: Plan) -> Provenance:
@@ -82,7 +82,17 @@ def shaped_by(config: RunConfig, about: Provenance) -> str:
     return fingerprint(settings, found, models)
 
 
-_BESIDE = ("output", "cache", "gate", "oracle", "prices", "max_cost", "traffic")
+_BESIDE = (
+    "output",
+    "cache",
+    "execution",
+    "gate",
+    "oracle",
+    "prices",
+    "max_cost",
+    "token_budget",
+    "traffic",
+)
 
 
 def resolved(config: RunConfig) -> dict[str, Any]:
@@ -137,7 +147,7 @@ def _described(embedder: Embedder) -> dict[str, Any]:
 
 
 def _packages() -> dict[str, str]:
-    return {name: found for name, found in versions(*_PACKAGES).items() if found is not None}
+    return {name: found for name, found in versions(*PACKAGES).items() if found is not None}
 
 
 def _git() -> tuple[str | None, bool | None]:

@@ -46,6 +46,12 @@ def delete(folder: Path) -> bool:
     return True
 
 
+def empty(folder: Path) -> None:
+    """Delete all that is in a folder."""
+    for path in folder.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
 def hide(folder: Path) -> Path | None:
     """Take its name from a folder; None if it is not there."""
     hidden = _hidden(folder.parent)

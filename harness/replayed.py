@@ -103,6 +103,9 @@ class _Anew:
     def put(self, prompt: str, replies: Sequence[Reply]) -> None:
         self._replies[key_of(prompt)] = tuple(each.text for each in replies)
 
+    def count(self, replies: Sequence[Reply]) -> None:
+        """Nothing is spent by a limit here."""
+
 
 @dataclass(frozen=True)
 class _Said:
@@ -122,6 +125,9 @@ class _Said:
 
     def put(self, prompt: str, replies: Sequence[Reply]) -> None:
         self.kept.put(prompt, replies)
+
+    def count(self, replies: Sequence[Reply]) -> None:
+        self.kept.count(replies)
 
 
 def _known(

@@ -107,7 +107,7 @@ class Tries:
 
     def _once(self, ask: Callable[[], T]) -> T:
         since = time.monotonic()
-        with self.slots.one(self.most) as number:
+        with self.slots.one(self.most) as slot:
             self._waited += time.monotonic() - since
             if ABANDONED.get().is_set():
                 raise StageError("nobody waits for it any more")
@@ -117,9 +117,8 @@ class Tries:
             except Exception as error:
                 found = fault(error)
                 if found is not None and found.busy:
-                    self.slots.halve(number)
-                    if found.after is not None and found.after <= self.patience:
-                        self.slots.hold(found.after)
+                    patient = found.after is not None and found.after <= self.patience
+                    slot.refuse(found.after if patient else None)
                 raise
 
     def _pause(self, state: RetryCallState) -> float:

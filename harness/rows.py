@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Protocol
 
 from harness.batches import batched
 
@@ -44,13 +45,29 @@ def key_of(*parts: str) -> bytes:
     return digest.digest()
 
 
+class Behind(Protocol):
+    """Rows that other machines read too."""
+
+    def find(self, keys: Collection[bytes], here: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+        """Return the rows of `keys` that are there and not `here`."""
+        ...
+
+    def add(self, rows: Mapping[bytes, bytes]) -> None:
+        """Take rows to be published."""
+        ...
+
+
 class Rows:
     """The rows of one file.
 
     Losing it must cost time and nothing else: where the file turns out to be damaged it is begun
     anew, and where it cannot be written things go on without it. `warn` is told of either, by the
     file's `name`. `run` marks what is written; with `fresh` only rows with that mark are given out.
+
+    What is missing is looked for in the rows `behind`, and then kept here too.
     """
+
+    _behind: Behind | None = None
 
     def __init__(
         self,
@@ -59,7 +76,9 @@ class Rows:
         warn: Callable[[str], None],
         run: bytes = b"",
         fresh: bool = False,
+        behind: Behind | None = None,
     ) -> None:
+        self._behind = behind
         self._path = path
         self._name = name
         self._run = run
@@ -73,6 +92,14 @@ class Rows:
 
     def get(self, keys: Collection[bytes]) -> dict[bytes, bytes]:
         """Return the value of each of `keys` that is there and whole."""
+        found = self._kept(keys)
+        if self._behind is not None:
+            fetched = self._behind.find(keys, found)
+            self._keep(fetched)
+            found |= fetched
+        return found
+
+    def _kept(self, keys: Collection[bytes]) -> dict[bytes, bytes]:
         found: dict[bytes, bytes] = {}
         with self._guarded():
             for some in batched(dict.fromkeys(keys), _ASKED):
@@ -99,8 +126,15 @@ class Rows:
     def put(self, rows: Mapping[bytes, bytes] | Iterable[tuple[bytes, bytes]]) -> None:
         """Keep values; they survive a kill as soon as this returns."""
         # Whatever it takes to make them must not keep other processes waiting.
-        items = list(rows.items() if isinstance(rows, Mapping) else rows)
-        kept = [(key, value, _sum(key, value), self._run) for key, value in items]
+        made = dict(rows)
+        self._keep(made)
+        if self._behind is not None:
+            self._behind.add(made)
+
+    def _keep(self, rows: Mapping[bytes, bytes]) -> None:
+        if not rows:
+            return
+        kept = [(key, value, _sum(key, value), self._run) for key, value in rows.items()]
         for _ in range(2):  # once more where the file turned out to be damaged
             if self._file is None or self._full:
                 return
@@ -234,6 +268,15 @@ def count(path: Path) -> int | None:
             return int(file.execute("select count(*) from rows").fetchone()[0])
     except (sqlite3.DatabaseError, UnicodeError):
         return None
+
+
+def sound(path: Path) -> bool:
+    """Return whether an SQLite file is whole, as far as SQLite itself can tell."""
+    try:
+        with closing(sqlite3.connect(path)) as file:
+            return file.execute("pragma quick_check(1)").fetchall() == [("ok",)]
+    except (sqlite3.DatabaseError, UnicodeError):
+        return False
 
 
 def content_sum(path: Path, leave_out: Collection[str]) -> str:

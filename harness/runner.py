@@ -10,6 +10,7 @@ from typing import Any
 
 from harness import (
     checks,
+    cluster,
     corpus,
     findings,
     forecast,
@@ -52,6 +53,7 @@ def prepare(
     Raises:
         InputError: with everything that is wrong with one of the files.
     """
+    cluster.check(config)
     documents = corpus.load(config.corpus, config.cache, fresh)
     questions = testset.load(config.testset, documents)
     plan = checks.plan(config, questions)
@@ -150,7 +152,10 @@ def run(
     check_version(config.cache)
     runtime.keep_in(config.cache / "models")
     check_models(prepared)
-    with Cache(config.cache, fresh) as cache:
+    with (
+        cluster.machines(config, fresh) as machines,
+        Cache(config.cache, fresh, machines.shared) as cache,
+    ):
         questions = prepared.testset.questions
         prepared = replace(prepared, plan=prepared.plan.fitted(prepared.whole.questions))
         collection = _collection(prepared, cache, progress)
@@ -164,10 +169,11 @@ def run(
         warnings = [str(each) for each in found]
         ahead = forecast.forecast(prepared, True, cache, collection, fresh, progress)
         limit.refuse(ahead, config)
-        for line in words.lines(ahead):
+        for line in (*words.lines(ahead), *limit.budgeted(ahead, config.settings.token_budget)):
             note(line)
-        if config.prices is not None and config.settings.max_cost is not None:
-            cache.spending = Spending(config.prices, config.settings.max_cost)
+        bounds = (config.settings.max_cost, config.settings.token_budget)
+        cache.spending = Spending(config.prices, *bounds)
+        ran = machines.work(prepared, stages, cache, progress)
         about = provenance.provenance(config, prepared.corpus, prepared.whole, prepared.plan)
         if collection is not None:
             about = about.model_copy(update={"collection": collection.describe()})
@@ -179,7 +185,7 @@ def run(
         with RunWriter(config.output, _new_id(content), labels, continues, fresh) as writer:
             if writer.resumed:
                 note(f"continuing {writer.folder}")
-            run = Run(prepared, stages, cache, writer, about, progress, warnings, clock)
+            run = Run(prepared, stages, cache, writer, about, progress, warnings, clock, ran)
             return run.to_the_end()
 
 

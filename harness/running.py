@@ -28,6 +28,7 @@ from harness.stored import (
     OracleLine,
     OracleRecordLine,
     Provenance,
+    RanLine,
     RecordLine,
     RunFile,
 )
@@ -61,9 +62,15 @@ class Run:
         progress: Progress,
         known: Sequence[str] = (),
         clock: float | None = None,
+        ran: Sequence[RanLine] = (),
     ) -> None:
-        """Begin; `known` are the warnings there are before, `clock` is when the run was begun."""
+        """Begin.
+
+        `known` are the warnings there are before, `clock` is when the run was begun, `ran` what
+        other machines did for it.
+        """
         self.known = known
+        self.ran = ran
         self.prepared = prepared
         self.stages = stages
         self.cache = cache
@@ -219,6 +226,7 @@ class Run:
             targets=dict(config.settings.targets),
             seconds={**self.stages.ledger.seconds, "all": time.perf_counter() - self.clock},
             cache=self.cache.counted(),
+            ran=[*self.ran, *self._here()] if self.ran else [],
             warnings=[
                 *self.known,
                 *cautions.of_indexes(self.lines),
@@ -242,6 +250,10 @@ class Run:
             model, _ = of_cell(asked[line.generator])
             took = spending.spent(own, model, [], self.prices)
             yield line.model_copy(update={"spent": took})
+
+    def _here(self) -> Iterator[RanLine]:
+        for stage, took in self.stages.ledger.seconds.items():
+            yield RanLine(stage=stage, node="the run's own machine", tasks=1, seconds=took)
 
     def _lost(self, cell: SystemCell) -> Iterator[str]:
         return cautions.of_matching(cell.name, self.stages.matched(cell))

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from harness.answertest import AnswerTest
 from harness.chat import ChatModel
 from harness.declines import DECLINES, checked
+from harness.execution import Execution
 from harness.index import IndexSettings
 from harness.records import Label
 from harness.rules import Gate
@@ -50,6 +51,13 @@ _Chat = Annotated[
     BeforeValidator(
         lambda value: {"model": value} if isinstance(value, str) else value,
         json_schema_input_type=str | ChatModel | None,
+    ),
+]
+_Execution = Annotated[
+    Execution | None,
+    BeforeValidator(
+        lambda value: None if value == "local" else value,
+        json_schema_input_type=Literal["local"] | Execution | None,
     ),
 ]
 _Int = Annotated[int, Strict()]
@@ -127,10 +135,16 @@ class Settings(BaseModel):
     max_cost: Annotated[_Float, Gt(0)] | None = Field(
         None, description="refuse a run that is expected to cost more"
     )
+    token_budget: Annotated[_Int, Gt(0)] | None = Field(
+        None, description="end a run whose chat models take more tokens in all, sent and got"
+    )
     traffic: str | None = Field(
         None, description="a file of questions people really ask, to hold the test set against"
     )
     max_failures: Annotated[_Float, Ge(0)] = Field(0.05, description="a share, or a count from 1")
+    execution: _Execution = Field(
+        None, description="`local`, in this process, or {ray: {address: local, auto or HOST:PORT}}"
+    )
     output: str = "reports"
     cache: str = ".harness"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from harness import numbers, prices
 from harness.errors import RunError
@@ -11,36 +12,69 @@ from harness.stored import OracleRecordLine, PricesLine, RecordLine, SpentLine, 
 
 
 class Spending:
-    """What a run spends on calls that it makes itself; more than `most` ends it, once."""
+    """What a run spends on calls that it makes itself; more than it may ends it, once.
 
-    def __init__(self, priced: Prices, most: float) -> None:
+    `most` is in money, by `priced`; `tokens` are those sent and got, of all chat models together.
+    None is no limit.
+    """
+
+    def __init__(
+        self, priced: Prices | None, most: float | None = None, tokens: int | None = None
+    ) -> None:
         self._priced = priced
         self._most = most
+        self._tokens = tokens
         self._spent = 0.0
+        self._taken = 0
         self._ended = False
 
     def __call__(self, model: str, tokens_in: int | None, tokens_out: int | None) -> None:
         """Count one call.
 
         Raises:
-            RunError: the calls made so far cost more than they may, or what one cost is not known.
+            RunError: the calls made so far took more than they may, or what one took is not known.
         """
-        cost = prices.money(self._priced.of(model), tokens_in, tokens_out)
-        self._spent += cost or 0.0
-        if self._ended or (cost is not None and self._spent <= self._most):
+        over = [*self._money(model, tokens_in, tokens_out), *self._budget(tokens_in, tokens_out)]
+        if self._ended or not over:
             return
         self._ended = True
-        currency = self._priced.line.currency
-        limit, spent = (numbers.money(each, currency) for each in (self._most, self._spent))
-        if cost is None:
+        key, limit, spent = over[0]
+        if spent is None:
             raise RunError(
-                f"{model!r} does not tell how many tokens a call took, so `max_cost` ({limit}) "
-                "cannot be held\n  leave max_cost out; what was done is kept"
+                f"{model!r} does not tell how many tokens a call took, so `{key}` ({limit}) "
+                f"cannot be held\n  leave {key} out; what was done is kept"
             )
         raise RunError(
-            f"the run has spent {spent}, more than `max_cost` allows ({limit})\n"
-            "  what was done is kept; with a higher max_cost the same command continues from there"
+            f"the run has spent {spent}, more than `{key}` allows ({limit})\n"
+            f"  what was done is kept; with a higher {key} the same command continues from there"
         )
+
+    def _money(self, model: str, tokens_in: int | None, tokens_out: int | None) -> Iterator[_Over]:
+        if self._priced is None or self._most is None:
+            return
+        cost = prices.money(self._priced.of(model), tokens_in, tokens_out)
+        self._spent += cost or 0.0
+        if cost is None or self._spent > self._most:
+            currency = self._priced.line.currency
+            limit, spent = (numbers.money(each, currency) for each in (self._most, self._spent))
+            yield _Over("max_cost", limit, None if cost is None else spent)
+
+    def _budget(self, tokens_in: int | None, tokens_out: int | None) -> Iterator[_Over]:
+        if self._tokens is None:
+            return
+        known = tokens_in is not None and tokens_out is not None
+        self._taken += (tokens_in or 0) + (tokens_out or 0)
+        if not known or self._taken > self._tokens:
+            limit, spent = f"{self._tokens:,}", f"{self._taken:,} tokens"
+            yield _Over("token_budget", limit, spent if known else None)
+
+
+class _Over(NamedTuple):
+    """A limit that is not kept: its key, and in words the limit and what was spent, if known."""
+
+    key: str
+    limit: str
+    spent: str | None
 
 
 def usages(record: RecordLine | OracleRecordLine) -> list[UsageLine]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Generic, TypeVar
 
 from harness import runtime
 from harness.batches import batched
 from harness.errors import MissingExtra, ModelError
 from harness.models import hush, locate
+from harness.runtime import processor, words
+from harness.runtime.card import Card
 
 T = TypeVar("T")
 Triple = tuple[float, float, float]
@@ -55,11 +57,12 @@ class Matcher:
     The last bits of an embedding depend on the shape of the batch that it is made in, and in a
     padded match padding even stands in for a token whose best match is negative. A text is
     therefore embedded in a shape that its own length sets, without padding, and a pair is matched
-    alone: its values are the same in any company.
+    alone: its values are the same in any company. On a graphics card, `card`, texts are padded to
+    the longest beside them, and the last digits differ.
     """
 
-    def __init__(self, model: Any, tokenizer: Any) -> None:
-        self._model, self._tokenizer = model, tokenizer
+    def __init__(self, model: Any, tokenizer: Any, card: Card | None = None) -> None:
+        self._model, self._tokenizer, self._card = model, tokenizer, card
         self._weights = defaultdict(lambda: 1.0)
         self._weights[tokenizer.sep_token_id] = self._weights[tokenizer.cls_token_id] = 0.0
         self._embedded: Recent[_Embedding] = Recent(_TOKENS_KEPT, lambda each: len(each[0]))
@@ -77,6 +80,8 @@ class Matcher:
         return found
 
     def _embed(self, texts: list[str]) -> list[_Embedding]:
+        if self._card is not None:
+            return self._embed_on(self._card, texts)
         from bert_score.utils import get_bert_embedding, sent_encode
 
         alike = defaultdict(list)
@@ -94,6 +99,18 @@ class Matcher:
                 for row in zip(some, vectors, masks, weights, strict=False):
                     found[row[0]] = (row[1].clone(), row[2].clone(), row[3].clone())
         return [found[text] for text in texts]
+
+    def _embed_on(self, card: Card, texts: list[str]) -> list[_Embedding]:
+        from bert_score.utils import sent_encode
+
+        tokenizer = self._tokenizer
+        encode = partial(sent_encode, tokenizer)
+        found: dict[int, _Embedding] = {}
+        rows = words.embedded(self._model, card, texts, encode, tokenizer.pad_token_id)
+        for number, ids, vectors in rows:
+            weights = vectors.new_tensor([self._weights[each] for each in ids])
+            found[number] = (vectors, vectors.new_ones(len(ids)).long(), weights)
+        return [found[number] for number in range(len(texts))]
 
 
 def _matched(answer: _Embedding, reference: _Embedding) -> Triple:
@@ -118,8 +135,12 @@ def matcher(model: str, layer: int) -> Matcher:
     except ModuleNotFoundError as error:
         raise MissingExtra("metric 'bertscore'", str(error.name), "offline") from None
     hush()
+    device = processor.device()
     try:
         folder = str(locate(model))
-        return Matcher(runtime.encoder(get_model(folder, layer)), get_tokenizer(folder, True))
+        encoder, tokenizer = get_model(folder, layer), get_tokenizer(folder, True)
+        if device == "cpu":
+            return Matcher(runtime.encoder(encoder), tokenizer)
     except (OSError, ValueError, AssertionError) as error:
         raise ModelError(f"model {model!r} cannot be used for BERTScore: {error}") from None
+    return Matcher(words.moved(encoder, device, processor.numbers()), tokenizer, Card(device))

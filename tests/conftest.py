@@ -1,5 +1,6 @@
 """Fixtures that several test files share: the command line, and a small project to run it on."""
 
+import gc
 import json
 import os
 import sys
@@ -11,8 +12,11 @@ import yaml
 
 from harness import runtime
 from harness.cli import main
+from tests import disks
 from tests.browser import REQUIRED, complaints, executable, launched
 
+ROOM = 4_000_000_000
+"""Bytes in memory that are enough for the files of all tests."""
 DOCUMENTS = {
     "moon.md": "# Moon\n\nThe Moon has no air and no weather. It is 384,400 km away on average.\n",
     "mars.md": "# Mars\n\nMars has two moons, Phobos and Deimos. A day there is 24.6 hours long.\n",
@@ -91,6 +95,24 @@ class Project:
         """Return the files that a run or an index has left in the folder."""
         made = [*self.folder.glob("reports/**/*"), *self.folder.glob(".harness/**/*")]
         return sorted(path.relative_to(self.folder).as_posix() for path in made)
+
+
+def pytest_configure() -> None:
+    """Keep compiled code whatever the environment says, and files of tests in memory.
+
+    Hundreds of tests start Python anew, and thousands wait for SQLite to reach the disk. Where
+    TMPDIR or PYTEST_DEBUG_TEMPROOT names a place, that is taken.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+    if "TMPDIR" not in os.environ and disks.memory(ROOM):
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(disks.MEMORY))
+
+
+def pytest_collection_finish() -> None:
+    """Take what is loaded by now out of what the garbage collector walks through."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -11,13 +11,18 @@ from pathlib import Path
 
 import pytest
 
-_MEMORY = Path("/dev/shm")
+MEMORY = Path("/dev/shm")
+
+
+def memory(room: int) -> bool:
+    """Return whether there is a disk in memory with so many bytes to spare."""
+    return MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > room
 
 
 @contextmanager
 def quick() -> Iterator[Path]:
     """Give a new folder, in memory where there is such a disk: SQLite waits for others."""
-    folder = Path(tempfile.mkdtemp(dir=_MEMORY if _MEMORY.is_dir() else None))
+    folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
     try:
         yield folder
     finally:

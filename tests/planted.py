@@ -16,7 +16,7 @@ class Planted(Embeddings):
 
     def __init__(self, category: str = "") -> None:
         self.category = category
-        self._model = embedders.build({"hashing": {"dimensions": 8192}})
+        self._model = embedders.build({"hashing": {"dimensions": 2048}})
 
     def embed_documents(self, texts):
         return self._model.embed(texts, "document").tolist()

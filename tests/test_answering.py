@@ -13,15 +13,16 @@ from subprocess import PIPE
 import pytest
 
 from harness import calls, slots
-from harness.answering import Done, answered
+from harness.calls import Done
 from harness.errors import RunError, StageError
 from harness.records import Answer
 from harness.retrying import Fault, Passing, Tries
+from tests.asked_of import answered
 
 PATIENCE = 5
 HELD = """
 import os, signal, time
-from harness.answering import answered
+from tests.asked_of import answered
 
 class Held:
     at_once = 2
@@ -356,3 +357,73 @@ def test_an_interrupted_process_ends_without_waiting_for_the_calls_that_run():
             assert process.stderr.read().endswith("KeyboardInterrupt\n")
         finally:
             process.kill()
+
+
+class TestAhead:
+    """Calls that wait for those that run to end."""
+
+    def test_the_next_begins_while_nobody_waits_here(self):
+        made = calls.Calls(2, ahead=3)
+        begun = [threading.Event() for _ in range(5)]
+        for number, event in enumerate(begun):
+            assert made.free == 5 - number
+            made.begin(number, event.set)
+        assert made.free == 0
+        assert all(event.wait(PATIENCE) for event in begun)
+        assert sorted(made.take().key for _ in begun) == [0, 1, 2, 3, 4]
+        assert made.take() is None
+
+    def test_no_more_than_allowed_run_and_closing_it_drops_those_that_wait(self):
+        made, release = calls.Calls(2, ahead=3), threading.Event()
+        running, begun = threading.Barrier(3), []
+
+        def held():
+            begun.append(1)
+            running.wait(PATIENCE)
+            assert release.wait(PATIENCE)
+
+        for number in range(5):
+            made.begin(number, held)
+        running.wait(PATIENCE)
+        made.close()
+        release.set()
+        wait_until_only(0)
+        assert len(begun) == 2
+
+    def test_what_is_not_taken_bounds_what_begins(self):
+        made = calls.Calls(2, ahead=8)
+        for number in range(made.free):
+            made.begin(number, lambda: None)
+        wait_until_only(0)
+        assert made.free == 0
+        made.take()
+        assert made.free == 1
+
+    def test_an_error_ends_those_that_wait_and_what_ran_is_given(self):
+        made, release = calls.Calls(2, ahead=2), threading.Event()
+        begun = threading.Event()
+
+        def fail():
+            assert begun.wait(PATIENCE)
+            raise Stop("told to")
+
+        def last():
+            begun.set()
+            assert release.wait(PATIENCE)
+            return 5
+
+        for number, call in enumerate([fail, last, last, last]):
+            made.begin(number, call)
+        with pytest.raises(Stop):
+            made.take()
+        rest = made.rest()
+        release.set()
+        assert [done.answer for done in rest] == [5]
+
+    def test_a_result_that_was_there_is_taken_first_and_is_spare_to_nobody(self):
+        made, spare = calls.Calls(2), []
+        made.add(Done("a", 1, None, 0.0))
+        made.add(Done("b", 2, None, 0.0))
+        assert made.take().key == "a"
+        made.close(spare.append)
+        assert spare == []

@@ -6,29 +6,30 @@ from pathlib import Path
 import pytest
 
 LAYERS = """
-arguments bands batches boundedyaml checksums dcg declines described fingerprint formulas headings
-interrupts locate locks markup needs normalform numbers openfile printable prompts records
-sentences shortening slots squad stamped stopwords streams tokens
+arguments bands batches boundedyaml checksums dcg declines described execution fingerprint
+formulas headings interrupts locate locks markup needs normalform numbers openfile printable
+prompts records sentences shortening slots squad stamped stopwords streams tokens
 clusters context covering cuts documents errors facts fusion labels ranked references removal rows
 sampling spans statistics stored
-cache calls columns coverage dotted exact filters frames jsonl lengths lines losses models parquet
-paths project quantities registry relevance retrying rules sealed told trec unheard wholefile
+calls columns coverage dotted exact filters frames jsonl lengths lines losses models parquet paths
+project quantities registry relevance retrying rules sealed shared told trec unheard wholefile
 writing yamlfile
-answer_labels attribution converting embedding_class foreign holding housekeeping jsonreply
-named_corpus newfiles ondisk orders prices reach rewriting runtime system_replies unindexed
-usercode wholereply
-attribution_systems chat corpus embedders endpoint filledin spending store terminal_cache
-token_match
-chunkers generators judging matching rephrasing rerankers runwriter stored_judge systems testset
-triplets vectors
-answering chat_replies chunking exporting handed judge_check metrics pools sources traffic
-answertest extraction importing incomplete index kept retrievers scoring
-answers evaluation imported_metrics people replayed rescorable searched settings summarise sweep
+answer_labels attribution cache embedding_class foreign holding jsonreply named_corpus newfiles
+ondisk prices reach rewriting runtime unindexed usercode wholereply
+attribution_systems chat converting embedders endpoint housekeeping orders spending store
+system_replies token_match
+chunkers corpus filledin generators judging rephrasing rerankers runwriter stored_judge systems
+terminal_cache triplets vectors
+chat_replies chunking exporting handed matching metrics testset
+answertest incomplete index judge_check kept pools retrievers scoring sources traffic
+answers evaluation extraction imported_metrics importing people replayed rescorable searched
+settings summarise sweep
 agreement catalogue comparing imported_answers imported_runs library overrides places plan
+underway
 baselines cautions config framed history stages
 asked_models asking checks doctor drafting prepared provenance tracing
 findings pipeline summing
-oracle
+cluster oracle
 forecast report
 gate ratings rescore running summary terminal_history
 library_runs runner terminal
@@ -63,6 +64,9 @@ ONLY_IN = {
     "httpx": {"endpoint", "index"},
     "jsonpath": {"jsonreply"},
     "pyarrow": {"parquet"},
+    "ray": {"cluster"},
+    "cloudpickle": {"cluster"},
+    "fsspec": {"shared"},
     "pydantic_core": {"ratings", "wholefile"},
     "langchain_text_splitters": {"chunkers"},
     "rapidfuzz": {"locate"},

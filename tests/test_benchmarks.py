@@ -1,12 +1,13 @@
 """The benchmarks: each row can be found, and what they measure with is sound."""
 
+import copy
 import importlib
 import json
 import math
 
 import pytest
 
-from benchmarks import corpora, edited, figures, table
+from benchmarks import corpora, edited, figures, gpu, table
 from benchmarks.commands import python
 
 
@@ -111,3 +112,60 @@ def test_a_command_is_measured_as_a_process_of_its_own():
 def test_a_command_that_fails_is_no_measurement():
     with pytest.raises(RuntimeError, match="exit 3"):
         python("-c", "raise SystemExit(3)")
+
+
+def test_operations_of_an_encoder_are_those_of_its_products():
+    class Config:
+        hidden_size, intermediate_size, num_hidden_layers = 2, 3, 5
+
+    # A layer: 28 weights (four 2 x 2 and two 2 x 3); 7 tokens each attend to 7.
+    assert gpu.flops(Config, 7) == 5 * (7 * 2 * 28 + 7 * 7 * 4 * 2)
+
+
+def test_without_a_card_the_benchmark_says_so_and_is_no_failure(capsys, monkeypatch):
+    monkeypatch.setattr(gpu.processor, "device", lambda: "cpu")
+
+    assert gpu.main([]) == 0
+    assert capsys.readouterr().out == f"{gpu.NO_CARD}\n"
+
+
+def test_its_figures_replace_those_of_before_and_nothing_else(tmp_path):
+    page = tmp_path / "scale.md"
+    page.write_text("# Scale\n\nOne machine.\n")
+
+    gpu.written("first", page)
+    page.write_text(page.read_text() + "\nAfter.\n")
+    gpu.written("second \\1", page)
+
+    assert page.read_text() == (
+        "# Scale\n\nOne machine.\n\n## GPU\n\n<!-- gpu: begin -->\nsecond \\1\n"
+        "<!-- gpu: end -->\n\nAfter.\n"
+    )
+
+
+def test_a_row_of_it_is_made_of_medians_over_rounds():
+    found = gpu.Speed("short", 10, 1_000, 2e9, [(1.0, 4.0), (2.0, 2.0), (4.0, 2.0)])
+
+    assert list(gpu._table([found], ceiling=1e10))[-1] == (
+        "| 10 short | 100 | 500 (250–1,000) | 10 % | 500 (250–500) | 1.00 (0.50–4.00) |"
+    )
+
+
+@pytest.mark.slow
+def test_the_same_is_measured_on_the_processor(tmp_path):
+    pytest.importorskip("torch")
+    from harness.models import DEFAULT_MODEL
+    from harness.runtime import library
+
+    model = copy.deepcopy(library.load(DEFAULT_MODEL))
+    del model[0].auto_model.encoder.layer[1:]
+    model[0].auto_model.config.num_hidden_layers = 1
+    model.save(str(tmp_path), create_model_card=False)
+    said = gpu.measured(str(tmp_path), "cpu", rounds=1, count=2, size=64)
+
+    assert f"{tmp_path.name} on " in said
+    assert "of two 64 × 64 matrices" in said
+    assert [line[:10] for line in said.splitlines() if line.startswith("| 2 ")] == [
+        "| 2 short ", "| 2 mixed ", "| 2 long |",
+    ]  # fmt: skip
+    assert "over 2 questions and 2 passages" in said

@@ -12,8 +12,10 @@ from harness.cache import Cache
 from harness.config import load
 from harness.errors import HarnessError, RunError
 from harness.index import IndexSettings, open_or_build, remote
+from harness.index.portions import Portions
 from harness.index.remote import Connection
 from harness.index.settings import Cloud, Server
+from tests.chroma_filler import DONE, FILL
 from tests.chroma_server import chroma_running, free_port
 from tests.given import Given, numbered, unit
 from tests.processes import begun, said
@@ -161,14 +163,16 @@ def test_more_vectors_than_a_request_may_hold_are_sent_in_several(running, tmp_p
     vectors = unit(5_500, dimensions=300, seed=10)
     found = opened(tmp_path, vectors, settings(running, ef_construction=20, ef_search=20))
     assert collections(running)[found.name] == (5_500, {"complete": 5_500})
-    connection = Connection(Server(running.url))
-    assert connection.rows(300, 5_000) == 30_000_000 // (24 * 300)
-    assert connection.rows(4, 5_000) == 5_000
+    portions = Portions(Connection(Server(running.url)))
+    # 4 bytes a number are 5 1/3 in base64, and up to 24 in JSON, as replies and questions have it.
+    assert portions.most_added(3_072) == 30_000_000 // (5.4 * 3_072 + 64)
+    assert portions.rows(3_072, 2_000) == 30_000_000 // (24 * 3_072 + 64)
+    assert (portions.most_added(384), portions.rows(4, 2_000)) == (5_000, 2_000)
 
 
 def test_the_cloud_is_given_and_asked_300_at_most():
     connection = Connection(Cloud("team", "docs"))
-    assert (connection.rows(4, 5_000), connection.most_found) == (300, 300)
+    assert (Portions(connection).rows(4, 5_000), connection.most_found) == (300, 300)
 
 
 def test_one_chunk_alone_is_compared_without_the_server(tmp_path):
@@ -177,28 +181,9 @@ def test_one_chunk_alone_is_compared_without_the_server(tmp_path):
     assert opened(tmp_path, vectors, nobody).nearest(vectors, 3)[0][0].chunk == 0
 
 
-FILL = """
-import sys
-from pathlib import Path
-from harness.cache import Cache
-from harness.index import open_or_build, IndexSettings
-from harness.index import server
-from harness.index.settings import Server
-from tests.given import Given, numbered, unit
-url, folder, rows = sys.argv[1], sys.argv[2], int(sys.argv[3])
-server._ADDED = 50
-vectors = unit(rows)
-settings = IndexSettings(ef_construction=600, ef_search=600, server=Server(url))
-with Cache(Path(folder)) as cache:
-    print("begun", flush=True)
-    found = open_or_build(cache, numbered(vectors), Given(vectors), settings)
-    print([ranking[0].chunk for ranking in found.nearest(vectors, 1)] == list(range(rows)))
-"""
-
-
 def test_several_processes_fill_the_same_collection_and_all_of_it_is_found(running, tmp_path):
     fillers = [begun(FILL, running.url, tmp_path / str(number), 900) for number in range(3)]
-    assert [said(each) for each in fillers] == ["begun\nTrue\n"] * 3
+    assert [said(each) for each in fillers] == [DONE] * 3
     found = opened(tmp_path / "0", unit(900), settings(running))
     assert collections(running)[found.name] == (900, {"complete": 900})
 
@@ -212,7 +197,7 @@ def test_a_server_that_is_killed_in_mid_write_and_comes_back_loses_nothing(own_s
     own_server.kill()
     assert half < 2_000, "it was done before the server was killed"
     own_server.start()
-    assert said(filler) == "begun\nTrue\n"
+    assert said(filler) == DONE
     assert list(collections(own_server).values()) == [(2_000, {"complete": 2_000})]
 
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from harness.answering import answered
 from harness.errors import StageError
 from harness.generators import generators
+from tests.asked_of import answered
 from tests.loopback import Handler, listening
 
 TEXT = "The moon is 384,400 km away.\n\nIt has no air — and no weather. ünïcödé ends it."

@@ -1,6 +1,7 @@
 """Promises that every chunker, embedder, retriever and reranker keeps, by registry."""
 
 from dataclasses import fields, replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -39,22 +40,27 @@ TEXTS = {
 }
 
 
+@cache
+def spans_of(name, text):
+    return list(chunkers.build(name).split(text))
+
+
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 @pytest.mark.parametrize("name", list(chunkers))
 class TestEveryChunker:
     def test_gives_spans_in_order_inside_the_text_none_of_them_blank(self, name, text):
-        spans = list(chunkers.build(name).split(text))
+        spans = spans_of(name, text)
         assert spans == sorted(spans)
         assert all(0 <= start < end <= len(text) for start, end in spans)
         assert all(text[start:end].strip() for start, end in spans)
 
     def test_loses_no_visible_character(self, name, text):
-        kept = {at for start, end in chunkers.build(name).split(text) for at in range(start, end)}
+        kept = {at for start, end in spans_of(name, text) for at in range(start, end)}
         lost = [at for at, char in enumerate(text) if at not in kept and not char.isspace()]
         assert lost == []
 
     def test_cuts_the_same_text_the_same_way(self, name, text):
-        assert [*chunkers.build(name).split(text)] == [*chunkers.build(name).split(text)]
+        assert [*chunkers.build(name).split(text)] == spans_of(name, text)
 
 
 LONG = "word " * 2000

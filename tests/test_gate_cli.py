@@ -1,15 +1,19 @@
-"""The gate from the command line: exit statuses of whole processes, and what CI servers read."""
+"""The gate from the command line: exit statuses, of whole processes too, and what CI reads."""
 
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 import pytest
 import yaml
+
+from harness.cli import main
 
 COUNT = 24
 GATE = {
@@ -19,6 +23,7 @@ GATE = {
 }
 APP = """
 import os
+from pathlib import Path
 
 def ask(question):
     number = question.split()[-1].rstrip("?")
@@ -26,7 +31,7 @@ def ask(question):
         raise RuntimeError("no reply")
     if int(number) < int(os.environ.get("WORSE", "0")):
         number = "0" if number != "0" else "1"
-    return [open(f"corpus/{number}.md").read()], number
+    return [Path("corpus", f"{number}.md").read_text()], number
 """
 
 
@@ -36,9 +41,30 @@ SETTINGS = {
 }  # fmt: skip
 
 
-def called(*arguments, gate=GATE, **environment):
-    """Run the command line in a process of its own, on a configuration with this gate."""
+def configure(gate):
     Path("config.yaml").write_text(yaml.safe_dump({**SETTINGS, "gate": gate}), "utf-8")
+
+
+def called(*arguments, gate=GATE, **environment):
+    """Run the command line in this process, on a configuration with this gate."""
+    configure(gate)
+    sys.modules.pop("app", None)  # that of another project
+    status, out, err = 0, io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", ["harness", *map(str, arguments)])
+        patch.setattr(sys, "path", sys.path[:])
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        try:
+            main()
+        except SystemExit as end:
+            status = end.code or 0
+    return subprocess.CompletedProcess(arguments, status, out.getvalue(), err.getvalue())
+
+
+def ended(*arguments, gate=GATE, **environment):
+    """Do the same in a process of its own."""
+    configure(gate)
     done = subprocess.run(
         [sys.executable, "-m", "harness", *map(str, arguments)],
         capture_output=True,
@@ -104,7 +130,7 @@ def newest(tmp_path):
 
 
 def test_a_run_is_promoted_and_the_next_ones_are_held_to_it(small, tmp_path):
-    first = small("run", "config.yaml")
+    first = ended("run", "config.yaml")
     run = newest(tmp_path)
 
     assert first.returncode == 3
@@ -122,7 +148,7 @@ def test_a_run_is_promoted_and_the_next_ones_are_held_to_it(small, tmp_path):
     assert "The gate passed: 4 checks." in same.stdout
     assert "identical question by question" in same.stdout
 
-    worse = small("run", "config.yaml", "--fresh", WORSE="10")
+    worse = ended("run", "config.yaml", "--fresh", WORSE="10")
     assert worse.returncode == 1
     assert "The gate failed: 1 of 4 checks." in worse.stdout
     assert "REGRESSION" in worse.stdout
@@ -158,7 +184,7 @@ def test_a_rule_of_a_segment_alone_may_pass_or_fail(promoted):
 
 
 def test_a_baseline_that_is_not_there_ends_with_2_and_a_hint(promoted):
-    done = called("gate", promoted, "--config", "config.yaml", "--baseline", "mian")
+    done = ended("gate", promoted, "--config", "config.yaml", "--baseline", "mian")
 
     assert done.returncode == 2
     assert "did you mean 'main'?" in done.stderr

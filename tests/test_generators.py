@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from harness.answering import answered
 from harness.chat import ChatModel
 from harness.errors import HarnessError, SpecError, StageError
 from harness.fingerprint import identity_of
 from harness.generators import generators
 from harness.records import Answer
 from harness.registry import label
+from tests.asked_of import answered
 from tests.chat_server import DROPPED, serving
 
 

@@ -1,6 +1,7 @@
 """Trying again: what is repeated, how often, after which pause, and when it is given up."""
 
 import threading
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -174,7 +175,9 @@ def test_a_pause_holds_no_slot():
 
 def test_the_wait_for_a_slot_costs_no_patience():
     slots = Slots()
-    slots.hold(0.15)
+    with suppress(ValueError), slots.one(1) as slot:
+        slot.refuse(0.15)
+        raise ValueError("busy")
     tries = Tries(1, 0.1, slots)
     assert tries(failing(Passing("down", NOW))) == 5
     assert tries.made == 2

@@ -8,7 +8,7 @@ from harness.config import load
 from harness.embedders.hashing import Hashing
 from tests.small import project
 
-SLEPT = 2.0
+SLEPT = 0.7
 
 
 @dataclass(frozen=True)

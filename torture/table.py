@@ -19,8 +19,10 @@ ORDEALS: dict[str, str] = {
     "kills": "kills:runs",
     "kills-verbs": "kills:verbs",
     "signals": "kills:signals",
+    "chroma-kills": "chroma_server:builds",
     "damage-cache": "damage:cache",
     "damage-run": "damage:run",
+    "kills-index": "begun:index",
     "disk": "machine:disk",
     "handles": "machine:handles",
     "clock": "machine:clock",
@@ -36,7 +38,10 @@ ORDEALS: dict[str, str] = {
     "fuzz-documents": "fuzz_documents:text",
     "atheris-documents": "atheris_documents:text",
     "fuzz-runs": "fuzz_runs:text",
+    "shared-kills": "shared:kills",
+    "shared-harms": "shared:harms",
     "published": "published:xquad",
+    "cluster": "cluster:cluster",
 }
 """The function of each ordeal, as module:name below this package; it returns an `Ordeal`."""
 PAGE = Path(__file__).parent.parent / "docs" / "reliability.md"

@@ -49,6 +49,12 @@ def run(
         float | None,
         typer.Option(metavar="MONEY", help="refuse a run that may cost more, by its price file"),
     ] = None,
+    token_budget: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="TOKENS", help="end a run that takes more, so that it can go on"
+        ),
+    ] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="start over: use nothing of earlier runs")
     ] = False,
@@ -69,6 +75,7 @@ def run(
     given = {"sample": sample, "sample_seed": sample_seed, "oracle": "true" if oracle else None}
     options = [f"{key}={value}" for key, value in given.items() if value is not None]
     options += [] if max_cost is None else [f"max_cost={max_cost:f}"]
+    options += [] if token_budget is None else [f"token_budget={token_budget}"]
     configured = load(config, [*(overrides or ()), *options], allow_outside=outside)
     rules = configured.settings.gate if limit is None else None
     if junit is not None and rules is None:
@@ -141,7 +148,9 @@ def validate(
     if json:
         print(printing.as_json(found))
     else:
-        said = [terminal.checked(prepared), *words.lines(ahead), *outlook.outlook(prepared)]
+        tokens = limit.budgeted(ahead, prepared.config.settings.token_budget)
+        todo = [*words.lines(ahead), *tokens]
+        said = [terminal.checked(prepared), *todo, *outlook.outlook(prepared)]
         deeper = [printing.shown(found), *listing.shown(far)] if deep else []
         print("\n".join([*said, *deeper]))
     findings.refuse(found)

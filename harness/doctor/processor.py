@@ -60,7 +60,7 @@ def _encoders() -> Fact:
     beside = f", OpenVINO {metadata.version('openvino')} beside it" if vino else ""
     # Asking torch takes seconds, and without a driver its answer is known.
     card = _CARD.exists() and processor.device() == "cuda"
-    where = "on an NVIDIA card" if card else "on the processor"
+    where = f"on {processor.card()}, in {processor.numbers()}" if card else "on the processor"
     if _CARD.exists() and not card:
         remedy = "install a build of torch with CUDA, where it is to embed"
         return Fact("warning", f"torch {torch} does not use the NVIDIA card{beside}", remedy)

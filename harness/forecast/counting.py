@@ -8,6 +8,7 @@ from typing import Any
 
 from harness import context, index
 from harness.asked_models import embedding_model, model_of
+from harness.batches import batched
 from harness.chat import ChatModel
 from harness.chunkers import Chunker, handed
 from harness.embedders import Embedder
@@ -31,6 +32,8 @@ from harness.vectors import Texts
 BYTES = 4
 """Bytes that each token of a reply not yet written is taken to have: few have more."""
 _SOME = 40
+_READ = 1_024
+"""Chunks whose texts are in memory at once."""
 
 
 class Counting:
@@ -106,12 +109,12 @@ class Counting:
         if not embedder.kept:
             made.unkept += len(chunks)
             return
-        missing = Texts(embedder, self._known).missing(
-            (each.indexed_text for each in chunks), "document"
-        )
-        made.some += list(missing.values())[: _SOME - len(made.some)]
-        made.chunks |= {key: len(text) for key, text in missing.items()}
-        self._read_by(made, missing)
+        texts = Texts(embedder, self._known)
+        for some in batched((each.indexed_text for each in chunks), _READ):  # never all at once
+            missing = texts.missing(some, "document")
+            made.some += list(missing.values())[: _SOME - len(made.some)]
+            made.chunks |= {key: len(text) for key, text in missing.items()}
+            self._read_by(made, missing)
 
     def _made(self, cell: Cell) -> Texted:
         assert cell.embedder is not None
@@ -128,10 +131,10 @@ class Counting:
     def room(self, chunker: Chunker) -> Room:
         """Return texts as long as those that reach a model; without the chunks a guess."""
         if chunker not in self._rooms:
-            texts = [each.text for each in self.prepared.corpus.documents.values()]
+            texts = (each.text for each in self.prepared.corpus.documents.values())
             if self._searched and self.looked(chunker, handed(chunker)):
                 with suppress(NotThere):
-                    texts = [each.text for each in self._stages.handed(chunker)]
+                    texts = (each.text for each in self._stages.handed(chunker))
             bounds = self.settings.context
             self._rooms[chunker] = room(texts, bounds.chunks, bounds.tokens)
         return self._rooms[chunker]

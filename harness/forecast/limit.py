@@ -13,11 +13,17 @@ from harness.forecast.work import Calls, Forecast
 def refuse(found: Forecast, config: RunConfig) -> None:
     """Raise where a run may cost more than its `max_cost`, or nobody can say what it costs.
 
-    Where what is kept was not looked up, only what cannot be known is refused.
+    So too where its calls alone are more than its `token_budget`. Where what is kept was not looked
+    up, only what cannot be known is refused.
 
     Raises:
         ConfigError: with place, fact and remedy.
     """
+    budget, least = config.settings.token_budget, found.least_tokens
+    if budget is not None and least > budget and not found.unlooked:
+        what = f"the run takes more than {budget:,} tokens: {_calls(found)}"
+        hint = "raise it, or ask fewer (`sample`, --limit)"
+        raise ConfigError(config.shown, [Problem(config.where("token_budget"), what, hint)])
     most = config.settings.max_cost
     if most is None or not (found.asking or found.hosted):
         return
@@ -32,6 +38,17 @@ def refuse(found: Forecast, config: RunConfig) -> None:
         what = f"the run may cost {shown} (about {likely}), more than {limit}: {_calls(found)}"
         hint = "raise it, ask fewer (`sample`, --limit), a cheaper model, or a smaller `max_tokens`"
         raise ConfigError(config.shown, [Problem(where, what, hint)])
+
+
+def budgeted(found: Forecast, budget: int | None) -> list[str]:
+    """Return a line on the tokens that a run takes, beside its `token_budget`; none without one."""
+    if budget is None or not found.asking:
+        return []
+    said = f"  tokens: about {found.tokens:,}, at most {found.most_tokens:,}"
+    if found.tokens <= budget:
+        return [f"{said}, of {budget:,} that it may take"]
+    ends = "it is expected to end before it is done, and to go on by the same command"
+    return [f"{said}; token_budget allows {budget:,}: {ends}"]
 
 
 def _unknown(found: Forecast, config: RunConfig, where: str) -> Problem:

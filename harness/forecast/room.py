@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import nlargest
 
@@ -21,11 +21,19 @@ class Room:
     usual: str
 
 
-def room(texts: Sequence[str], chunks: int, budget: int) -> Room:
+def room(texts: Iterable[str], chunks: int, budget: int) -> Room:
     """Return the room of a context of `chunks` of these texts, of `budget` tokens at most."""
-    pieces = (text if len(text) <= budget else tokens.cut(text, budget)[0] for text in texts)
-    whole = context.SEPARATOR.join(nlargest(chunks, pieces, key=length))
-    return Room(max(texts, key=length, default=""), whole, tokens.cut(whole, budget)[0])
+    longest, most = "", 0
+
+    def pieces() -> Iterator[str]:
+        nonlocal longest, most
+        for text in texts:
+            if (size := length(text)) > most:
+                longest, most = text, size
+            yield text if len(text) <= budget else tokens.cut(text, budget)[0]
+
+    whole = context.SEPARATOR.join(nlargest(chunks, pieces(), key=length))
+    return Room(longest, whole, tokens.cut(whole, budget)[0])
 
 
 def length(text: str) -> int:

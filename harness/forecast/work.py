@@ -156,6 +156,21 @@ class Forecast:
         return total(each.most_money for each in self._paid)
 
     @property
+    def tokens(self) -> int:
+        """How many tokens chat models are expected to take, sent and got."""
+        return sum(each.tokens_in + each.tokens_out for each in self.asking)
+
+    @property
+    def most_tokens(self) -> int:
+        """How many they take at most."""
+        return sum(each.most_in + each.most_out for each in self.asking)
+
+    @property
+    def least_tokens(self) -> int:
+        """How many they take in any case: one for each call that is sure to be made."""
+        return sum(each.most for each in self.asking if each.exact)
+
+    @property
     def _paid(self) -> list[Calls | Embedding]:
         return [*self.asking, *(each for each in self.hosted if each.price is not None)]
 

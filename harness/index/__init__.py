@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,10 +22,11 @@ from harness.chunking import ChunkSet
 from harness.embedders import Embedder, Vectors
 from harness.exact import Near, Numbers
 from harness.fingerprint import fingerprint
-from harness.index import collection, existing
-from harness.index.chroma import SUMS, Adding, Chroma, sizes
+from harness.index import begun, collection, existing
+from harness.index.chroma import SUMS, Chroma, sizes
 from harness.index.existing import AsItStands, Collected
-from harness.index.flat import Built, Flat, Writing
+from harness.index.filling import Filling
+from harness.index.flat import Built, Flat
 from harness.index.remote import Connection
 from harness.index.server import Served
 from harness.index.settings import IndexSettings
@@ -107,8 +109,9 @@ def open_or_build(
         HarnessError: the embedder cannot be used.
     """
     what = about(chunks.id, embedder, settings)
-    make = partial(_build, chunks, Texts(embedder, cache), settings, progress, timed)
+    make = partial(_build, cache, what, chunks, Texts(embedder, cache), settings, progress, timed)
     folder = cache.folder(KIND, what, make, SUMS)
+    begun.done(cache, what)
     if _compares_all(settings, chunks):
         return Flat(folder, settings.space)
     if settings.remote is None:
@@ -123,6 +126,8 @@ def _compares_all(settings: IndexSettings, chunks: ChunkSet) -> bool:
 
 
 def _build(
+    cache: Cache,
+    what: dict[str, Any],
     chunks: ChunkSet,
     texts: Texts,
     settings: IndexSettings,
@@ -131,12 +136,35 @@ def _build(
     folder: Path,
 ) -> None:
     size, last = sizes(len(chunks), _ADDED)
-    file = Writing(folder, len(chunks))
-    elsewhere = _compares_all(settings, chunks) or settings.remote is not None
-    adding = None if elsewhere else Adding(folder, settings, last)
-    done = truncated = 0
+    fill = partial(_fill, chunks, texts, settings, size, last, progress, timed)
+    if len(chunks) == size:
+        fill(folder)
+        return
+    with begun.place(cache, what, folder) as place:
+        fill(place, going_on=place != folder)
+
+
+def _fill(
+    chunks: ChunkSet,
+    texts: Texts,
+    settings: IndexSettings,
+    size: int,
+    last: int,
+    progress: Callable[[int], None],
+    timed: Timed,
+    folder: Path,
+    going_on: bool = False,
+) -> None:
+    approximate = not _compares_all(settings, chunks) and settings.remote is None
+    with timed("indexing"):
+        filling = Filling(folder, settings, len(chunks), last, approximate, going_on)
     try:
-        for batch in batched(chunks, size):
+        with timed("indexing"):
+            filling.go_on(size)
+        done = filling.rows
+        if done:
+            progress(done)
+        for batch in batched(islice(chunks, done, None), size):
             with timed("embedding"):
                 vectors, longer = texts.embed(
                     [chunk.indexed_text for chunk in batch],
@@ -144,13 +172,8 @@ def _build(
                     lambda part, before=done: progress(before + part),  # type: ignore[misc]
                 )
             with timed("indexing"):
-                file.add(vectors)
-                if adding is not None:
-                    adding.add([str(chunk.index) for chunk in batch], vectors)
-            truncated += int(longer.sum())
+                filling.add(vectors, int(longer.sum()))
             done += len(batch)
     finally:
-        file.close()
-        if adding is not None:
-            adding.close()
-    file.finish(truncated)
+        filling.close()
+    filling.finish()

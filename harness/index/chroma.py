@@ -19,7 +19,7 @@ from harness.errors import RunError
 from harness.exact import TIE, Near, Numbers, Space
 from harness.index.flat import Flat
 from harness.index.settings import IndexSettings
-from harness.rows import content_sum
+from harness.rows import content_sum, sound
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -72,7 +72,7 @@ class Approximate(Flat, ABC):
 
     def recall(self, vectors: Vectors, k: int) -> list[float]:
         """Return for each vector the share of its exact `k` nearest that `nearest` finds."""
-        best = exact.search(self._vectors, vectors, k, self._space)
+        best = self._exact(vectors, k)
         return exact.recall(self.nearest(vectors, k), best, k)
 
     def _query(self, vectors: Vectors, k: int) -> list[list[Near]]:
@@ -111,7 +111,7 @@ def queried(collection: Collection, vectors: Vectors, k: int) -> list[list[str]]
 
 
 class Adding:
-    """A collection that is being filled, in batches of at least `smallest`.
+    """A collection that is being filled, in batches of at least `smallest`; begun, or gone on with.
 
     Chroma makes an index out of what it has logged once that is so many. What is left in the log
     is made into one anew, and at random, whenever it is opened: so nothing is to be left.
@@ -120,10 +120,15 @@ class Adding:
     def __init__(self, folder: Path, settings: IndexSettings, smallest: int) -> None:
         with _said_plainly():
             self._client = opened(folder / _FOLDER)
-            configuration = configured(settings, smallest)
-            self._collection = self._client.create_collection(
-                _COLLECTION, configuration=configuration, embedding_function=None
-            )
+            try:
+                self._collection = self._client.get_or_create_collection(
+                    _COLLECTION,
+                    configuration=configured(settings, smallest),
+                    embedding_function=None,
+                )
+            except BaseException:
+                self.close()
+                raise
 
     def add(self, ids: list[str], vectors: Vectors) -> None:
         """Add vectors, each under its id.
@@ -133,6 +138,25 @@ class Adding:
         """
         with _said_plainly():
             self._collection.add(ids=ids, embeddings=np.ascontiguousarray(vectors))
+
+    def __len__(self) -> int:
+        with _said_plainly():
+            return self._collection.count()
+
+    def holds(self, ids: list[str], vectors: Vectors) -> bool:
+        """Return whether these vectors are there under these ids, as nearly as Chroma keeps them.
+
+        Raises:
+            RunError: Chroma cannot read them.
+        """
+        with _said_plainly():
+            found = self._collection.get(ids=ids, include=["embeddings"])
+        assert found["embeddings"] is not None, "they were asked for"
+        order = {id_: at for at, id_ in enumerate(found["ids"])}
+        if len(order) != len(ids):
+            return False
+        there = np.asarray(found["embeddings"])[[order[id_] for id_ in ids]]
+        return np.allclose(there, vectors, rtol=1e-4, atol=1e-6)
 
     def close(self) -> None:
         """Let go of the files."""
@@ -172,6 +196,14 @@ def sizes(rows: int, most: int) -> tuple[int, int]:
     batches = -(-rows // most)
     size = -(-rows // batches)
     return size, rows - size * (batches - 1)
+
+
+def whole(folder: Path) -> bool:
+    """Return whether Chroma's file can be opened.
+
+    A client that could not is given out again for the same path as long as the process lives.
+    """
+    return sound(folder / _FOLDER / "chroma.sqlite3")
 
 
 def opened(path: Path) -> ClientAPI:

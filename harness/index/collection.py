@@ -24,6 +24,7 @@ from harness.errors import HarnessError, RunError, suggest
 from harness.exact import Space
 from harness.fingerprint import fingerprint
 from harness.index.chroma import ASKED, close, opened, queried
+from harness.index.portions import Portions
 from harness.index.remote import Connection
 from harness.index.settings import Existing
 
@@ -67,6 +68,7 @@ class Source:
     def __init__(self, existing: Existing, scratch: Path) -> None:
         self.name = existing.collection
         self._remote = None if existing.remote is None else Connection(existing.remote)
+        self._portions = None if self._remote is None else Portions(self._remote)
         self._collection = (
             self._remote.collection(self.name)
             if self._remote is not None
@@ -105,7 +107,8 @@ class Source:
         return rows, fingerprint(digest.hexdigest(), self._configuration)
 
     def _pages(self) -> Iterator[Page]:
-        step, offset = _PAGE if self._remote is None else self._remote.rows(1, _PAGE), 0
+        # How long its vectors are, the first one says.
+        step, offset = _PAGE if self._portions is None else 1, 0
         while True:
             found = self._ask(partial(_page, self._collection, step, offset))
             if not found["ids"]:
@@ -114,12 +117,16 @@ class Source:
             vectors = np.asarray(found["embeddings"], dtype=np.float32)
             named = zip(found["ids"], found["documents"], found["metadatas"], strict=True)
             yield Page([Row(id_, text, dict(about or {})) for id_, text, about in named], vectors)
+            if self._portions is not None:
+                step = self._portions.rows(vectors.shape[1], _PAGE)
 
     def find(self, vectors: Vectors, k: int) -> Iterator[list[str]]:
         """Yield the ids of the `k` nearest of each vector, best first."""
-        most = ASKED if self._remote is None else self._remote.rows(vectors.shape[1], ASKED)
-        for start in range(0, len(vectors), most):
-            some = vectors[start : start + most]
+        if self._portions is not None:
+            yield from self._portions.query(self._collection, vectors, k)
+            return
+        for start in range(0, len(vectors), ASKED):
+            some = vectors[start : start + ASKED]
             yield from self._ask(partial(queried, self._collection, some, k))
 
     @property

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import mmap
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from os import SEEK_END
 from pathlib import Path
 from typing import BinaryIO
 
@@ -35,11 +37,12 @@ class Flat:
         # As a plain array, of which rows are taken several times as fast.
         mapped = np.load(folder / VECTORS, mmap_mode="r", allow_pickle=False)
         self._vectors = mapped.view(np.ndarray)
+        self._file = mapped.base
         self._space = space
 
     def nearest(self, vectors: Vectors, k: int, among: Numbers | None = None) -> list[list[Near]]:
         """Return the `k` nearest chunks of each vector, best first, ties by chunk number."""
-        return exact.search(self._vectors, vectors, k, self._space, among=among)
+        return self._exact(vectors, k, among)
 
     def vectors(self, chunks: Sequence[int]) -> Vectors:
         """Return the vectors of chunks, by number."""
@@ -49,15 +52,28 @@ class Flat:
         """Return 1 for each vector: nothing is lost."""
         return [1.0 for _ in vectors]
 
+    def _exact(self, vectors: Vectors, k: int, among: Numbers | None = None) -> list[list[Near]]:
+        return exact.search(self._vectors, vectors, k, self._space, among=among, read=self._let_go)
+
+    def _let_go(self) -> None:
+        """Take what was read of the file off this process's memory; the system may keep it."""
+        if isinstance(self._file, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            self._file.madvise(mmap.MADV_DONTNEED)
+
 
 class Writing:
-    """The file of vectors while it is being written."""
+    """The file of vectors while it is being written; with `there`, one that was begun before."""
 
-    def __init__(self, folder: Path, rows: int) -> None:
+    def __init__(self, folder: Path, rows: int, there: bool = False) -> None:
         self._folder = folder
         self._rows = rows
-        self._file: BinaryIO = (folder / VECTORS).open("wb")
+        self._file: BinaryIO = (folder / VECTORS).open("r+b" if there else "w+b")
         self.dimensions = 0
+        self._start = 0
+        if there:
+            np.lib.format.read_magic(self._file)
+            (_, self.dimensions), *_ = np.lib.format.read_array_header_1_0(self._file)
+            self._start = self._file.tell()
 
     def add(self, vectors: Vectors) -> None:
         """Write more rows."""
@@ -66,8 +82,23 @@ class Writing:
             shape = (self._rows, self.dimensions)
             head = {"descr": "<f4", "fortran_order": False, "shape": shape}
             np.lib.format.write_array_header_1_0(self._file, head)
+            self._start = self._file.tell()
         # Written, not mapped: on a full disk a map ends the process without a word.
         self._file.write(np.ascontiguousarray(vectors, dtype="<f4").data)
+        self._file.flush()
+
+    def read(self, start: int, rows: int) -> Vectors:
+        """Return so many rows from `start` on, fewer where there are fewer."""
+        width = 4 * self.dimensions
+        self._file.seek(self._start + start * width)
+        raw = self._file.read(rows * width)
+        whole = np.frombuffer(raw[: len(raw) - len(raw) % width], dtype="<f4")
+        return whole.reshape(-1, self.dimensions).astype(np.float32, copy=False)
+
+    def cut(self, rows: int) -> None:
+        """Leave the first so many rows, and go on behind them."""
+        self._file.truncate(self._start + rows * 4 * self.dimensions)
+        self._file.seek(0, SEEK_END)
 
     def close(self) -> None:
         """Let go of the file."""

@@ -15,6 +15,7 @@ from harness.index.settings import Cloud, Server
 from harness.retrying import LONG, Tries
 
 if TYPE_CHECKING:
+    import httpx
     from chromadb.api import ClientAPI
     from chromadb.api.models.Collection import Collection
 
@@ -22,11 +23,8 @@ T = TypeVar("T")
 
 CLOUD_KEY = "CHROMA_API_KEY"
 _CLOUD = "https://api.trychroma.com"
-_PAYLOAD = 30_000_000
-"""Bytes a request: a server takes 40 MiB by default."""
-_NUMBER = 24
-"""Bytes that a number takes in JSON, at most, its comma included."""
-_CLOUD_ROWS = 300
+_MISSING, _TOO_LARGE = 404, 413
+CLOUD_ROWS = 300
 """What Chroma Cloud takes, and gives, in one request; `get_max_batch_size` says more than that."""
 
 
@@ -62,8 +60,7 @@ class Connection:
         except HarnessError:
             raise
         except Exception as error:  # noqa: BLE001  Chroma raises plain ones too
-            kind = Torn if _TORN in str(error) else RunError
-            raise kind(
+            raise _kind(error)(
                 f"Chroma at {self.place.shown} gave up at request {tries.made}: "
                 f"{self._said(error)}{tries.unmet}\n"
                 "  what was done is kept: once it answers, the same command continues"
@@ -83,10 +80,12 @@ class Connection:
         """Return a collection that is there."""
         return self.ask(partial(_found, name))
 
-    def rows(self, dimensions: int, most: int) -> int:
-        """Return how many vectors fit into one request: `most`, or fewer."""
-        fit = max(1, _PAYLOAD // (_NUMBER * dimensions))
-        return min(most, fit, _CLOUD_ROWS if self.is_cloud else most)
+    def wrong(self, what: str) -> RunError:
+        """Return the error for an answer that cannot be one."""
+        return RunError(
+            f"Chroma at {self.place.shown} answered what it was not asked: {what}\n"
+            "  see that it is Chroma itself that answers there, in a version that is supported"
+        )
 
     @property
     def is_cloud(self) -> bool:
@@ -96,7 +95,7 @@ class Connection:
     @property
     def most_found(self) -> int | None:
         """The most hits that one question may be given; None: any number."""
-        return _CLOUD_ROWS if self.is_cloud else None
+        return CLOUD_ROWS if self.is_cloud else None
 
     def _said(self, error: BaseException) -> str:
         """Return what went wrong, without the secret: a server may send back what it was sent."""
@@ -142,6 +141,7 @@ def _client(place: Server | Cloud) -> ClientAPI:
         )
     for session in _sessions(client):
         session.timeout = httpx.Timeout(place.timeout)
+        session.event_hooks["response"] = [_plainly]
     return client
 
 
@@ -178,11 +178,34 @@ def _variable(name: str) -> str:
     return value
 
 
-_TORN = "hnsw segment"
+def _plainly(reply: httpx.Response) -> None:
+    """Raise what names the status: Chroma keeps but the text of a reply that is not its own."""
+    if reply.is_error and "json" not in reply.headers.get("content-type", ""):
+        reply.raise_for_status()
+
+
+_TORN = ("hnsw segment", "Error finding id", "Error getting embedding")
 
 
 class Torn(RunError):
     """The server's own files of a collection are damaged: it was killed while it wrote them."""
+
+
+class Gone(RunError):
+    """The collection is not there any more."""
+
+
+class TooLarge(RunError):
+    """The server takes no request of that size."""
+
+
+def _kind(error: Exception) -> type[RunError]:
+    status = getattr(getattr(error, "response", error), "status_code", None)
+    if status == _TOO_LARGE:
+        return TooLarge
+    if status == _MISSING:
+        return Gone
+    return Torn if any(each in str(error) for each in _TORN) else RunError
 
 
 def _said(error: BaseException) -> str:

@@ -28,7 +28,7 @@ class Server:
     tenant: str = "default_tenant"
     database: str = "default_database"
     timeout: Annotated[float, Gt(0)] = 60.0
-    retries: Annotated[int, Ge(0)] = 5
+    retries: Annotated[int, Ge(0)] = 8
 
     def __post_init__(self) -> None:
         _check_url(self.url)
@@ -58,7 +58,7 @@ class Cloud:
     tenant: str
     database: str
     timeout: Annotated[float, Gt(0)] = 60.0
-    retries: Annotated[int, Ge(0)] = 5
+    retries: Annotated[int, Ge(0)] = 8
 
     @property
     def shown(self) -> str:

@@ -19,6 +19,7 @@ from harness.models import DEFAULT_MODEL, weights_id
 from harness.needs import Kind, Need
 from harness.records import Case, Question, Score
 from harness.references import EMPTY, inapplicable, references
+from harness.runtime import processor
 from harness.token_match import Pair, Recent, Triple, matcher
 
 _PAIRS_KEPT = 100_000
@@ -85,7 +86,7 @@ class _BertScore:
 
         `hash` is in the form that bert-score prints, with the weights in the place of a path.
         """
-        weights = weights_id(self.model)
+        weights, card = weights_id(self.model), processor.place()
         versions = f"{version('bert-score')}(hug_trans={version('transformers')})"
         rescaled = "-custom-rescaled" if self.rescale else ""
         return {
@@ -95,7 +96,7 @@ class _BertScore:
             "idf": False,
             "rescaled": self.rescale,
             "baseline": None if self.baseline is None else list(self.baseline),
-            "runtime": runtime.available(),
+            **({"runtime": "torch", **card} if card else {"runtime": runtime.available()}),
             "hash": f"{self.model}@{weights}_L{self.layer}_no-idf_version={versions}{rescaled}"
             "_fast-tokenizer",
         }

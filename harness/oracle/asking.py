@@ -6,8 +6,7 @@ from collections.abc import Generator as Yields
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 
-from harness.answering import Done
-from harness.answers import known_or_asked
+from harness.answers import Done, known_or_asked
 from harness.generators import Generator
 from harness.kept import Answers, Asked
 from harness.oracle.given import Put
@@ -46,7 +45,7 @@ def ask(
     yield from (_record(name, put, None) for put in puts if put.context is None)
 
 
-def _record(name: str, put: Put, done: Done[Asked] | None) -> OracleRecordLine:
+def _record(name: str, put: Put, done: Done | None) -> OracleRecordLine:
     answer = None if done is None else done.answer
     failure = None if done is None else done.failure
     return OracleRecordLine(

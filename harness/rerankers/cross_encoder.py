@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge, Gt
@@ -12,6 +13,10 @@ from harness import fingerprint
 from harness.models import weights_id
 from harness.records import Hit
 from harness.rerankers import ordered, rerankers
+from harness.runtime import processor
+
+Pair = tuple[str, str]
+"""A question and a chunk's text."""
 
 
 @rerankers.register
@@ -20,8 +25,9 @@ class CrossEncoder:
     """Orders hits by a sentence-transformers cross-encoder, by folder or hub name.
 
     The score is the model's number before any sigmoid, in float32 on the processor, and the same
-    whatever else is scored. Of a pair longer than the model reads, or `max_length` tokens, the end
-    is cut. `keep` hits stay; none: all.
+    whatever else is scored; on a graphics card, which is used where torch can, it is computed in
+    bfloat16, and its last digits depend on what else is. Of a pair longer than the model reads, or
+    `max_length` tokens, the end is cut. `keep` hits stay; none: all.
     """
 
     model: str
@@ -33,22 +39,60 @@ class CrossEncoder:
 
     def check(self) -> None:
         """Load the model."""
-        self._load()
+        _memory(self.model, self.max_length).model()
 
     def identity(self) -> dict[str, Any]:
-        """Return name, version, parameters and the hash of the model's files."""
-        return {**fingerprint.identity(self), "weights": weights_id(self.model)}
+        """Return name, version, parameters, the hash of the model's files, and a card in use."""
+        found = {**fingerprint.identity(self), "weights": weights_id(self.model)}
+        return {**found, **processor.place()}
+
+    def prepare(self, asked: Sequence[tuple[str, Sequence[Hit]]]) -> None:
+        """Score at once, where there is a card to be filled, all that `rerank` will ask for."""
+        if processor.device() != "cpu":
+            wanted = [
+                (question, hit.chunk.indexed_text) for question, hits in asked for hit in hits
+            ]
+            _memory(self.model, self.max_length).hold(wanted)
 
     def rerank(self, question: str, hits: Sequence[Hit]) -> list[Hit]:
         """Return the hits by falling score; ties keep their order."""
-        from harness.runtime import pairs
-
         if not hits:
             return []
-        texts = [hit.chunk.indexed_text for hit in hits]
-        return ordered(hits, pairs.scores(self._load(), question, texts), self.keep)
+        wanted = [(question, hit.chunk.indexed_text) for hit in hits]
+        return ordered(hits, _memory(self.model, self.max_length).scores(wanted), self.keep)
 
-    def _load(self) -> Any:
+
+class _Memory:
+    """A model and the scores of the last pairs that were prepared."""
+
+    def __init__(self, model: str, max_length: int | None) -> None:
+        self._named = model, max_length
+        self._known: dict[Pair, float] = {}
+
+    def model(self) -> Any:
         from harness.runtime import pairs
 
-        return pairs.load(self.model, self.max_length)
+        return pairs.load(*self._named)
+
+    def hold(self, wanted: Sequence[Pair]) -> None:
+        """Score pairs that will be asked for, and forget those before."""
+        self._known.clear()
+        different = list(dict.fromkeys(wanted))
+        self._known = dict(zip(different, self._made(different), strict=True))
+
+    def scores(self, wanted: Sequence[Pair]) -> list[float]:
+        """Return the score of each pair."""
+        known = self._known
+        new = [pair for pair in dict.fromkeys(wanted) if pair not in known]
+        made = dict(zip(new, self._made(new), strict=True))
+        return [made[pair] if pair in made else known[pair] for pair in wanted]
+
+    def _made(self, wanted: Sequence[Pair]) -> list[float]:
+        from harness.runtime import pairs
+
+        return pairs.scores(self.model(), wanted)
+
+
+@lru_cache(maxsize=2)
+def _memory(model: str, max_length: int | None) -> _Memory:
+    return _Memory(model, max_length)

@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from harness.errors import ModelError
 from harness.fingerprint import fingerprint, versions
 from harness.models import locate, weights_id
 from harness.runtime import Runtime, available, folder, library, processor
 from harness.runtime.encoders import open_encoder
-from harness.runtime.processor import Device
-from harness.runtime.vino import Precision, require
+from harness.runtime.processor import Device, Precision
+from harness.runtime.vino import require
 
 AnyRuntime = Literal["auto", "torch", "openvino"]
 AnyPrecision = Literal["auto", "float32", "bfloat16"]
@@ -45,17 +45,37 @@ class Choice:
 def choose(model: str, runtime: AnyRuntime, precision: AnyPrecision) -> Choice:
     """Return what embeds with `model` where `runtime` and `precision` are asked for.
 
-    With a folder to keep the choice in, the fastest is measured once: first of the runtimes, and
-    then of the numbers on that one. torch must be faster than OpenVINO by a tenth, and bfloat16,
-    only looked at where the processor has it, than float32. Without a folder that can be written
-    nothing measured counts, as the next process might choose otherwise: OpenVINO where it is
-    installed and the model is of the usual kind, in float32.
+    A graphics card that torch can use comes first, in bfloat16 where it has it, and anything else
+    must be faster by a tenth. Without one, and with a folder to keep the choice in, the fastest is
+    measured once: first of the runtimes, and then of the numbers on that one. torch must be faster
+    than OpenVINO by a tenth, and bfloat16, only looked at where the processor has it, than float32.
+    Without a folder that can be written nothing measured counts, as the next process might choose
+    otherwise: OpenVINO where it is installed and the model is of the usual kind, in float32, and
+    on a card torch.
 
     Raises:
         ModelError: the model cannot be found, or where it must be loaded, cannot be.
         MissingExtra: OpenVINO is asked for and not installed.
     """
-    return _chosen(model, runtime, precision, folder.place())
+    asked = (model, runtime, precision)
+    own = _adopted.get(asked)
+    _used[asked] = _chosen(*asked, folder.place()) if own is None else own
+    return _used[asked]
+
+
+_Asked = tuple[str, AnyRuntime, AnyPrecision]
+_adopted: dict[_Asked, Choice] = {}
+_used: dict[_Asked, Choice] = {}
+
+
+def used() -> dict[tuple[str, AnyRuntime, AnyPrecision], Choice]:
+    """Return what `choose` has returned in this process."""
+    return dict(_used)
+
+
+def adopt(model: str, runtime: AnyRuntime, precision: AnyPrecision, choice: Choice) -> None:
+    """Let `choose` return what another machine chose: all machines of a run embed alike."""
+    _adopted[model, runtime, precision] = choice
 
 
 @lru_cache
@@ -65,13 +85,15 @@ def _chosen(model: str, runtime: AnyRuntime, precision: AnyPrecision, place: Pat
     candidates = _candidates(model, runtime, precision)
     if len(candidates) == 1 or place is None:
         return candidates[0]
-    about = {
+    about: dict[str, Any] = {
         "model": weights_id(model),
         "processor": processor.name(),
         "cores": processor.cores(),
         "versions": versions(*_LIBRARIES),
         "candidates": [_label(each) for each in candidates],
     }
+    if any(each.device == "cuda" for each in candidates):
+        about["card"] = processor.card()
     name = f"{weights_id(model)}-choice-{fingerprint(about)}"
     kept = folder.find(name)
     if kept is None:
@@ -91,11 +113,14 @@ def _candidates(model: str, runtime: AnyRuntime, precision: AnyPrecision) -> lis
     if runtime == "auto":
         runtimes = ["openvino", "torch"] if usual and available() == "openvino" else ["torch"]
     precisions: list[Precision] = ["float32", "bfloat16"] if precision == "auto" else [precision]
+    if "torch" in runtimes and processor.device() == "cuda":
+        runtimes.sort(key=lambda each: each != "torch")
+        precisions.sort(key=lambda each: each != processor.numbers())
     found: list[Choice] = []
     for numbers, runs in itertools.product(precisions, runtimes):
         device = processor.device() if runs == "torch" else "cpu"
-        quick = numbers == "float32" or device == "cuda" or processor.has_bfloat16()
-        if quick or precision == "bfloat16":
+        rough = processor.numbers() == numbers if device == "cuda" else processor.has_bfloat16()
+        if numbers == "float32" or rough or precision == "bfloat16":
             found.append(Choice(runs, numbers, device))
     return found
 

@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from harness.errors import ModelError
 from harness.models import locate, quietly, weights_id
-from harness.runtime import Runtime, folder, library
+from harness.runtime import Runtime, folder, library, processor
+from harness.runtime.card import Card
 from harness.runtime.folder import Kept
 from harness.runtime.packing import filled, pack
-from harness.runtime.processor import Device
+from harness.runtime.processor import Device, Precision
 from harness.runtime.reader import Kind, Reader, reading_of
-from harness.runtime.vino import Compiled, Precision, openvino
+from harness.runtime.streamed import Streamed
+from harness.runtime.vino import Compiled, openvino
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -46,8 +48,11 @@ def open_encoder(name: str, runtime: Runtime, precision: Precision, device: Devi
     """Return the encoder; it is loaded once a process.
 
     Raises:
-        ModelError: the model cannot be found or loaded, or OpenVINO cannot run it.
+        ModelError: the model cannot be found or loaded, OpenVINO cannot run it, or there is no
+            card that it is to run on.
     """
+    if device != processor.device() == "cpu":
+        raise ModelError(f"model {name!r} is to run on a graphics card, and torch finds none here")
     if runtime == "openvino":
         return Converted(name, precision)
     model = library.load(name)
@@ -58,6 +63,8 @@ def open_encoder(name: str, runtime: Runtime, precision: Precision, device: Devi
         numbers = torch.bfloat16 if precision == "bfloat16" else torch.float32
         # A copy: the model is shared, and moving it changes it.
         model = copy.deepcopy(model).to(device, numbers)
+    if device != "cpu":
+        return Streamed(model, None if usual is None else Reader(usual), Card(device))
     return Whole(model) if usual is None else Torch(model, Reader(usual))
 
 
@@ -74,11 +81,10 @@ class Whole:
     def truncated(self, texts: Sequence[str], prompt: str = "") -> list[bool]:
         """Return of each text whether it has more tokens than the model reads."""
         limit = self._model.max_seq_length
-        tokenizer: Any = self._model.tokenizer
-        if limit is None or not callable(tokenizer):
+        if limit is None:
             return [False] * len(texts)
-        found = [tokenizer(prompt + text, truncation=False)["input_ids"] for text in texts]
-        return [len(ids) > limit for ids in found]
+        whole = [prompt + text for text in texts]
+        return [tokens > limit for tokens in library.tokens(self._model, whole)]
 
 
 class _Packed(ABC):

@@ -143,6 +143,14 @@ def encoded(
     return np.asarray(found, dtype=np.float32).reshape(len(texts), -1)
 
 
+def tokens(model: SentenceTransformer, texts: Sequence[str]) -> list[int]:
+    """Return how many tokens each text has, uncut; 0 where its library does not say."""
+    tokenizer: Any = model.tokenizer
+    if not callable(tokenizer):
+        return [0] * len(texts)
+    return [len(tokenizer(text, truncation=False, verbose=False)["input_ids"]) for text in texts]
+
+
 def _cosines(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.float64]:
     if one.shape != other.shape:
         return np.zeros(len(other))

@@ -19,6 +19,8 @@ Ids = NDArray[np.int64]
 _STEP = 16
 _BUDGET = 1024
 _ROWS = 32
+_ALIGNED = 8
+"""What the matrix units of a card take a multiple of."""
 
 
 @dataclass(frozen=True)
@@ -55,3 +57,10 @@ def filled(
             tokens[row, : len(ids[number])] = ids[number]
             mask[row, : len(ids[number])] = 1
         yield tokens, mask
+
+
+def right(ids: Sequence[Sequence[int]], pad: int) -> dict[str, Ids]:
+    """Return the token ids and the mask of a batch, padded on the right to its longest text."""
+    columns = max(1, -(-max(map(len, ids)) // _ALIGNED)) * _ALIGNED
+    ((tokens, mask),) = filled([Batch(tuple(range(len(ids))), len(ids), columns)], ids, pad)
+    return {"input_ids": tokens, "attention_mask": mask}

@@ -10,14 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import MissingExtra, ModelError
 from harness.models import hush, locate
+from harness.runtime import processor
+from harness.runtime.card import Card, Features, Read, Work
+from harness.runtime.processor import Device
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
+    from torch import Tensor
+
+Pair = tuple[str, str]
+"""A question and a passage."""
 
 
 @lru_cache(maxsize=2)
 def load(name: str, max_length: int | None) -> CrossEncoder:
-    """Return the model, in float32 on the processor, reading at most `max_length` tokens of a pair.
+    """Return the model, on the graphics card if there is one, reading `max_length` tokens at most.
+
+    It calculates in float32 on the processor, and on a card in `processor.numbers()`.
 
     Raises:
         ModelError: it cannot be found or loaded, does not give one score a pair, or reads less.
@@ -49,21 +58,60 @@ def load(name: str, max_length: int | None) -> CrossEncoder:
             raise ModelError(f"model {name!r} reads {limit} tokens of a pair, not {max_length}")
         model.max_seq_length = max_length
     model.float().eval()
+    if processor.device() != "cpu":
+        import torch
+
+        model.to(processor.device(), getattr(torch, processor.numbers()))
     return model
 
 
-def scores(model: CrossEncoder, question: str, passages: Sequence[str]) -> list[float]:
-    """Return the model's number for the question with each passage, as it is: no sigmoid.
+def scores(model: CrossEncoder, pairs: Sequence[Pair]) -> list[float]:
+    """Return the model's number for each question with its passage, as it is: no sigmoid.
 
-    Each pair is a batch of its own: padded to another's length it would score a little otherwise.
+    On the processor each pair is a batch of its own: padded to another's length it would score a
+    little otherwise. On a card many are, and do.
     """
+    if not pairs:
+        return []
+    card = _card(processor.device())
+    # An older release of the library reads pairs in a way of its own.
+    if card is not None and hasattr(model, "preprocess"):
+        return streamed(model, pairs, card)
     import torch
 
-    pairs: Any = [(question, passage) for passage in passages]
+    given: Any = list(pairs)
     found = model.predict(
-        pairs, batch_size=1, activation_fn=torch.nn.Identity(), show_progress_bar=False
+        given, batch_size=1, activation_fn=torch.nn.Identity(), show_progress_bar=False
     )
     return [float(each) for each in found]
+
+
+def streamed(model: CrossEncoder, pairs: Sequence[Pair], card: Card) -> list[float]:
+    """Return the scores of `pairs` as `card` computes them, in batches filled by tokens."""
+
+    def read(some: Sequence[Pair]) -> list[Read]:
+        questions, passages = (list(side) for side in zip(*some, strict=True))
+        limit = model.max_seq_length
+        cut = {} if limit is None else {"truncation": True, "max_length": limit}
+        found = model.tokenizer(questions, passages, **cut)["input_ids"]
+        return [Read(len(ids), pair) for ids, pair in zip(found, some, strict=True)]
+
+    def fill(some: Sequence[Pair]) -> Features:
+        given: Any = list(some)
+        features: Features = model.preprocess(given)
+        return features
+
+    def run(features: Features) -> Tensor:
+        found: Tensor = model(dict(features))["scores"]
+        return found.reshape(-1, 1)
+
+    work = Work(lambda pair: sum(map(len, pair)), read, fill, run)
+    return [float(row[0]) for row in card.matrix(pairs, work)]
+
+
+@lru_cache
+def _card(device: Device) -> Card | None:
+    return None if device == "cpu" else Card(device)
 
 
 def _is_cross_encoder(folder: Path) -> bool:

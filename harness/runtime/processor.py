@@ -1,4 +1,4 @@
-"""What the processor of this machine is, and which numbers it calculates with."""
+"""What the processor of this machine is, or its graphics card, and which numbers they have."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 Device = Literal["cpu", "cuda"]
+Precision = Literal["float32", "bfloat16"]
 
 _CPUINFO = Path("/proc/cpuinfo")
 _BFLOAT16 = frozenset({"avx512_bf16", "amx_bf16"})
@@ -47,6 +48,33 @@ def device() -> Device:
     except (metadata.PackageNotFoundError, ImportError):
         return "cpu"
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+@lru_cache
+def card() -> str:
+    """Return the name and the memory of the card that `device` found; empty where it found none."""
+    if device() == "cpu":
+        return ""
+    import torch
+
+    about = torch.cuda.get_device_properties(0)
+    return f"{about.name}, {about.total_memory / 2**30:.0f} GiB"
+
+
+@lru_cache
+def numbers() -> Precision:
+    """Return what models are to calculate with on `device`: bfloat16 on a card that has it."""
+    if device() == "cpu":
+        return "float32"
+    import torch
+
+    # Without instructions of its own a card computes them slower than float32.
+    return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
+
+
+def place() -> dict[str, str]:
+    """Return what an identity says of the card that models run on; nothing without one."""
+    return {} if device() == "cpu" else {"device": device(), "precision": numbers()}
 
 
 @lru_cache

@@ -33,6 +33,7 @@ class Reader:
         from tokenizers import Tokenizer
 
         self.reading = reading
+        self._last: tuple[list[str], list[bool]] = ([], [])
         self._tokenizer = Tokenizer.from_str(reading.tokenizer)
         self._tokenizer.no_padding()
         if reading.limit is None:
@@ -42,11 +43,23 @@ class Reader:
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of each text's tokens, cut at the model's limit."""
-        return [found.ids for found in self._read(texts)]
+        return self.read(texts)[0]
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return of each text whether it has more tokens than the model reads."""
-        return [bool(found.overflowing) for found in self._read(texts)]
+        known, cut = self._last
+        return list(cut) if known == list(texts) else self.read(texts)[1]
+
+    def read(self, texts: Sequence[str]) -> tuple[list[list[int]], list[bool]]:
+        """Return what `ids` and `truncated` do."""
+        found = self._read(texts)
+        cut = [bool(each.overflowing) for each in found]
+        self.remember(texts, cut)
+        return [each.ids for each in found], cut
+
+    def remember(self, texts: Sequence[str], cut: Sequence[bool]) -> None:
+        """Keep what `truncated` is to return of these texts: it is asked right after `ids`."""
+        self._last = (list(texts), list(cut))
 
     def _read(self, texts: Sequence[str]) -> list[Any]:
         found: list[Any] = self._tokenizer.encode_batch_fast(list(texts))

@@ -6,15 +6,15 @@ import importlib.util
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import MissingExtra
 from harness.runtime import processor
+from harness.runtime.processor import Precision
 
-Precision = Literal["float32", "bfloat16"]
 Arrays = tuple[NDArray[Any], ...]
 
 _HINTS = {"float32": "f32", "bfloat16": "bf16"}

@@ -38,7 +38,15 @@ from harness.stored.records import (
     UsageLine,
     VerdictLine,
 )
-from harness.stored.run import MetricLine, PriceLine, PricesLine, Provenance, RunFile, SampledLine
+from harness.stored.run import (
+    MetricLine,
+    PriceLine,
+    PricesLine,
+    Provenance,
+    RanLine,
+    RunFile,
+    SampledLine,
+)
 
 __all__ = [
     "AggregateLine",
@@ -66,6 +74,7 @@ __all__ = [
     "PricesLine",
     "Provenance",
     "QuestionLine",
+    "RanLine",
     "RatedChunkLine",
     "RatingLine",
     "RecordLine",

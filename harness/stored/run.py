@@ -70,6 +70,15 @@ class PricesLine(Stored):
     models: dict[str, PriceLine] = Field(description="of the models that the run asks")
 
 
+class RanLine(Stored):
+    """What of a stage ran on one machine of a cluster."""
+
+    stage: str
+    node: str = Field(description="what the cluster calls the machine")
+    tasks: Whole = Field(description="how many pieces of work")
+    seconds: float = Field(ge=0, description="that they took together")
+
+
 class RunFile(Stored):
     """`run.json`."""
 
@@ -91,6 +100,9 @@ class RunFile(Stored):
     targets: dict[str, float]
     seconds: dict[str, float]
     cache: dict[str, dict[str, Whole]] = Field(description="by kind, how many made and reused")
+    ran: list[RanLine] = Field(
+        default=[], description="which stages ran where; empty: all on this machine"
+    )
     warnings: list[str]
     prices: PricesLine | None = Field(default=None, description="null: no price file was named")
     oracle: list[OracleLine] = Field(

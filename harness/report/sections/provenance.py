@@ -42,6 +42,8 @@ class Provenance:
             cells = [[cell.name, cell.fingerprint] for cell in run.cells]
             table = Table(["Cell", "Fingerprint"], cells, numeric=False)
             said.append(Fold("Fingerprints of configurations", [table]))
+        if run.ran:
+            said.append(Fold("Where each stage ran", [_ran(run)]))
         if "resolved" in config:
             text = yamlfile.dump(config["resolved"])
             said.append(Fold("Configuration with every default", [Passage("", text)]))
@@ -67,6 +69,14 @@ def _rows(run: RunFile, resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]
     yield "Collection", _pairs(portable(about.collection or {}))
     yield "Statistics", _statistics(about.seed, bool(resolved.get("clusters")))
     yield "Cache", "; ".join(f"{kind}: {_pairs(each, ', ')}" for kind, each in run.cache.items())
+
+
+def _ran(run: RunFile) -> Table:
+    rows = [
+        [each.stage, each.node, f"{each.tasks:,}", f"{each.seconds:,.1f}"]
+        for each in sorted(run.ran, key=lambda line: (line.stage, line.node))
+    ]
+    return Table(["Stage", "Machine", "Pieces of work", "Seconds together"], rows)
 
 
 def _sample(sample: SampledLine | None) -> str:

@@ -1,0 +1,134 @@
+"""An index while it is built: what was done before a kill, a full disk or Ctrl-C is gone on with.
+
+It lies in the cache under a name of its own, locked by who builds it. After each batch a line says
+how many vectors are in the file, and their checksum; Chroma keeps every batch it has taken, whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness import locks, removal
+from harness.cache import ABOUT, Cache
+from harness.embedders import Vectors
+from harness.fingerprint import fingerprint, versions
+
+KIND = "begun"
+_LOG = "batches.jsonl"
+_TRIES = "tries"
+_MOST = 3
+"""Times that one state is opened: what ends the process each time is not opened for ever."""
+_OWN = {_LOG, _TRIES, ABOUT}
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Vectors that are in the file: how many, of how many texts too long, and their checksum."""
+
+    rows: int
+    truncated: int
+    sum: str
+
+
+def path_of(cache: Cache, about: Mapping[str, Any]) -> Path:
+    """Return where what `about` says is built."""
+    return cache.root / KIND / fingerprint(dict(about), versions("chromadb"))
+
+
+@contextmanager
+def place(cache: Cache, about: Mapping[str, Any], folder: Path) -> Iterator[Path]:
+    """Yield where to build what will be in `folder` afterwards; it stays there until `done`.
+
+    That is `folder` itself while another process builds the same, or where nothing can be locked.
+    """
+    path = path_of(cache, about)
+    path.mkdir(parents=True, exist_ok=True)
+    lock = locks.alone(path)
+    if lock is None:
+        yield folder
+        return
+    try:
+        if cache.fresh:
+            empty(path)
+        text = json.dumps(about, indent=1, ensure_ascii=False, default=str)
+        (path / ABOUT).write_text(text + "\n", encoding="utf-8")
+        yield path
+        shutil.copytree(
+            path,
+            folder,
+            copy_function=_linked,
+            ignore=lambda _, names: _OWN & set(names),
+            dirs_exist_ok=True,
+        )
+    finally:
+        if not (path / _LOG).exists():
+            shutil.rmtree(path, ignore_errors=True)
+        lock.release()
+
+
+def done(cache: Cache, about: Mapping[str, Any]) -> None:
+    """Delete what was being built: it is whole, and elsewhere."""
+    removal.delete(path_of(cache, about))
+
+
+def batches(path: Path) -> list[Batch]:
+    """Return what the log says of the batches in the file, in order."""
+    found: list[Batch] = []
+    with suppress(OSError, ValueError, TypeError):
+        for line in (path / _LOG).read_text(encoding="utf-8").splitlines():
+            found.append(Batch(**json.loads(line)))
+    return found
+
+
+def note(path: Path, vectors: Vectors, truncated: int) -> None:
+    """Add a line to the log, once the vectors are in the file."""
+    (path / _TRIES).unlink(missing_ok=True)
+    line = json.dumps(asdict(Batch(len(vectors), truncated, sum_of(vectors))))
+    with (path / _LOG).open("a", encoding="utf-8") as file:
+        file.write(line + "\n")
+
+
+def cut(path: Path, count: int) -> None:
+    """Leave the first so many lines of the log."""
+    lines = (path / _LOG).read_text(encoding="utf-8").splitlines(keepends=True)
+    (path / _LOG).write_text("".join(lines[:count]), encoding="utf-8")
+
+
+def sum_of(vectors: Vectors) -> str:
+    """Return the checksum of some vectors."""
+    raw = np.ascontiguousarray(vectors, dtype="<f4").data
+    return hashlib.blake2b(raw, digest_size=16).hexdigest()
+
+
+def tried_too_often(path: Path) -> bool:
+    """Count one more time that this state is opened; return whether it is one too many."""
+    with (path / _TRIES).open("ab") as file:
+        file.write(b".")
+    return (path / _TRIES).stat().st_size > _MOST
+
+
+def empty(path: Path) -> None:
+    """Delete all that was done."""
+    for each in path.iterdir():
+        if each.name == ABOUT:
+            continue
+        if each.is_dir():
+            shutil.rmtree(each)
+        else:
+            each.unlink()
+
+
+def _linked(source: str, target: str) -> None:
+    try:
+        Path(target).hardlink_to(source)
+    except OSError:  # a disk without links
+        shutil.copy2(source, target)

@@ -1,0 +1,199 @@
+"""An index whose building was broken off is gone on with, and what is wrong in it is never used."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from harness import index
+from harness.cache import Cache
+from harness.errors import StageError
+from harness.housekeeping import entries, free
+from harness.index import IndexSettings, begun, open_or_build
+from tests.given import Given, numbered, texts_of, unit
+
+TOTAL, SIZE = 1_000, 334
+"""Three batches, the last of them two smaller."""
+VECTORS = unit(TOTAL, dimensions=4)
+
+
+class Unkept(Given):
+    """A `Given` whose vectors are not kept from run to run."""
+
+    kept = False
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _small_batches():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(index, "_ADDED", 350)
+        yield
+
+
+def build(root, breaks_at=None, **options):
+    """Build the index, or break off; returns it, what was embedded and what was told."""
+    embedder, told = Unkept(VECTORS, breaks_at=breaks_at), []
+    settings = options.pop("settings", IndexSettings())
+    with Cache(root, **options) as cache:
+        try:
+            made = open_or_build(cache, numbered(VECTORS), embedder, settings, told.append)
+        except StageError:
+            made = None
+    return made, [int(text) for text in texts_of(embedder)], told
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory):
+    """A cache in which the index was broken off with two of its three batches there."""
+    root = tmp_path_factory.mktemp("broken")
+    made, embedded, _ = build(root, breaks_at=900)
+    assert made is None
+    assert embedded[0] == 0
+    return root
+
+
+@pytest.fixture
+def root(broken, tmp_path):
+    """A copy of that cache."""
+    return shutil.copytree(broken, tmp_path / "cache")
+
+
+def place(root):
+    (found,) = (root / begun.KIND).iterdir()
+    return found
+
+
+def whole(made):
+    """Return whether an index has every vector, in its file and in Chroma."""
+    asked = list(range(0, TOTAL, 7))
+    found = made.nearest(VECTORS[asked], 1)
+    right = [near[0].chunk for near in found] == asked
+    return right and np.array_equal(made.vectors(range(TOTAL)), VECTORS)
+
+
+def test_only_what_was_not_there_yet_is_embedded_and_nothing_is_left_over(root):
+    made, embedded, told = build(root)
+
+    assert embedded == list(range(2 * SIZE, TOTAL))
+    assert told == [2 * SIZE, TOTAL]
+    assert whole(made)
+    assert (made.built.chunks, made.built.truncated) == (TOTAL, 100)
+    assert list((root / begun.KIND).iterdir()) == []
+    (folder,) = (root / index.KIND).iterdir()
+    names = {each.name for each in folder.iterdir()}
+    assert names == {"about.json", "built.json", "chroma", "sums.json", "vectors.npy"}
+
+
+def test_a_batch_that_is_in_the_file_and_not_in_chroma_is_added_and_not_embedded(root):
+    third = VECTORS[2 * SIZE :]
+    with (place(root) / "vectors.npy").open("ab") as file:
+        file.write(third.astype("<f4").tobytes())
+    begun.note(place(root), third, truncated=34)
+
+    made, embedded, _ = build(root)
+
+    assert embedded == []
+    assert whole(made)
+    assert made.built.truncated == 101
+
+
+def test_vectors_without_a_line_in_the_log_are_embedded_again(root):
+    with (place(root) / "vectors.npy").open("ab") as file:
+        file.write(b"half a batch")
+
+    made, embedded, _ = build(root)
+
+    assert embedded == list(range(2 * SIZE, TOTAL))
+    assert whole(made)
+
+
+@pytest.mark.parametrize("damage", ["vectors", "log", "chroma", "sqlite", "tries"])
+def test_what_does_not_fit_together_is_begun_anew(root, damage):
+    folder = place(root)
+    if damage == "vectors":  # of the first batch, which Chroma holds as it was
+        with (folder / "vectors.npy").open("r+b") as file:
+            file.seek(1_000)
+            file.write(b"\x00" * 64)
+    elif damage == "log":
+        (folder / "batches.jsonl").write_text("[1]\n")
+    elif damage == "chroma":
+        shutil.rmtree(folder / "chroma")
+    elif damage == "sqlite":
+        (folder / "chroma" / "chroma.sqlite3").write_bytes(b"not a database" * 100)
+    else:
+        (folder / "tries").write_bytes(b"...")
+
+    made, embedded, _ = build(root)
+
+    assert embedded == list(range(TOTAL))
+    assert whole(made)
+
+
+def test_other_vectors_than_chroma_took_are_found_out_and_begun_anew(root):
+    folder = place(root)
+    others = -VECTORS[SIZE : 2 * SIZE]
+    raw = bytearray((folder / "vectors.npy").read_bytes())
+    raw[-len(others) * 16 :] = others.astype("<f4").tobytes()
+    (folder / "vectors.npy").write_bytes(raw)
+    first, second = (folder / "batches.jsonl").read_text().splitlines()
+    changed = json.loads(second) | {"sum": begun.sum_of(others)}
+    (folder / "batches.jsonl").write_text(f"{first}\n{json.dumps(changed)}\n")
+
+    made, embedded, _ = build(root)
+
+    assert embedded == list(range(TOTAL))
+    assert whole(made)
+
+
+def test_with_fresh_nothing_is_gone_on_with(root):
+    made, embedded, _ = build(root, fresh=True)
+
+    assert embedded == list(range(TOTAL))
+    assert whole(made)
+
+
+def test_other_settings_are_another_index_and_leave_it_alone(root):
+    other = IndexSettings(exact=True)
+    made, embedded, _ = build(root, settings=other)
+
+    assert embedded == list(range(TOTAL))
+    assert whole(made)
+    assert len(list((root / begun.KIND).iterdir())) == 1
+
+
+def test_exact_search_is_gone_on_with_too(tmp_path):
+    exact = IndexSettings(exact=True)
+    build(tmp_path, breaks_at=900, settings=exact)
+
+    made, embedded, _ = build(tmp_path, settings=exact)
+
+    assert embedded == list(range(2 * SIZE, TOTAL))
+    assert whole(made)
+
+
+def test_while_another_process_builds_the_same_one_builds_apart(root):
+    lock = begun.locks.alone(place(root))
+    try:
+        made, embedded, _ = build(root)
+    finally:
+        lock.release()
+
+    assert embedded == list(range(TOTAL))
+    assert whole(made)
+    assert place(root).is_dir()
+
+
+def test_what_was_begun_is_listed_in_the_cache_and_makes_room(root):
+    (entry,) = (each for each in entries(root) if each.kind == begun.KIND)
+    assert not entry.left
+    assert entry.size > 2 * SIZE * 16
+
+    freed = free(root, down_to=0)
+
+    assert place_names(root) == []
+    assert entry.path in {each.path for each in freed.deleted}
+
+
+def place_names(root):
+    return [each.name for each in (root / begun.KIND).iterdir()]

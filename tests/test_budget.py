@@ -1,0 +1,101 @@
+"""The token budget: what a run may take, refused where it cannot suffice, and gone on with."""
+
+import pytest
+
+from harness import runner, store
+from harness.config import load
+from harness.errors import ConfigError, RunError
+from harness.spending import Spending
+from tests.chat_server import serving
+from tests.small import QUESTIONS, project
+
+OF_ONE = 57 + 9
+"""Tokens of a reply of the server."""
+ONE_CELL = {"chunkers": ["markdown"], "retrievers": ["bm25"]}
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.delenv("HARNESS_TOKEN_BUDGET", raising=False)
+    with serving() as state:
+        yield state
+
+
+@pytest.fixture
+def place(tmp_path, server):
+    chat = {"model": "openai:gpt-test", "base_url": server.url, "retries": 0, "concurrent": 1}
+    project(tmp_path, chat=chat, generators=["chat"], **ONE_CELL)
+    return tmp_path / "config.yaml"
+
+
+def run(place, *overrides, environment=None):
+    said = []
+    prepared = runner.prepare(load(place, overrides, environment or {}))
+    found = runner.run(prepared, lambda *_: None, note=said.append)
+    return found.run, [line for line in said if line.startswith("  tokens")]
+
+
+def test_it_ends_a_run_once_more_is_taken_and_with_a_larger_one_the_same_command_goes_on(
+    place, server
+):
+    with pytest.raises(RunError, match=r"132 tokens, more than `token_budget` allows \(100\)"):
+        run(place, "token_budget=100")
+    assert len(server.asked) == 2
+    (folder,) = (each for each in (place.parent / "reports").iterdir() if each.is_dir())
+    assert store.load(folder).run.status == "failed"
+
+    done, _ = run(place, f"token_budget={OF_ONE * (len(QUESTIONS) - 2)}")
+
+    assert len(server.asked) == len(QUESTIONS)
+    assert (done.id, done.status) == (folder.name, "finished")
+
+
+def test_what_is_expected_is_said_beside_it_and_does_not_refuse(place, server):
+    with pytest.raises(RunError):
+        run(place, "token_budget=70")
+    assert server.asked
+    _, said = run(place, "token_budget=9999999")
+    assert said[0].endswith(", of 9,999,999 that it may take")
+    assert run(place, "token_budget=1")[1] == []  # all is kept, so it takes none
+
+
+def test_fewer_tokens_than_calls_are_refused_before_anything_is_asked(place, server):
+    run(place, "generators=[extractive]")  # the rankings are kept, and so the calls are known
+    with pytest.raises(ConfigError) as refused:
+        run(place, f"token_budget={len(QUESTIONS) - 1}")
+    (problem,) = refused.value.problems
+    assert problem.where == "--set token_budget"
+    assert problem.what.endswith(f"tokens: {len(QUESTIONS)} answers by openai:gpt-test")
+    assert not server.asked
+
+
+def test_the_environment_and_the_command_line_take_it(place, server, cli, monkeypatch):
+    said = cli("run", str(place), "--token-budget", "100")
+    assert said.status == 3
+    assert "the run has spent 132 tokens, more than `token_budget` allows (100)" in said.err
+    assert "token_budget allows 100: it is expected to end before it is done" in said.err
+    monkeypatch.setenv("HARNESS_TOKEN_BUDGET", "100")
+    assert cli("validate", str(place)).status == 0
+    with pytest.raises(RunError):
+        run(place, environment={"HARNESS_TOKEN_BUDGET": "60"})
+    assert len(server.asked) == 3
+
+
+def test_verdicts_of_a_judge_count_those_that_cannot_be_read_too(place, server):
+    judge = f"{{model: 'openai:judge', base_url: '{server.url}', concurrent: 1, retries: 0}}"
+    server.replies = [(200, '{"grade": 4}')]
+    most = OF_ONE * len(QUESTIONS)
+    with pytest.raises(RunError, match="token_budget"):
+        run(place, f"token_budget={most}", f"judge={judge}", "metrics=[correctness]")
+    assert len(server.asked) == len(QUESTIONS) + 3  # one prompt, three times in vain
+
+
+def test_what_one_call_took_must_be_known_and_it_ends_a_run_once():
+    spend = Spending(None, tokens=100)
+    spend("openai:m", 60, 40)
+    with pytest.raises(RunError, match="101 tokens"):
+        spend("openai:m", 1, 0)
+    spend("openai:m", 1, 0)
+    with pytest.raises(RunError, match=r"does not tell .* so `token_budget` \(100\) cannot"):
+        Spending(None, tokens=100)("openai:m", 5, None)
+    Spending(None)("openai:m", None, None)
