@@ -66,9 +66,7 @@ class Asking:
                 self._begun.add(key)
 
         with closing(calls.taken(self._calls, begin, self._keep)) as found:
-            for done in found:
-                self._keep(done)
-                yield done
+            yield from found
 
     def _keep(self, done: Done) -> None:
         if done.key in self._begun:

@@ -137,17 +137,16 @@ def _told(
     for id_, reply in known.items():
         yield asked[id_].end(reply, heard)
 
-    def keep(done: calls.Done[str, Told]) -> Reply:
-        reply = Reply(done.answer or Told(), done.seconds)
-        if kept is not None and done.failure is None and heard.usable(reply.told):
-            kept.put(asked[done.key].question, reply)
-        return reply
+    def keep(done: calls.Done[str, Told]) -> None:
+        if kept is not None and done.answer is not None and heard.usable(done.answer):
+            kept.put(asked[done.key].question, Reply(done.answer, done.seconds))
 
     new = [each.question for id_, each in asked.items() if id_ not in known]
     wanted = ((each.id, partial(system.ask, each.id, each.text)) for each in new)
-    with closing(calls.done(wanted, system.concurrent, spare=keep)) as finished:
+    with closing(calls.done(wanted, system.concurrent, keep)) as finished:
         for done in finished:
-            yield asked[done.key].end(keep(done), heard, done.failure)
+            reply = Reply(done.answer or Told(), done.seconds)
+            yield asked[done.key].end(reply, heard, done.failure)
 
 
 def _case(asked: _Asked, heard: _Heard, matcher: Matcher, counts: Counts, plan: Plan) -> Case:

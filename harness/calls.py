@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections import abc, deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, as_completed, wait
 from dataclasses import dataclass
 from itertools import islice
+from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import Generic, TypeVar
 
@@ -43,9 +43,11 @@ class Calls(Generic[K, V]):
         self._concurrent = concurrent
         self._ahead = ahead
         self._known: deque[Done[K, V]] = deque()
-        self._begun: list[Future[Done[K, V]]] = []  # and not yet taken
-        self._waiting: deque[tuple[Future[Done[K, V]], K, Callable[[], V]]] = deque()
+        self._waiting: deque[tuple[K, Callable[[], V]]] = deque()
+        self._ended: SimpleQueue[Done[K, V] | BaseException] = SimpleQueue()
+        self._begun = 0  # and not yet taken
         self._running = 0
+        self._error: BaseException | None = None
         self._lock = Lock()
         self._abandoned = Event()
 
@@ -55,7 +57,7 @@ class Calls(Generic[K, V]):
         with self._lock:
             left = self._concurrent + self._ahead - self._running - len(self._waiting)
         most = self._concurrent + max(self._concurrent, self._ahead) if self._concurrent > 1 else 1
-        return min(left, most - len(self._begun))
+        return min(left, most - self._begun)
 
     def begin(self, key: K, call: Callable[[], V]) -> None:
         """Begin a call; for which there must be a place.
@@ -63,13 +65,11 @@ class Calls(Generic[K, V]):
         Raises:
             Exception: what another call raised; this one is not begun.
         """
-        for each in self._begun:
-            if each.done():
-                each.result()
-        future: Future[Done[K, V]] = Future()
-        self._begun.append(future)
+        if self._error is not None:
+            raise self._error
+        self._begun += 1
         with self._lock:
-            self._waiting.append((future, key, call))
+            self._waiting.append((key, call))
             fresh = 1 < self._concurrent > self._running
             self._running += fresh
         if fresh:
@@ -91,49 +91,44 @@ class Calls(Generic[K, V]):
         if not self._begun:
             return None
         if self._concurrent == 1:
-            self._begun.clear()
-            _, key, call = self._waiting.popleft()
-            return _made(key, call)
-        wait(self._begun, return_when=FIRST_COMPLETED)
-        first = next(each for each in self._begun if each.done())
-        self._begun.remove(first)
-        return first.result()
+            self._begun = 0
+            return _made(*self._waiting.popleft())
+        ended = self._next()
+        if isinstance(ended, BaseException):
+            raise ended
+        return ended
 
-    def rest(self) -> Iterator[Done[K, V]]:
-        """Wait for the calls that run, and yield what they gave; no other is begun."""
+    def rest(self, wait: bool = True) -> Iterator[Done[K, V]]:
+        """Yield the results that are there, and with `wait` those of the calls that still run.
+
+        No other call is begun, and errors are passed over.
+        """
         self._drop()
         while self._known:
             yield self._known.popleft()
-        # What has been answered has been paid for.
-        for each in as_completed(list(self._begun)):
-            self._begun.remove(each)
-            if each.exception() is None:
-                yield each.result()
+        while self._begun if wait else not self._ended.empty():
+            ended = self._next()
+            if not isinstance(ended, BaseException):
+                yield ended
 
-    def given(self) -> Iterator[Done[K, V]]:
-        """Yield the results that are there; no call is begun."""
-        self._drop()
-        while self._known:
-            yield self._known.popleft()
-        for each in [one for one in self._begun if one.done() and one.exception() is None]:
-            self._begun.remove(each)
-            yield each.result()
-
-    def close(self, spare: Callable[[Done[K, V]], object] | None = None) -> None:
-        """Begin and wait for nothing more; `spare` is told of the results that are there."""
+    def close(self, keep: Callable[[Done[K, V]], object]) -> None:
+        """Begin and wait for nothing more; `keep` is told of the results that calls gave by now."""
         self._known.clear()
         self._drop()
-        if not all(each.done() for each in self._begun):
+        if self._begun > self._ended.qsize():
             self._abandoned.set()
             slots.forget()
-        if spare is not None:
-            for each in self.given():
-                spare(each)
+        for each in self.rest(wait=False):
+            keep(each)
+
+    def _next(self) -> Done[K, V] | BaseException:
+        ended = self._ended.get()
+        self._begun -= 1
+        return ended
 
     def _drop(self) -> None:
         with self._lock:
-            for future, _, _ in self._waiting:
-                self._begun.remove(future)
+            self._begun -= len(self._waiting)
             self._waiting.clear()
 
     def _run(self) -> None:
@@ -144,18 +139,16 @@ class Calls(Generic[K, V]):
                 if not self._waiting:
                     self._running -= 1
                     return
-                future, key, call = self._waiting.popleft()
+                key, call = self._waiting.popleft()
+            ended: Done[K, V] | BaseException
             try:
-                made = _made(key, call)
+                ended = _made(key, call)
             except BaseException as error:  # noqa: BLE001  it is raised where the result is taken
-                with self._lock:
-                    self._running -= 1
-                    future.set_exception(error)
-                return
+                ended = self._error = error
             with self._lock:
-                ends = not self._waiting
+                ends = self._error is not None or not self._waiting
                 self._running -= ends
-                future.set_result(made)
+                self._ended.put(ended)
             if ends:
                 return
 
@@ -163,7 +156,7 @@ class Calls(Generic[K, V]):
 def done(
     wanted: Iterable[tuple[K, Callable[[], V]]],
     concurrent: int,
-    spare: Callable[[Done[K, V]], object] | None = None,
+    keep: Callable[[Done[K, V]], object] = lambda done: None,
 ) -> abc.Generator[Done[K, V], None, None]:
     """Make the call of each (key, call), and yield each result as soon as it is there.
 
@@ -173,11 +166,11 @@ def done(
     of `wanted`, no call is begun; those that run are waited for, and what they gave is yielded
     before the error is raised. An interrupt waits for none, and nor does the end of the process. A
     call begins only while the caller waits for a result: closing the iterator begins nothing and
-    waits for nothing. Where it ends before all is yielded, `spare` is told of each result that was
-    there by then.
+    waits for nothing. `keep` is told of each result once: before it is yielded or, where the
+    iterator is closed before, then; what it raises is like an error of a call.
 
     Raises:
-        Exception: what a call or `wanted` raised, other than `StageError`.
+        Exception: what a call, `wanted` or `keep` raised, other than `StageError`.
     """
     remaining = iter(wanted)
     calls: Calls[K, V] = Calls(concurrent)
@@ -186,18 +179,18 @@ def done(
         for key, call in islice(remaining, calls.free):
             calls.begin(key, call)
 
-    yield from taken(calls, more, spare)
+    yield from taken(calls, more, keep)
 
 
 def taken(
     calls: Calls[K, V],
     more: Callable[[], object],
-    spare: Callable[[Done[K, V]], object] | None = None,
+    keep: Callable[[Done[K, V]], object],
 ) -> abc.Generator[Done[K, V], None, None]:
     """Yield each result as `done` does; before each is waited for, `more` begins what it will.
 
     Raises:
-        Exception: what a call or `more` raised, other than `StageError`.
+        Exception: what a call, `more` or `keep` raised, other than `StageError`.
     """
     try:
         while True:
@@ -205,15 +198,16 @@ def taken(
             made = calls.take()
             if made is None:
                 return
+            keep(made)
             yield made
-    except Exception:
-        yield from calls.rest()
-        raise
-    except KeyboardInterrupt:
-        yield from calls.given()
+    except (Exception, KeyboardInterrupt) as error:
+        # What has been answered has been paid for.
+        for made in calls.rest(wait=isinstance(error, Exception)):
+            keep(made)
+            yield made
         raise
     finally:
-        calls.close(spare)
+        calls.close(keep)
 
 
 def _made(key: K, call: Callable[[], V]) -> Done[K, V]:

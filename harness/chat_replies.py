@@ -49,9 +49,9 @@ class ChatReplies:
             for key, one in each.items()
             if key not in made
         ]
-        with closing(calls.done(new, self._chat.at_once, spare=keep)) as finished:
-            for done in finished:
-                keep(done)
+        with closing(calls.done(new, self._chat.at_once, keep)) as finished:
+            for _ in finished:
+                pass
         return [made[_key(one)] for one in wanted]
 
     def missing(self, wanted: Sequence[Wanted[T]]) -> list[Wanted[T]]:

@@ -9,7 +9,12 @@ from typing import Annotated
 from annotated_types import Gt
 
 _PLACE = re.compile(r"(?:[^\s:/@\[\]]+|\[[0-9A-Fa-f:.]+\]):(\d{1,5})")
-_CREDENTIALS = re.compile(r"//[^/@\s]+@")
+
+
+def holds_password(address: str) -> bool:
+    """Return whether there is a password in an address: a colon before the `@` of its host."""
+    host = address.partition("://")[2].split("/")[0]
+    return ":" in host.rpartition("@")[0]
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,7 @@ class OnRay:
                 f"address: {self.address!r} is none: write local, auto or HOST:PORT, "
                 "for example 10.0.0.5:6379"
             )
-        if self.store is not None and _CREDENTIALS.search(self.store):
+        if self.store is not None and holds_password(self.store):
             raise ValueError("store: no file holds a secret: give its keys in the environment")
 
 

@@ -212,9 +212,9 @@ def verdicts(
             replies.count(said)
 
     while left:  # one of those that were on their way may have been answered after all
-        with closing(calls.done(wanted(), judge.at_once, spare=keep)) as made:
-            for done in made:
-                keep(done)
+        with closing(calls.done(wanted(), judge.at_once, keep)) as made:
+            for _ in made:
+                pass
         unheard.check()
     return found
 

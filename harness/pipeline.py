@@ -21,7 +21,6 @@ from harness.errors import RunError, StageError
 from harness.kept import Asked, Ranked, Rankings
 from harness.plan import Plan
 from harness.records import Failure, Hit, Outcome, Question
-from harness.settings import Settings
 from harness.stages import Stages
 from harness.sweep import Cell
 from harness.tracing import Followed, attributions
@@ -47,7 +46,7 @@ def outcomes(
     been answered by then has been yielded. `told` is given each question that is answered, at once,
     or failed; what it raises ends the run too.
     """
-    with closing(_answered(cell, questions, stages, plan.settings, told)) as answered:
+    with closing(_answered(cell, questions, stages, plan, told)) as answered:
         for runs in answered:
             yield from _scored(cell, runs, stages, plan)
 
@@ -74,7 +73,7 @@ def _answered(
     cell: Cell,
     questions: Iterable[Question],
     stages: Stages,
-    settings: Settings,
+    plan: Plan,
     told: Callable[[str, Failure | None], None],
 ) -> Generator[list[Underway], None, None]:
     """Yield the questions in batches, in order, each once all of it is answered.
@@ -90,13 +89,13 @@ def _answered(
     unasked: deque[Underway] = deque()
 
     def more() -> None:
-        while left and len(begun) < most and asking.idle:
+        while left and len(begun) < most and asking.idle and not unasked:
             runs = [Underway(question) for question in left.popleft()]
             begun.append(runs)
-            _search(cell, runs, stages, settings.retrieve)
+            _search(cell, runs, stages, plan.settings.retrieve)
             new: list[Asked] = []
             for run in runs:
-                wanted = run.wanted(generator, settings.context)
+                wanted = run.wanted(generator, plan.settings.context)
                 new += [key for key in wanted if key not in waiting]
                 for key in wanted:
                     waiting.setdefault(key, []).append(run)
@@ -123,7 +122,8 @@ def _answered(
                     if done is None:
                         break
     except (KeyboardInterrupt, Exception):
-        yield from ([run for run in runs if run.ended] for runs in begun)
+        if not plan.asks:  # verdicts would take time, and more of a budget that is spent
+            yield from ([run for run in runs if run.ended] for runs in begun)
         raise
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from harness import scoring
+from harness.metrics import Asking
 from harness.records import Label, Question
 from harness.scoring import Named
 from harness.settings import Settings
@@ -34,3 +35,13 @@ class Plan:
             for leaf in scoring.leaves(named.metric, self.labels, level)
         ]
         return tuple(dict.fromkeys([self.labels, *(kind for kind in used if kind)]))
+
+    @cached_property
+    def asks(self) -> bool:
+        """Whether a metric asks a judge."""
+        level = self.settings.relevance_level
+        return any(
+            isinstance(leaf, Asking)
+            for named in self.metrics
+            for leaf in scoring.leaves(named.metric, self.labels, level)
+        )

@@ -26,6 +26,7 @@ _TABLE = "rows (key blob primary key, value blob, sum blob, run blob)"
 _MAKE = f"create table if not exists {_TABLE}"
 _MADE = f"CREATE TABLE {_TABLE}"
 _READ = "select key, value, sum from rows where key in ({}) and (? or run = ?)"
+_THERE = "select key from rows where key in ({}) and (? or run = ?)"
 _SOME = "select key, value, sum from rows limit ?"
 _WRITE = "insert or replace into rows (key, value, sum, run) values (?, ?, ?, ?)"
 _ENDS = ("-wal", "-shm", "-journal", "")
@@ -50,6 +51,10 @@ class Behind(Protocol):
 
     def find(self, keys: Collection[bytes], here: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
         """Return the rows of `keys` that are there and not `here`."""
+        ...
+
+    def there(self, keys: Collection[bytes]) -> set[bytes]:
+        """Return those of `keys` that are there, by the keys alone."""
         ...
 
     def add(self, rows: Mapping[bytes, bytes]) -> None:
@@ -112,6 +117,24 @@ class Rows:
                         found[key] = value
                     else:
                         self._warn(f"{self._name}: a row is damaged; it is made anew")
+        return found
+
+    def there(self, keys: Collection[bytes]) -> set[bytes]:
+        """Return those of `keys` that are there, by the keys alone: a value may be damaged.
+
+        What is here and not `behind` is read, and published.
+        """
+        if self._behind is not None:
+            shared = self._behind.there(keys)
+            return shared | self.get(set(keys) - shared).keys()
+        found: set[bytes] = set()
+        with self._guarded():
+            for some in batched(dict.fromkeys(keys), _ASKED):
+                if self._file is None:
+                    break
+                asked = (*some, not self._fresh, self._run)
+                places = ",".join("?" * len(some))
+                found |= {key for (key,) in self._file.execute(_THERE.format(places), asked)}
         return found
 
     def some(self, most: int) -> list[bytes]:
@@ -270,15 +293,6 @@ def count(path: Path) -> int | None:
         return None
 
 
-def sound(path: Path) -> bool:
-    """Return whether an SQLite file is whole, as far as SQLite itself can tell."""
-    try:
-        with closing(sqlite3.connect(path)) as file:
-            return file.execute("pragma quick_check(1)").fetchall() == [("ok",)]
-    except (sqlite3.DatabaseError, UnicodeError):
-        return False
-
-
 def content_sum(path: Path, leave_out: Collection[str]) -> str:
     """Return a checksum of the tables of an SQLite file, but for those named in `leave_out`.
 
@@ -302,3 +316,12 @@ def content_sum(path: Path, leave_out: Collection[str]) -> str:
     finally:
         file.close()
     return digest.hexdigest()
+
+
+def readable(path: Path, leave_out: Collection[str]) -> bool:
+    """Return whether `content_sum` can give the checksum of an SQLite file."""
+    try:
+        content_sum(path, leave_out)
+    except (sqlite3.Error, UnicodeError):
+        return False
+    return True

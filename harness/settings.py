@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Le, Len
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, Strict
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    WrapSerializer,
+)
 
 from harness.answertest import AnswerTest
 from harness.chat import ChatModel
@@ -59,6 +67,7 @@ _Execution = Annotated[
         lambda value: None if value == "local" else value,
         json_schema_input_type=Literal["local"] | Execution | None,
     ),
+    WrapSerializer(lambda value, plain: "local" if value is None else plain(value)),
 ]
 _Int = Annotated[int, Strict()]
 

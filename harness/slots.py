@@ -81,14 +81,15 @@ class Limit:
             self._freed += 1
         if self._refused:
             # A moment in which all is refused says little of what is borne at other times.
-            before = self.limit if math.isinf(self._ceiling) else self._ceiling
+            known = most if self._alone else self.limit
+            before = known if math.isinf(self._ceiling) else self._ceiling
             self._ceiling = max(self.limit, (before + self.limit) / 2)
             self._refused, self._alone = False, 0
         if self.limit >= most:
             return
         self._calm += 1 / max(self.limit, _SHORTEST_ROUND)
         if self.limit < self._ceiling:
-            risen = min(self.limit + min(1.0, self.limit), self._ceiling)
+            risen = min(self.limit + 1.0, self._ceiling)
         else:
             risen = self._ceiling * (1 + _GROWTH * self._calm**3)
         self.limit = min(most, risen)
@@ -109,7 +110,7 @@ class Limit:
             self.limit = min(self.limit, self.running)
         else:
             self._alone += 1
-            least = (self._seconds or _UNKNOWN) / _LONGEST_GAP
+            least = min(1.0, (self._seconds or _UNKNOWN) / _LONGEST_GAP)
             self.limit = max(least, min(self.limit, 1.0) * _LESS**self._alone)
         if after is not None:
             if now >= self._held:

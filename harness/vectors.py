@@ -53,11 +53,14 @@ class Texts:
         return vectors if self._shortens is None else self._shortens.shorten(vectors), flags
 
     def missing(self, texts: Iterable[str], kind: Kind) -> dict[bytes, str]:
-        """Return the different texts whose vectors are not there, by the keys of their rows."""
+        """Return the different texts whose vectors are not there, by the keys of their rows.
+
+        No vector is read, so one that is damaged counts as there.
+        """
         missing: dict[bytes, str] = {}
         for batch in batched(texts, _BATCH):
             different = {key_of(kind, text): text for text in batch}
-            known = {} if self._rows is None else self._rows.get(different)
+            known = set() if self._rows is None else self._rows.there(different)
             missing |= {key: text for key, text in different.items() if key not in known}
         return missing
 

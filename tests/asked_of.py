@@ -5,7 +5,7 @@ from functools import partial
 from harness import calls
 
 
-def answered(generator, asked, spare=None):
+def answered(generator, asked, keep=lambda done: None):
     """Ask each (key, question, context, sample), and yield each result as soon as it is there."""
     wanted = ((key, partial(generator.answer, *what)) for key, *what in asked)
-    return calls.done(wanted, generator.at_once, spare)
+    return calls.done(wanted, generator.at_once, keep)

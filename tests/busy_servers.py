@@ -96,7 +96,7 @@ class Asked:
     most: int = 0
 
 
-def ask(server, most, questions=QUESTIONS, seed=1):
+def ask(server, most, questions=QUESTIONS, seed=1, retries=RETRIES):
     """Ask a server, at most so many at once: a reply takes 0.2 s ± 50 %, one in a hundred 2 s."""
     chance, limit, found, number = random.Random(seed), Limit(), Asked(0.0), count()
     queue = deque([0] * questions)  # how often each was refused
@@ -131,7 +131,7 @@ def ask(server, most, questions=QUESTIONS, seed=1):
             found.refused += 1
             after = server.asks(now)
             limit.refused(now, after)
-            if refusals > RETRIES:
+            if refusals > retries:
                 found.lost, done = found.lost + 1, done + 1
             else:
                 drawn = chance.uniform(0, 0.5 * 2 ** (refusals - 1))

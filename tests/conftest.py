@@ -12,6 +12,7 @@ import yaml
 
 from harness import runtime
 from harness.cli import main
+from harness.runtime import processor
 from tests import disks
 from tests.browser import REQUIRED, complaints, executable, launched
 
@@ -107,6 +108,12 @@ def pytest_configure() -> None:
     sys.dont_write_bytecode = False
     if "TMPDIR" not in os.environ and disks.memory(ROOM):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(disks.MEMORY))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Run one process more than there are processors: many tests wait for another process."""
+    return processor.cores() + 1
 
 
 def pytest_collection_finish() -> None:

@@ -108,6 +108,6 @@ def ray_cluster(*machines: str, cpus: int = 1, python_path: str = "") -> Iterato
             cluster.start(name, f"--address={cluster.address}", f"--num-cpus={cpus}")
         yield cluster
     finally:
-        for name in reversed(list(cluster.machines)):
-            cluster.stop(name)
+        for name in reversed(list(cluster.machines)):  # a head that is asked to end waits long
+            cluster.stop(name, signal.SIGKILL)
         shutil.rmtree(folder, ignore_errors=True)

@@ -31,7 +31,7 @@ def project(tmp_path, monkeypatch):
             tmp_path,
             questions=parts.pop("questions", ASKED),
             chunkers=["markdown"],
-            retrievers=["bm25"],
+            retrievers=parts.pop("retrievers", ["bm25"]),
             generators=[{"chat": {**model, "retries": 0}}],
             **parts,
         )
@@ -102,3 +102,20 @@ def test_too_many_failures_end_it_with_what_was_answered_of_each_batch(project, 
     assert ids == [each["id"] for each in ASKED if each["id"] in ids]
     assert len(ids) > BATCH
     assert sum("-2" in each for each in ids) >= 1
+
+
+def test_questions_whose_retrieval_failed_end_it_before_another_batch_is_retrieved(project):
+    asked = []
+
+    class Refusing(Handler):
+        def do_POST(self):
+            asked.append(self.body()["messages"][-1]["content"])
+            self.send(400, b"{}")
+
+    with listening(Refusing) as url:
+        chat = {"model": "openai:m", "base_url": f"{url}/v1", "retries": 0}
+        parts = {"retrievers": ["multi_query(of=bm25)"], "chat": chat, "max_failures": 1}
+        with pytest.raises(RunError, match=r"2 of \d+ questions failed"):
+            project(url, 2, **parts)
+    questions = [each["question"] for each in ASKED if any(each["question"] in a for a in asked)]
+    assert questions == [each["question"] for each in ASKED[:BATCH]]

@@ -1,5 +1,6 @@
 """Answering: several questions at once, by generators whose calls end when the test says so."""
 
+import random
 import signal
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import threading
 import time
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from subprocess import PIPE
 
@@ -306,44 +308,106 @@ def wait_until_only(running):
         time.sleep(0.001)
 
 
-def test_what_was_done_when_its_reader_gave_up_is_told_as_spare_and_what_runs_is_not():
+def test_what_was_done_when_its_reader_gave_up_is_kept_and_what_runs_is_not():
     generator = Scripted(4)
-    spare = []
-    with closing(answered(generator, asking("a", "bad", "b", "held"), spare.append)) as found:
-        first = next(found)
+    kept = []
+    with closing(answered(generator, asking("a", "bad", "b", "held"), kept.append)) as found:
+        next(found)
         wait_until_only(1)
     generator.release.set()
-    told = {done.key: (done.answer, done.failure) for done in [first, *spare]}
+    told = {done.key: (done.answer, done.failure) for done in kept}
     assert told == {
         "a": (Answer("A"), None),
         "b": (Answer("B"), None),
         "bad": (None, "429 Too Many Requests"),
     }
-    assert len(spare) == 2
+    assert len(kept) == 3
 
 
-def test_spare_is_told_too_where_the_reader_gives_up_on_what_comes_before_an_error():
+def test_it_is_kept_too_where_the_reader_gives_up_on_what_comes_before_an_error():
     generator = Scripted(4)
-    spare = []
+    kept = []
 
     def asked():
         yield from asking("a", "b", "c")
         raise RunError("the disk is full")
 
-    with closing(answered(generator, asked(), spare.append)) as found:
-        first = next(found)
+    with closing(answered(generator, asked(), kept.append)) as found:
+        next(found)
         wait_until_only(0)
-    assert sorted(done.key for done in [first, *spare]) == ["a", "b", "c"]
+    assert sorted(done.key for done in kept) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("concurrent", [1, 3])
-def test_nothing_is_spare_where_all_was_yielded(concurrent):
-    spare, done = [], []
-    drain(answered(Scripted(concurrent), asking("a", "bad", "b"), spare.append), done)
+def test_each_result_is_kept_once_before_it_is_yielded(concurrent):
+    kept, done = [], []
+
+    def drain(found):
+        for each in found:
+            assert kept[-1] is each
+            done.append(each.key)
+
+    drain(answered(Scripted(concurrent), asking("a", "bad", "b"), kept.append))
     with pytest.raises(Stop):
-        drain(answered(Scripted(concurrent), asking("c", "stop"), spare.append), done)
+        drain(answered(Scripted(concurrent), asking("c", "stop"), kept.append))
     assert sorted(done) == ["a", "b", "bad", "c"]
-    assert spare == []
+    assert [each.key for each in kept] == done
+
+
+def test_where_one_cannot_be_kept_those_that_run_are_waited_for_and_kept():
+    generator, kept = Scripted(2), []
+
+    def keep(done):
+        kept.append(done.key)
+        if done.key == "quick":
+            generator.release.set()
+            raise RunError("the budget is spent")
+
+    found = answered(generator, held_first(generator, "quick", "late"), keep)
+    assert next(found).key == "held"
+    with pytest.raises(RunError, match="the budget is spent"):
+        next(found)
+    assert kept == ["quick", "held"]
+    assert generator.begun == ["held", "quick"]
+
+
+@pytest.mark.parametrize("ends", ["nothing", "a call", "more", "keep"])
+def test_whatever_ends_them_no_call_is_made_twice_and_none_that_was_paid_for_is_lost(ends):
+    for seed in range(40):
+        chance = random.Random(seed)
+        total, at = chance.randrange(60), chance.randrange(60)
+        made = calls.Calls(chance.choice([1, 2, 8]), chance.choice([0, 3, 32]))
+        asked, paid, kept, left = [], [], [], list(range(total))
+
+        def call(number, at=at, asked=asked, paid=paid):
+            asked.append(number)
+            time.sleep(number % 3 * 0.0002)
+            if (ends, number) == ("a call", at):
+                raise Stop
+            paid.append(number)
+
+        def more(at=at, left=left, made=made, call=call):
+            while left and made.free > 0:
+                if (ends, left[-1]) == ("more", at):
+                    raise Stop
+                number = left.pop()
+                made.begin(number, partial(call, number))
+
+        def keep(done, at=at, kept=kept):
+            kept.append(done.key)
+            if (ends, done.key) == ("keep", at):
+                raise Stop
+
+        stopped = False
+        try:
+            yielded = [done.key for done in calls.taken(made, more, keep)]
+        except Stop:
+            stopped = True
+        assert stopped == (ends != "nothing" and at < total)
+        assert len(asked) == len(set(asked))
+        assert sorted(kept) == sorted(paid)
+        if not stopped:
+            assert sorted(yielded) == list(range(total))
 
 
 def test_an_interrupted_process_ends_without_waiting_for_the_calls_that_run():
@@ -385,7 +449,7 @@ class TestAhead:
         for number in range(5):
             made.begin(number, held)
         running.wait(PATIENCE)
-        made.close()
+        made.close(begun.append)
         release.set()
         wait_until_only(0)
         assert len(begun) == 2
@@ -401,10 +465,11 @@ class TestAhead:
 
     def test_an_error_ends_those_that_wait_and_what_ran_is_given(self):
         made, release = calls.Calls(2, ahead=2), threading.Event()
-        begun = threading.Event()
+        begun, all_there = threading.Event(), threading.Event()
 
         def fail():
             assert begun.wait(PATIENCE)
+            assert all_there.wait(PATIENCE)
             raise Stop("told to")
 
         def last():
@@ -414,16 +479,17 @@ class TestAhead:
 
         for number, call in enumerate([fail, last, last, last]):
             made.begin(number, call)
+        all_there.set()
         with pytest.raises(Stop):
             made.take()
         rest = made.rest()
         release.set()
         assert [done.answer for done in rest] == [5]
 
-    def test_a_result_that_was_there_is_taken_first_and_is_spare_to_nobody(self):
-        made, spare = calls.Calls(2), []
+    def test_a_result_that_was_there_is_taken_first_and_is_not_kept_again(self):
+        made, kept = calls.Calls(2), []
         made.add(Done("a", 1, None, 0.0))
         made.add(Done("b", 2, None, 0.0))
         assert made.take().key == "a"
-        made.close(spare.append)
-        assert spare == []
+        made.close(kept.append)
+        assert kept == []

@@ -27,10 +27,10 @@ settings summarise sweep
 agreement catalogue comparing imported_answers imported_runs library overrides places plan
 underway
 baselines cautions config framed history stages
-asked_models asking checks doctor drafting prepared provenance tracing
+asked_models asking checks drafting prepared provenance tracing
 findings pipeline summing
 cluster oracle
-forecast report
+doctor forecast report
 gate ratings rescore running summary terminal_history
 library_runs runner terminal
 cli

@@ -1,14 +1,17 @@
 """An index whose building was broken off is gone on with, and what is wrong in it is never used."""
 
 import json
+import pickle
 import shutil
+import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pytest
 
 from harness import index
 from harness.cache import Cache
-from harness.errors import StageError
+from harness.errors import RunError, StageError
 from harness.housekeeping import entries, free
 from harness.index import IndexSettings, begun, open_or_build
 from tests.given import Given, numbered, texts_of, unit
@@ -16,6 +19,7 @@ from tests.given import Given, numbered, texts_of, unit
 TOTAL, SIZE = 1_000, 334
 """Three batches, the last of them two smaller."""
 VECTORS = unit(TOTAL, dimensions=4)
+EXACT = IndexSettings(exact=True)
 
 
 class Unkept(Given):
@@ -108,7 +112,10 @@ def test_vectors_without_a_line_in_the_log_are_embedded_again(root):
     assert whole(made)
 
 
-@pytest.mark.parametrize("damage", ["vectors", "log", "chroma", "sqlite", "tries"])
+DAMAGED = ["vectors", "log", "chroma", "sqlite", "text", "graph", "uncounted", "tries"]
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
 def test_what_does_not_fit_together_is_begun_anew(root, damage):
     folder = place(root)
     if damage == "vectors":  # of the first batch, which Chroma holds as it was
@@ -121,6 +128,17 @@ def test_what_does_not_fit_together_is_begun_anew(root, damage):
         shutil.rmtree(folder / "chroma")
     elif damage == "sqlite":
         (folder / "chroma" / "chroma.sqlite3").write_bytes(b"not a database" * 100)
+    elif damage == "text":  # which Chroma never reads, and the checksum at the end does
+        with closing(sqlite3.connect(folder / "chroma" / "chroma.sqlite3")) as file, file:
+            file.execute("update embeddings set created_at = cast(x'ff' as text)")
+    elif damage == "graph":  # a vector of the first batch, in Chroma alone
+        (graph,) = folder.glob("chroma/*/data_level0.bin")
+        raw = graph.read_bytes()
+        # Chroma makes their lengths 1 once more, which changes the last bits of some.
+        one = next(each for each in map(bytes, VECTORS[:SIZE]) if each in raw)
+        graph.write_bytes(raw.replace(one, bytes(16)))
+    elif damage == "uncounted":  # of the second batch, which Chroma holds, there is no line
+        begun.cut(folder, 1)
     else:
         (folder / "tries").write_bytes(b"...")
 
@@ -137,13 +155,125 @@ def test_other_vectors_than_chroma_took_are_found_out_and_begun_anew(root):
     raw[-len(others) * 16 :] = others.astype("<f4").tobytes()
     (folder / "vectors.npy").write_bytes(raw)
     first, second = (folder / "batches.jsonl").read_text().splitlines()
-    changed = json.loads(second) | {"sum": begun.sum_of(others)}
+    changed = json.loads(second) | {"sum": begun.sum_of(others, truncated=33)}
     (folder / "batches.jsonl").write_text(f"{first}\n{json.dumps(changed)}\n")
 
     made, embedded, _ = build(root)
 
     assert embedded == list(range(TOTAL))
     assert whole(made)
+
+
+HEADER = [
+    (b"<f4", b"<i4"),
+    (b"<f4", b">f4"),
+    (b"(1000, 4)", b"( 900, 4)"),
+    (b"(1000, 4)", b"(3000, 4)"),
+    (b"(1000, 4)", b"(1000, 2)"),
+    (b"NUMPY\x01", b"NUMPY\x02"),
+]
+LINE = [
+    (b'"truncated": 33', b'"truncated": 93'),
+    (b'"truncated": 33', b'"truncated":"3"'),
+    (b'"truncated": 33', b'"truncated": .3'),
+]
+FIRST = [
+    (b'"rows": 334', b'"rows": 3e4'),
+    (b'"rows": 334', b'"rows":"33"'),
+    (b'"rows": 334', b'"rows": -34'),
+    (b'"rows": 334', b'"rows": 933'),
+    (b'"dimensions": 4', b'"dimensions": 0'),
+    (b'"dimensions": 4', b'"dimensions": 8'),
+]
+
+
+@pytest.fixture(scope="module")
+def broken_exact(tmp_path_factory):
+    """A cache in which an index for exact search was broken off in the same place."""
+    root = tmp_path_factory.mktemp("exact")
+    build(root, breaks_at=900, settings=EXACT)
+    return root
+
+
+@pytest.fixture
+def exact_root(broken_exact, tmp_path):
+    """A copy of that cache."""
+    return shutil.copytree(broken_exact, tmp_path / "cache")
+
+
+def replace(path, old, new):
+    """Put other bytes in the place of the last of those."""
+    head, found, tail = path.read_bytes().rpartition(old)
+    assert found == old
+    path.write_bytes(head + new + tail)
+
+
+@pytest.mark.parametrize(("old", "new"), HEADER)
+def test_vectors_under_a_damaged_header_are_never_used(exact_root, old, new):
+    replace(place(exact_root) / "vectors.npy", old, new)
+
+    made, embedded, _ = build(exact_root, settings=EXACT)
+
+    assert embedded == list(range(TOTAL))
+    assert whole(made)
+    assert made.vectors([0]).dtype == np.float32
+
+
+@pytest.mark.parametrize(("old", "new"), LINE)
+def test_behind_a_damaged_line_of_the_log_all_is_made_again(exact_root, old, new):
+    replace(place(exact_root) / "batches.jsonl", old, new)
+
+    made, embedded, _ = build(exact_root, settings=EXACT)
+
+    assert embedded == list(range(SIZE, TOTAL))
+    assert whole(made)
+    assert made.built.truncated == 100
+
+
+@pytest.mark.parametrize(("old", "new"), FIRST)
+def test_odd_numbers_in_the_log_are_begun_anew(exact_root, old, new):
+    log = place(exact_root) / "batches.jsonl"
+    log.write_bytes(log.read_bytes().replace(old, new))
+
+    made, embedded, _ = build(exact_root, settings=EXACT)
+
+    assert embedded == list(range(TOTAL))
+    assert whole(made)
+    assert made.built.truncated == 100
+
+
+def test_what_was_written_behind_a_damaged_line_is_gone_on_with(exact_root):
+    replace(place(exact_root) / "batches.jsonl", b'"truncated": 33', b'"truncated": 93')
+    _, second, _ = build(exact_root, breaks_at=900, settings=EXACT)
+    made, third, _ = build(exact_root, settings=EXACT)
+
+    assert second == list(range(SIZE, TOTAL))
+    assert third == list(range(2 * SIZE, TOTAL))
+    assert whole(made)
+    assert made.built.truncated == 100
+
+
+def test_one_batch_that_breaks_off_again_and_again_costs_no_other(root):
+    for _ in range(5):
+        _, embedded, _ = build(root, breaks_at=900)
+        assert embedded == list(range(2 * SIZE, TOTAL))
+
+    made, embedded, _ = build(root)
+
+    assert embedded == list(range(2 * SIZE, TOTAL))
+    assert whole(made)
+
+
+def test_an_index_that_cannot_be_asked_ends_the_run_in_words(root):
+    (path,) = place(root).glob("chroma/*/index_metadata.pickle")
+    kept = pickle.loads(path.read_bytes())
+    # Vectors are read by what stands in the other direction.
+    kept["label_to_id"] = {}
+    path.write_bytes(pickle.dumps(kept))
+
+    made, _, _ = build(root)
+    with pytest.raises(RunError, match=r"cannot read the index: .*\n  .*--fresh"):
+        whole(made)
 
 
 def test_with_fresh_nothing_is_gone_on_with(root):
@@ -154,8 +284,7 @@ def test_with_fresh_nothing_is_gone_on_with(root):
 
 
 def test_other_settings_are_another_index_and_leave_it_alone(root):
-    other = IndexSettings(exact=True)
-    made, embedded, _ = build(root, settings=other)
+    made, embedded, _ = build(root, settings=EXACT)
 
     assert embedded == list(range(TOTAL))
     assert whole(made)
@@ -163,10 +292,9 @@ def test_other_settings_are_another_index_and_leave_it_alone(root):
 
 
 def test_exact_search_is_gone_on_with_too(tmp_path):
-    exact = IndexSettings(exact=True)
-    build(tmp_path, breaks_at=900, settings=exact)
+    build(tmp_path, breaks_at=900, settings=EXACT)
 
-    made, embedded, _ = build(tmp_path, settings=exact)
+    made, embedded, _ = build(tmp_path, settings=EXACT)
 
     assert embedded == list(range(2 * SIZE, TOTAL))
     assert whole(made)

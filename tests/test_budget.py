@@ -1,12 +1,17 @@
 """The token budget: what a run may take, refused where it cannot suffice, and gone on with."""
 
+import json
+import time
+from collections import Counter
+
 import pytest
 
 from harness import runner, store
 from harness.config import load
 from harness.errors import ConfigError, RunError
 from harness.spending import Spending
-from tests.chat_server import serving
+from tests.chat_server import completion, serving
+from tests.loopback import Handler, listening
 from tests.small import QUESTIONS, project
 
 OF_ONE = 57 + 9
@@ -88,6 +93,56 @@ def test_verdicts_of_a_judge_count_those_that_cannot_be_read_too(place, server):
     with pytest.raises(RunError, match="token_budget"):
         run(place, f"token_budget={most}", f"judge={judge}", "metrics=[correctness]")
     assert len(server.asked) == len(QUESTIONS) + 3  # one prompt, three times in vain
+
+
+EIGHT = {"model": "openai:m", "retries": 0, "concurrent": 8}
+PLACES = {
+    "answers": {"generators": ["chat"], "metrics": ["token_f1"]},
+    "verdicts": {"generators": ["extractive"], "metrics": ["correctness"]},
+    "rewordings": {
+        "generators": ["none"], "retrievers": ["multi_query(of=bm25)"], "metrics": ["hit_rate@2"]
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_calls_in_flight_when_it_ends_a_run_are_paid_for_once(tmp_path, place):
+    asked = Counter()
+
+    class Paid(Handler):
+        def do_POST(self):
+            body = self.body()
+            asked[json.dumps(body["messages"])] += 1
+            time.sleep(0.01 + len(asked) % 7 / 1_000)
+            self.send(200, json.dumps(completion("2\nIt is so.")).encode())
+
+    questions = [
+        {**each, "id": f"{each['id']}-{at}", "question": f"{each['question']} ({at})"}
+        for at in range(6)
+        for each in QUESTIONS[:4]
+    ]
+    with listening(Paid) as url:
+        model = {**EIGHT, "base_url": f"{url}/v1"}
+        parts = {**ONE_CELL, **PLACES[place], "chat": model, "judge": model}
+        config = project(tmp_path, questions, **parts)
+        with pytest.raises(RunError, match="token_budget"):
+            run(config, f"token_budget={OF_ONE * 4}")
+        assert 5 <= len(asked) < len(questions)
+        run(config)
+    assert set(asked.values()) == {1}
+    assert len(asked) == len(questions)
+
+
+def test_no_judge_is_asked_of_what_was_answered_before_the_budget_was_spent(tmp_path, server):
+    model = {"model": "openai:gpt-test", "base_url": server.url, "retries": 0, "concurrent": 1}
+    metrics = ["correctness", "token_f1"]
+    parts = {**ONE_CELL, "generators": ["chat"], "metrics": metrics, "chat": model, "judge": model}
+    config = project(tmp_path, **parts)
+
+    with pytest.raises(RunError, match="token_budget"):
+        run(config, f"token_budget={OF_ONE}")
+
+    assert len(server.asked) == 2
 
 
 def test_what_one_call_took_must_be_known_and_it_ends_a_run_once():

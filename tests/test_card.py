@@ -2,6 +2,7 @@
 
 import copy
 import threading
+import time
 from contextlib import closing
 from dataclasses import replace
 
@@ -61,6 +62,22 @@ class TestAhead:
         with closing(ahead(iter(range(1_000)), 2)) as found:
             assert next(found) == 0
         assert threading.active_count() == before
+
+    def test_closing_it_waits_for_what_is_just_being_made(self):
+        going, made = threading.Event(), []
+
+        def source():
+            yield 0
+            going.set()
+            time.sleep(0.1)
+            made.append(1)
+            yield 1
+
+        with closing(ahead(source(), 2)) as found:
+            assert next(found) == 0
+            assert going.wait(10)
+        assert made == [1]
+        assert not [each for each in threading.enumerate() if each.name.startswith("ahead")]
 
 
 def doubling(fits=10**9):

@@ -87,6 +87,23 @@ def test_what_was_put_is_got_and_nothing_else(quick):
     assert get(quick) == (WANT, [])
 
 
+def test_which_keys_are_there_is_told_without_reading_values(quick):
+    rows, told = opened(quick)
+    rows.put(WANT)
+    with sqlite3.connect(quick / "rows.db") as file:
+        file.execute("update rows set value = x'00'")
+    file.close()
+
+    assert rows.there([*WANT, key_of("another")]) == set(WANT)
+    assert rows.there([]) == set()
+    rows.close()
+    fresh, _ = opened(quick, run=b"own", fresh=True)
+    fresh.put({key_of("own"): b""})
+    assert fresh.there([*WANT, key_of("own")]) == {key_of("own")}
+    fresh.close()
+    assert told == []
+
+
 def test_thousands_of_keys_are_asked_for_at_once(quick):
     many = {key_of(str(number)): str(number).encode() for number in range(3_000)}
     rows, _ = opened(quick)

@@ -14,6 +14,7 @@ import pytest
 from harness.cache import Cache
 from harness.embedders.hashing import Hashing
 from harness.errors import HarnessError, MissingExtra, RunError
+from harness.execution import OnRay
 from harness.index import IndexSettings, open_or_build
 from harness.rows import key_of
 from harness.shared import Shared, SharedRows, packing
@@ -141,6 +142,13 @@ def test_a_password_in_an_address_is_refused_and_not_repeated():
     assert "hunter2" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "url", ["abfs://runs@account.dfs.core.windows.net/x", "sftp://me@host/x", "s3://b/a:b@c"]
+)
+def test_a_name_in_an_address_is_no_password(url):
+    assert OnRay("auto", store=url).store == url
+
+
 def test_a_store_of_a_newer_version_is_left_alone_and_a_damaged_mark_costs_nothing(store):
     Shared(str(store)).write("store.json", b'{"version": 2}')
     with pytest.raises(HarnessError, match="its layout is 2, and this version knows 1"):
@@ -168,6 +176,17 @@ def test_what_is_written_is_read_and_replaced(url):
     for raw in (b"one", b"", bytes(range(256))):
         shared.write("a/b.json", raw)
         assert Shared(url).read("a/b.json") == raw
+
+
+def test_what_is_taken_away_is_gone_and_the_rest_is_not_until_all_is_cleared(url):
+    shared = Shared(url)
+    for name in ("a/b.json", "c"):
+        shared.write(name, b"raw")
+    shared.remove("a/b.json")
+    shared.remove("a/b.json")
+    assert (shared.read("a/b.json"), shared.read("c")) == (None, b"raw")
+    shared.clear()
+    assert [shared.read(name) for name in ("c", "store.json")] == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -249,6 +268,36 @@ def test_one_of_many_is_read_without_the_others():
     assert reader.find([key_of("7")]) == {key_of("7"): bytes(5_000)}
     # 20 bytes a key with what it is and its checksum, and one value with its own.
     assert Counted.read == 1_000 * 20 + 24 + 5_008
+
+
+def test_which_rows_are_there_is_told_by_the_headers_alone():
+    url = f"{PROTOCOL}://test/{next(NUMBERS)}"
+    rows = Shared(url).rows(PLACE)
+    rows.add({key_of(str(number)): bytes(5_000) for number in range(1_000)})
+    assert rows.there([key_of("7"), key_of("no")]) == {key_of("7")}, "to be published"
+    rows.flush()
+    reader, Counted.read = Shared(url).rows(PLACE), 0
+    assert reader.there([key_of("7"), key_of("no"), key_of("999")]) == {key_of("7"), key_of("999")}
+    # 20 bytes a key with what it is and its checksum, and no value.
+    assert Counted.read == 1_000 * 20 + 24
+
+
+def test_of_rows_before_a_store_those_are_there_that_either_has_and_all_are_published(
+    tmp_path, store
+):
+    key, other = key_of("here"), key_of("elsewhere")
+    with Cache(tmp_path / "cache") as cache:
+        cache.rows("vectors", {"of": 1}).put({key: b"here"})
+    with Cache(tmp_path / "other", shared=Shared(str(store))) as cache:
+        cache.rows("vectors", {"of": 1}).put({other: b"elsewhere"})
+
+    with Cache(tmp_path / "cache", shared=Shared(str(store))) as cache:
+        rows = cache.rows("vectors", {"of": 1})
+        assert rows.there([key, other, key_of("no")]) == {key, other}
+
+    (place,) = (store / "vectors").iterdir()
+    place = f"vectors/{place.name}"
+    assert Shared(str(store)).rows(place).there([key, other]) == {key, other}
 
 
 def test_a_row_that_is_damaged_in_one_batch_is_read_from_another(store):
@@ -406,6 +455,7 @@ def hostile(listed, content=b"evil", total=None):
         hostile([["a", 3]], total=3),
         hostile([["a", 4]], total=2**63),
         hostile([["a", "x"]]),
+        hostile(b'[["a", Infinity]]'),
         hostile({"a": 4}),
         hostile(b"[" * 100_000),
         hostile(b"\xff"),

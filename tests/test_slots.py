@@ -77,6 +77,31 @@ def test_a_server_that_refuses_all_for_long_is_still_tried_every_ten_seconds():
     assert requests.limit.pause(4, requests.now) == pytest.approx(10)
 
 
+def test_a_refusal_never_makes_room_for_more_however_long_an_answer_takes():
+    requests = Requests(4)
+    requests.begin()
+    requests.end(seconds=60.0)
+    for _ in range(2):
+        requests.begin()
+        requests.refuse()
+        assert requests.limit.limit == 1.0
+
+
+def test_after_refusals_of_all_the_ceiling_is_halfway_to_what_its_caller_allows():
+    requests = Requests(16)
+    for _ in range(50):
+        requests.begin()
+        requests.refuse()
+    assert requests.limit.limit == pytest.approx(0.01)  # one each ten seconds
+    limits = []
+    for _ in range(9):
+        requests.begin()
+        requests.end()
+        limits.append(requests.limit.limit)
+    assert limits[:3] == pytest.approx([1.01, 2.01, 3.01])
+    assert limits[7] == pytest.approx((16 + 0.01) / 2)
+
+
 def test_below_the_limit_that_was_borne_each_answer_makes_room_for_one_more():
     requests = Requests(16)
     requests.begin(8)
@@ -89,7 +114,7 @@ def test_below_the_limit_that_was_borne_each_answer_makes_room_for_one_more():
         requests.begin()
         requests.end()
         limits.append(requests.limit.limit)
-    assert limits[:3] == [1.8, 2.8, 3.8]
+    assert limits[:3] == [1.9, 2.9, 3.9]
     assert limits[3] == (7 + 0.9) / 2  # the ceiling: between what was borne before and now
     assert limits[3] < limits[4] < 4  # and from there it rises slowly
 
@@ -196,6 +221,16 @@ def test_a_server_is_used_for_what_it_bears_and_hardly_ever_asked_in_vain(name):
     assert found.lost == 0
     assert found.refused <= 0.08 * found.sent
     assert found.most <= most
+
+
+@pytest.mark.parametrize("since", [0, 10])
+@pytest.mark.parametrize("seconds", [0.5, 2, 5, 30])
+def test_a_server_that_refuses_all_for_a_while_is_soon_used_for_what_it_bears(since, seconds):
+    server = Places(999, later=0, between=(since, since + seconds))
+    found = ask(server, 16, retries=20)
+    assert found.seconds <= 1.25 * (QUESTIONS * MEAN / 16 + seconds)
+    assert found.lost == 0
+    assert found.refused <= 0.01 * found.sent
 
 
 def test_what_counts_each_request_alone_is_slow_but_loses_no_question():

@@ -1,5 +1,6 @@
 """The interval of a mean, METRICS.md section 4, against scipy, closed forms and simulation."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.statistics.intervals import Interval, interval
+from harness.statistics.intervals import DRAWS, Interval, interval, resampled_counts
 
 
 def zeros_and_ones(ones, n):
@@ -127,6 +128,21 @@ def test_the_same_seed_gives_the_same_interval_and_another_seed_nearly_the_same(
     assert one == again
     assert one != other
     assert ends(one) == pytest.approx(ends(other), abs=0.01)
+
+
+def test_the_draws_of_many_values_are_kept_in_a_byte_each_and_are_those_of_the_seed():
+    n = 1_500
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        first = resampled_counts(n, seed=9, draws=500)
+        kept = tracemalloc.get_traced_memory()[0] - before - first.nbytes
+    finally:
+        tracemalloc.stop()
+    assert DRAWS * n <= kept < 1.1 * DRAWS * n
+    drawn = np.random.default_rng([9, n]).integers(0, n, size=(500, n))
+    assert np.array_equal(first[7], np.bincount(drawn[7], minlength=n))
+    assert np.array_equal(first[499], np.bincount(drawn[499], minlength=n))
 
 
 def test_the_draws_use_no_global_generator():

@@ -15,7 +15,7 @@ from pathlib import Path
 import yaml
 
 import harness
-from tests.cluster_runs import begun, finished, records, scores
+from tests.cluster_runs import begun, finished, records, scores, stored
 from tests.ray_cluster import RayCluster, ray_cluster
 from torture.ordeal import Ordeal, sized
 
@@ -49,10 +49,76 @@ def cluster() -> Ordeal:
     return Ordeal(what, cases, broken)
 
 
-def _quick_start(folder: Path) -> None:
-    settings = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
+_RERANKER = {"bi_encoder": {"embedder": "sentence_transformer"}}
+
+
+def alone() -> Ordeal:
+    """Run a real model on a Ray of the run's own, whose home has no token afterwards."""
+    broken: list[str] = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        home = folder / "home"
+        home.mkdir()
+        path = ROOT / "configs" / "cluster.yaml"
+        _quick_start(folder, path, chunkers=["markdown"], rerankers=["none", _RERANKER])
+        one = ("--set", "execution=local", "--set", "output=one-runs", "--set", "cache=one")
+        finished(folder, "--limit", "16", *one)
+        # What embeds is measured once a cache: two may choose otherwise, which changes last digits.
+        shutil.copytree(folder / "one" / "models", folder / "ray" / "models")
+        ray = ("--set", "output=ray-runs", "--set", "cache=ray")
+        ray = (*ray, "--set", f"execution.ray.scratch={folder / 'scratch'}")
+        finished(folder, "--limit", "16", *ray, env={"HOME": str(home)})
+        if scores(folder / "ray-runs") != scores(folder / "one-runs"):
+            broken.append("other scores than on one machine")
+        if records(folder / "ray-runs") != records(folder / "one-runs"):
+            broken.append("other records than on one machine")
+        stages = {each["stage"] for each in stored(folder / "ray-runs")["ran"]}
+        lacking = {"embedding", "indexing", "retrieval", "reranking", "scoring"} - stages
+        broken += [f"nothing ran of {each}" for each in sorted(lacking)]
+        for kind, each in stored(folder / "ray-runs")["cache"].items():
+            if kind in ("answers", "rankings", "reranked", "scores", "vectors") and each["made"]:
+                broken.append(f"the run itself made {each['made']} {kind}")
+        if (home / ".ray").exists():
+            broken.append("a token lies in the home folder")
+        if said := _poison(folder):
+            broken.append(f"batches that kill their process: {said}")
+    return Ordeal("configs/cluster.yaml on a Ray of its own, and on one machine", 2, broken)
+
+
+def _poison(folder: Path) -> str:
+    """Return what is wrong with a run each of whose batches kills the process that embeds it."""
+    changed, deaths = folder / "changed", folder / "deaths"
+    shutil.copytree(Path(harness.__file__).parent, changed / "harness")
+    with (changed / "harness" / "cluster" / "embedding.py").open("a", encoding="utf-8") as file:
+        file.write(_DEADLY.format(deaths=str(deaths)))
+    run = begun(
+        folder,
+        *("--limit", "16", "--set", "output=poison-runs", "--set", "cache=poison"),
+        *("--set", f"execution.ray.scratch={folder / 'scratch'}"),
+        env={"PYTHONPATH": str(changed)},
+    )
+    out, err = run.communicate(timeout=_PATIENCE)
+    tried = deaths.read_text("utf-8").count("x") if deaths.exists() else 0
+    right = (run.returncode, out, tried) == (3, "", 4) and "a process of the cluster died" in err
+    if right and "Traceback" not in err:
+        return ""
+    return f"status {run.returncode}, {tried} deaths: {out[-300:]!r} {err[-300:]!r}"
+
+
+_DEADLY = """
+def _dies(self, wanted):
+    with open({deaths!r}, "a") as file:
+        file.write("x")
+    os._exit(1)
+import os
+Encoder._embed = _dies
+"""
+
+
+def _quick_start(folder: Path, path: Path = ROOT / "config.yaml", **changes: object) -> None:
+    settings = yaml.safe_load(path.read_text("utf-8")) | changes
     for key in ("corpus", "testset"):
-        settings[key] = str(ROOT / settings[key])
+        settings[key] = str((path.parent / settings[key]).resolve())
     (folder / "config.yaml").write_text(yaml.safe_dump(settings, sort_keys=False), "utf-8")
 
 

@@ -42,6 +42,7 @@ ORDEALS: dict[str, str] = {
     "shared-harms": "shared:harms",
     "published": "published:xquad",
     "cluster": "cluster:cluster",
+    "cluster-alone": "cluster:alone",
 }
 """The function of each ordeal, as module:name below this package; it returns an `Ordeal`."""
 PAGE = Path(__file__).parent.parent / "docs" / "reliability.md"

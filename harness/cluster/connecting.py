@@ -9,6 +9,8 @@ import signal
 import socket
 import sys
 import threading
+import time
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -26,6 +28,8 @@ _QUIET = {
 """Nothing is told to Ray's makers."""
 _SOON = {**_QUIET, "RAY_NUM_REDIS_GET_RETRIES": "6"}
 """And that a token is wrong is known in seconds; a Ray that is only being started may take long."""
+_PAUSE = 2.0
+"""Seconds until a Ray of our own is started once more; two started at one moment may both fail."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -40,8 +44,7 @@ def connected(settings: OnRay) -> Iterator[None]:
     handlers = {each: signal.getsignal(each) for each in _SIGNALS}
     with _environment(_ours(settings.address)):  # some of it is read while Ray is imported
         ray = imported()
-        address = _address(settings)
-        _look(address)
+        address = answering(settings)
         try:
             _join(ray, address)
             if threading.current_thread() is threading.main_thread():
@@ -61,25 +64,31 @@ def imported() -> Any:
     return ray
 
 
-def _address(settings: OnRay) -> str:
-    """Return `local`, or the address of a cluster."""
-    if settings.address != "auto":
-        return settings.address
-    found = os.environ.get("RAY_ADDRESS") or _on_this_machine()
-    if not found:
+def answering(settings: OnRay) -> str:
+    """Return `local`, or the address of a cluster, at which somebody answers.
+
+    Raises:
+        MissingExtra: Ray is not installed, and it has to look for a cluster.
+        RunError: there is no cluster, or nobody answers.
+    """
+    address = _found() if settings.address == "auto" else settings.address
+    _look(address)
+    return address
+
+
+def _found() -> str:
+    """Return what RAY_ADDRESS names, or the cluster that this machine is of."""
+    imported()
+    from ray._private.services import get_ray_address_from_environment
+
+    try:
+        return str(get_ray_address_from_environment("auto", None))
+    except ConnectionError:
         raise RunError(
             "execution: no Ray cluster was found: RAY_ADDRESS is not set, and none runs on this "
             "machine\n  name one, `address: HOST:PORT`, or start one of this run's own: "
             "`address: local`"
-        )
-    return found
-
-
-def _on_this_machine() -> str | None:
-    from ray._private.services import get_ray_address_from_environment
-
-    found: str | None = get_ray_address_from_environment("auto", None)
-    return found
+        ) from None
 
 
 def _look(address: str) -> None:
@@ -108,11 +117,33 @@ def _ours(address: str) -> Mapping[str, str]:
 
 def _join(ray: Any, address: str) -> None:
     own = {"include_dashboard": False} if address == "local" else {}
-    try:
-        with _silent():
-            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        raise RunError(_refused(address, error)) from None
+    # Ray tells of processes that die on standard output, where the results go.
+    ray._private.worker.print_to_stdstream = lambda data, ignore_prefix: None
+    for last in (False, True) if own else (True,):
+        try:
+            with _silent():
+                ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
+        except BaseException as error:
+            _end_started(error)
+            ray.shutdown()
+            if not isinstance(error, Exception):
+                raise
+            if last:
+                raise RunError(_refused(address, error)) from None
+            time.sleep(_PAUSE)
+        else:
+            return
+
+
+def _end_started(error: BaseException) -> None:
+    """End and reap what Ray had started when it failed: it forgets that itself."""
+    from ray._private.node import Node
+
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        node = frame.f_locals.get("self")
+        if isinstance(node, Node):
+            node.kill_all_processes(check_alive=False, allow_graceful=False, wait=True)
+            return
 
 
 def _refused(address: str, error: Exception) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ from harness.cluster import nodes
 from harness.cluster.connecting import imported
 from harness.cluster.job import Workplace
 from harness.cluster.nodes import Node
-from harness.cluster.tasks import at_work
+from harness.cluster.tasks import at_work, attempted
 from harness.embedders import Embedder, Kind, Shortens
 from harness.errors import HarnessError, RunError
 from harness.prepared import Prepared
@@ -27,6 +28,8 @@ from harness.vectors import Texts
 _RANGE = 1_024
 """Texts of a batch: as many as are kept together."""
 _BLOCKS = 1_000
+_AGAIN = 3
+"""How often a batch is tried once more whose process died, as Ray does with other work."""
 
 
 @dataclass(frozen=True)
@@ -102,28 +105,25 @@ def embedded(
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # errors are raised
     rows = [{"at": at} for at in range(len(wanted))]
-    made = ray.data.from_items(rows, override_num_blocks=min(len(rows), _BLOCKS)).map_batches(
-        Encoder,
-        fn_constructor_args=(id_, [ref], embedder, list(wanted)),
-        batch_size=1,
-        compute=ray.data.ActorPoolStrategy(size=min(actors, len(rows))),
-        num_cpus=1,
-        num_gpus=1 if card else 0,
-        scheduling_strategy="SPREAD",
-    )
-    try:
+    with warnings.catch_warnings():  # of bounds that have no other name yet
+        warnings.simplefilter("ignore", DeprecationWarning)
+        made = ray.data.from_items(rows, override_num_blocks=min(len(rows), _BLOCKS)).map_batches(
+            Encoder,
+            fn_constructor_args=(id_, [ref], embedder, list(wanted)),
+            batch_size=1,
+            compute=ray.data.ActorPoolStrategy(size=min(actors, len(rows))),
+            num_cpus=1,
+            num_gpus=1 if card else 0,
+            max_restarts=_AGAIN,  # else without end
+            max_task_retries=_AGAIN,
+        )
+    with attempted(wanted[0].work):
         for row in made.iter_rows():
             if row["error"]:
                 raise RunError(row["error"])
             yield Embedded(wanted[row["at"]], row["node"], row["seconds"])
-    except ray.exceptions.RayError as error:
-        why = str(error).strip().splitlines()[0]
-        raise RunError(
-            f"{wanted[0].work}: a process of the cluster died each time it was tried: {why}\n"
-            "  what was done is kept, and the same command continues; does it need more memory?"
-        ) from None
 
 
 class Encoder:

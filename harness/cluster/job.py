@@ -20,6 +20,8 @@ from harness.documents import Documents
 from harness.errors import RunError
 from harness.plan import Plan
 from harness.records import Document, Question
+from harness.runtime import choice
+from harness.runtime.choice import Choice
 from harness.shared import Shared
 from harness.stages import Stages
 
@@ -41,6 +43,8 @@ class Job:
     corpus: str
     plan: Plan
     questions: Sequence[Question]
+    choices: Mapping[choice.Asked, Choice]
+    """What embeds, for the run itself finds no vectors that another runtime made."""
 
     @property
     def place(self) -> Path:
@@ -54,6 +58,7 @@ class Workplace:
 
     def __init__(self, job: Job) -> None:
         _settle(job)
+        choice.adopt(job.choices)
         _own(job.place)
         self.job = job
         self.shared = Shared(job.store)

@@ -45,7 +45,7 @@ class Asked:
     content: bytes
     parts: Sequence[Any]
     """A reference to the components that need models; another version may be unable to read it."""
-    choices: Mapping[tuple[Any, Any, Any], Choice]
+    choices: Mapping[choice.Asked, Choice]
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,7 @@ def identities(parts: Sequence[Any]) -> dict[str, str]:
 
 def facts(asked: Asked) -> Facts:
     """Return what this machine, one of the cluster's, is."""
-    for key, each in asked.choices.items():
-        choice.adopt(*key, each)
+    choice.adopt(asked.choices)
     own = here()
     store = _canary(asked)
     try:
@@ -145,10 +144,10 @@ def facts(asked: Asked) -> Facts:
 def _canary(asked: Asked) -> str:
     try:
         shared = Shared(asked.store)
-        if shared.read(f"{asked.canary}/run") != asked.content:
+        if shared.read(f"{asked.canary}-run") != asked.content:
             return "what the run put there is not there"
         node = imported().get_runtime_context().get_node_id()
-        shared.write(f"{asked.canary}/{node}", asked.content[::-1])
+        shared.write(f"{asked.canary}-{node}", asked.content[::-1])
     except (HarnessError, OSError) as error:
         return str(error)
     return ""
@@ -160,11 +159,16 @@ def check(found: Sequence[Node], shared: Shared, store: str, parts: Sequence[Any
     Raises:
         RunError: with all that stands against any of them.
     """
-    canary, content = f"canary/{secrets.token_hex(8)}", secrets.token_bytes(32)
-    shared.write(f"{canary}/run", content)
-    asked = Asked(store, canary, content, [imported().put(list(parts))], choice.used())
-    said = _ask(found, asked)
     own, models = here(), identities(parts)
+    canary, content = f"canary-{secrets.token_hex(8)}", secrets.token_bytes(32)
+    asked = Asked(store, canary, content, [imported().put(list(parts))], choice.used())
+    try:
+        shared.write(f"{canary}-run", content)
+        said = _ask(found, asked)
+        lost = {each.id for each in found if shared.read(f"{canary}-{each.id}") != content[::-1]}
+    finally:
+        for name in ("run", *(each.id for each in found)):
+            shared.remove(f"{canary}-{name}")
     problems: list[str] = []
     for node in found:
         told = said[node.id]
@@ -172,10 +176,10 @@ def check(found: Sequence[Node], shared: Shared, store: str, parts: Sequence[Any
             problems.append(f"{node.name}: {told}")
             continue
         problems += [f"{node.name}: {each}" for each in _differing(own, told.versions)]
-        if not told.store and shared.read(f"{canary}/{node.id}") != content[::-1]:
-            problems.append(f"{node.name}: what it puts into the store does not arrive here")
-        elif told.store:
+        if told.store:
             problems.append(f"{node.name}: the store {store!r} is not shared: {told.store}")
+        elif node.id in lost:
+            problems.append(f"{node.name}: what it puts into the store does not arrive here")
         if told.versions == own:
             problems += [f"{node.name}: {each}" for each in _lacking(models, told.models)]
     if problems:

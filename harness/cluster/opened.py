@@ -7,7 +7,7 @@ import secrets
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from harness.cache import Cache
@@ -19,6 +19,7 @@ from harness.config import RunConfig
 from harness.errors import RunError
 from harness.execution import OnRay
 from harness.prepared import Prepared
+from harness.runtime import choice
 from harness.shared import Shared
 from harness.stages import Progress, Stages
 from harness.stored import RanLine
@@ -34,8 +35,13 @@ def opened(config: RunConfig, settings: OnRay, fresh: bool) -> Iterator[Cluster]
     if fresh:  # nothing that was there before is found in a place of its own
         url = f"{url.rstrip('/')}/fresh-{secrets.token_hex(8)}"
     shared = Shared(url)
-    with connected(settings):
-        yield Cluster(settings, shared)
+    try:
+        with connected(settings):
+            yield Cluster(settings, shared)
+    finally:
+        if fresh:  # no other run finds it
+            with suppress(OSError):
+                shared.clear()
 
 
 class Cluster:
@@ -73,6 +79,7 @@ class Cluster:
             corpus=prepared.corpus.id,
             plan=plan,
             questions=prepared.testset.questions,
+            choices=choice.used(),
         )
         ref = imported().put(sent)
         self._embed(sent, ref, prepared, stages, cache, progress)
@@ -125,7 +132,8 @@ class Cluster:
                     del waiting[piece]
                 (ref_done, *_), _ = ray.wait(list(flying), num_returns=1)
                 piece = flying.pop(ref_done)
-                self._took(_got(ray, ref_done, piece))
+                with tasks.attempted(piece.name):
+                    self._took(ray.get(ref_done))
                 finished.add(piece)
                 done[piece.name] += _size(piece)
                 progress(f"{piece.name}, on the cluster", done[piece.name], totals[piece.name])
@@ -152,20 +160,6 @@ class Cluster:
 
 def _size(piece: Piece) -> int:
     return piece.stop - piece.start or 1
-
-
-def _got(ray: Any, ref: Any, piece: Piece) -> Done | Refused:
-    try:
-        found: Done | Refused = ray.get(ref)
-    except ray.exceptions.RayTaskError:
-        raise  # a fault of the harness keeps its traceback
-    except ray.exceptions.RayError as error:
-        why = str(error).strip().splitlines()[0]
-        raise RunError(
-            f"{piece.name}: a process of the cluster died each time it was tried: {why}\n"
-            "  what was done is kept, and the same command continues; does it need more memory?"
-        ) from None
-    return found
 
 
 def _cancel(ray: Any, flying: Iterable[Any]) -> None:

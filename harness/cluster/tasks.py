@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from harness.cluster import job as jobs
 from harness.cluster import placing
 from harness.cluster.connecting import imported
 from harness.cluster.job import Job, Workplace
-from harness.errors import HarnessError
+from harness.errors import HarnessError, RunError
 from harness.pipeline import outcomes
 from harness.prepared import Prepared
 from harness.retrievers import retrievers
@@ -94,6 +95,26 @@ def made(id_: str, refs: Sequence[Any], piece: Piece) -> Done | Refused:
         return Done(node, {stage: took for stage, took in spent.items() if took > 0})
     except (HarnessError, OSError) as error:
         return Refused(node, str(error))
+
+
+@contextmanager
+def attempted(work: str) -> Iterator[None]:
+    """Turn the death of processes that do this work into an error that is meant for the user.
+
+    Raises:
+        RunError: they died each time; a fault of the harness keeps its traceback.
+    """
+    ray = imported()
+    try:
+        yield
+    except ray.exceptions.RayTaskError:
+        raise
+    except ray.exceptions.RayError as error:
+        why = str(error).strip().splitlines()[0]
+        raise RunError(
+            f"{work}: a process of the cluster died each time it was tried: {why}\n"
+            "  what was done is kept, and the same command continues; does it need more memory?"
+        ) from None
 
 
 def at_work(id_: str, refs: Sequence[Any]) -> Workplace:

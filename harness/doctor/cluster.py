@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from harness.config import RunConfig
 from harness.doctor import Fact, checks
-
-_PATIENCE = 3.0
-"""Seconds that an address is waited for."""
+from harness.errors import RunError
 
 
 @checks.register
@@ -28,17 +25,17 @@ class Cluster:
         execution = None if config is None else config.settings.execution
         if execution is None:
             return
-        address = execution.ray.address
         if importlib.util.find_spec("ray") is None:
             yield Fact("problem", "Ray is not installed", "pip install 'rag-eval-harness[ray]'")
             return
-        host, _, port = address.rpartition(":")
+        from harness.cluster.connecting import answering
+
         try:
-            if host:
-                socket.create_connection((host.strip("[]"), int(port)), _PATIENCE).close()
-        except OSError as error:
-            why = error.strerror or str(error)
-            remedy = "is it the address that `ray start --head` showed?"
-            yield Fact("problem", f"no Ray cluster answers at {address}: {why}", remedy)
+            address = answering(execution.ray)
+        except RunError as error:
+            text, _, remedy = str(error).partition("\n  ")
+            yield Fact("problem", text, remedy)
             return
-        yield Fact("ok", f"work is done on a Ray cluster: {address}")
+        own = address == "local"
+        on = "a Ray that the run starts itself" if own else f"a Ray cluster: {address}"
+        yield Fact("ok", f"work is done on {on}")

@@ -1,7 +1,8 @@
 """An index while it is built: what was done before a kill, a full disk or Ctrl-C is gone on with.
 
 It lies in the cache under a name of its own, locked by who builds it. After each batch a line says
-how many vectors are in the file, and their checksum; Chroma keeps every batch it has taken, whole.
+how many vectors it added to the file, with a checksum of all that it says and of them; Chroma keeps
+every batch it has taken, whole.
 """
 
 from __future__ import annotations
@@ -26,17 +27,23 @@ KIND = "begun"
 _LOG = "batches.jsonl"
 _TRIES = "tries"
 _MOST = 3
-"""Times that one state is opened: what ends the process each time is not opened for ever."""
+"""Times that what ends the process when it is opened is opened."""
 _OWN = {_LOG, _TRIES, ABOUT}
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Vectors that are in the file: how many, of how many texts too long, and their checksum."""
+    """Vectors that are in the file: how many, of how many numbers, of how many texts too long."""
 
     rows: int
+    dimensions: int
     truncated: int
     sum: str
+
+    def __post_init__(self) -> None:
+        numbers = (self.rows, self.dimensions, self.truncated)
+        if any(type(each) is not int for each in numbers) or min(self.rows, self.dimensions) < 1:
+            raise ValueError("not a line of the log")
 
 
 def path_of(cache: Cache, about: Mapping[str, Any]) -> Path:
@@ -91,10 +98,10 @@ def batches(path: Path) -> list[Batch]:
 
 def note(path: Path, vectors: Vectors, truncated: int) -> None:
     """Add a line to the log, once the vectors are in the file."""
-    (path / _TRIES).unlink(missing_ok=True)
-    line = json.dumps(asdict(Batch(len(vectors), truncated, sum_of(vectors))))
+    rows, dimensions = vectors.shape
+    batch = Batch(rows, dimensions, truncated, sum_of(vectors, truncated))
     with (path / _LOG).open("a", encoding="utf-8") as file:
-        file.write(line + "\n")
+        file.write(json.dumps(asdict(batch)) + "\n")
 
 
 def cut(path: Path, count: int) -> None:
@@ -103,17 +110,23 @@ def cut(path: Path, count: int) -> None:
     (path / _LOG).write_text("".join(lines[:count]), encoding="utf-8")
 
 
-def sum_of(vectors: Vectors) -> str:
-    """Return the checksum of some vectors."""
-    raw = np.ascontiguousarray(vectors, dtype="<f4").data
-    return hashlib.blake2b(raw, digest_size=16).hexdigest()
+def sum_of(vectors: Vectors, truncated: int) -> str:
+    """Return the checksum of a batch."""
+    digest = hashlib.blake2b(np.ascontiguousarray(vectors, dtype="<f4").data, digest_size=16)
+    digest.update(repr((vectors.shape, truncated)).encode())
+    return digest.hexdigest()
 
 
 def tried_too_often(path: Path) -> bool:
-    """Count one more time that this state is opened; return whether it is one too many."""
+    """Count one more time that this is opened and not found good; return whether it is too many."""
     with (path / _TRIES).open("ab") as file:
         file.write(b".")
     return (path / _TRIES).stat().st_size > _MOST
+
+
+def found_good(path: Path) -> None:
+    """Forget how many times this was opened."""
+    (path / _TRIES).unlink(missing_ok=True)
 
 
 def empty(path: Path) -> None:

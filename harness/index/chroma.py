@@ -19,7 +19,7 @@ from harness.errors import RunError
 from harness.exact import TIE, Near, Numbers, Space
 from harness.index.flat import Flat
 from harness.index.settings import IndexSettings
-from harness.rows import content_sum, sound
+from harness.rows import content_sum, readable
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -30,11 +30,15 @@ _COLLECTION = "chunks"
 _FOLDER = "chroma"
 ASKED = 1_000
 """Questions a call."""
+_ROOM = (
+    "see that there is room for the cache and for temporary files (TMPDIR), and give the same "
+    "command again"
+)
 
-# Chroma writes to this table of its file whenever it opens it.
-SUMS: Mapping[str, Sum] = {
-    f"{_FOLDER}/chroma.sqlite3": partial(content_sum, leave_out={"acquire_write"})
-}
+_FILE = f"{_FOLDER}/chroma.sqlite3"
+_CHANGING = {"acquire_write"}
+"""The tables of it that Chroma writes to whenever it opens it."""
+SUMS: Mapping[str, Sum] = {_FILE: partial(content_sum, leave_out=_CHANGING)}
 
 
 class Approximate(Flat, ABC):
@@ -97,11 +101,12 @@ class Chroma(Approximate):
         self._collection = client.get_collection(_COLLECTION, embedding_function=None)
 
     def _find(self, vectors: Vectors, k: int) -> list[list[int]]:
-        return [
-            [int(id_) for id_ in ids]
-            for start in range(0, len(vectors), ASKED)
-            for ids in queried(self._collection, vectors[start : start + ASKED], k)
-        ]
+        with _said_plainly("read", "to build it anew, run with --fresh"):
+            return [
+                [int(id_) for id_ in ids]
+                for start in range(0, len(vectors), ASKED)
+                for ids in queried(self._collection, vectors[start : start + ASKED], k)
+            ]
 
 
 def queried(collection: Collection, vectors: Vectors, k: int) -> list[list[str]]:
@@ -164,18 +169,14 @@ class Adding:
 
 
 @contextmanager
-def _said_plainly() -> Iterator[None]:
+def _said_plainly(what: str = "write", remedy: str = _ROOM) -> Iterator[None]:
     """Turn Chroma's errors, a full disk among them, into one that ends a run in order."""
     from chromadb.errors import ChromaError
 
     try:
         yield
     except ChromaError as error:
-        raise RunError(
-            f"Chroma cannot write the index: {error}\n"
-            "  see that there is room for the cache and for temporary files (TMPDIR), and give the "
-            "same command again"
-        ) from error
+        raise RunError(f"Chroma cannot {what} the index: {error}\n  {remedy}") from error
 
 
 def configured(settings: IndexSettings, threshold: int) -> CreateCollectionConfiguration:
@@ -199,11 +200,12 @@ def sizes(rows: int, most: int) -> tuple[int, int]:
 
 
 def whole(folder: Path) -> bool:
-    """Return whether Chroma's file can be opened.
+    """Return whether all of Chroma's SQLite file can be read, as its checksum is made at the end.
 
-    A client that could not is given out again for the same path as long as the process lives.
+    A client that could not open it is given out again for the same path as long as the process
+    lives.
     """
-    return sound(folder / _FOLDER / "chroma.sqlite3")
+    return readable(folder / _FILE, _CHANGING)
 
 
 def opened(path: Path) -> ClientAPI:

@@ -46,15 +46,16 @@ class Filling:
         there = begun.batches(self._folder) if self._noted else []
         if there and not begun.tried_too_often(self._folder):
             try:
-                self._opened(True)
+                self._opened(there[0].dimensions)
                 self._take(there, size)
+                begun.found_good(self._folder)
                 return
             except (RunError, OSError, ValueError):
                 self.close()
                 self.rows = self._truncated = 0
         if self._noted:
             begun.empty(self._folder)
-        self._opened(False)
+        self._opened()
 
     def add(self, vectors: Vectors, truncated: int) -> None:
         """Add a batch, of whose texts `truncated` are too long.
@@ -78,9 +79,12 @@ class Filling:
         """Note what was found out."""
         self._file.finish(self._truncated)
 
-    def _opened(self, there: bool) -> None:
-        self._file = Writing(self._folder, self._total, there)
+    def _opened(self, there: int = 0) -> None:
+        """Open the files; with `there`, what they hold already: vectors of so many numbers."""
+        self._file = Writing(self._folder, self._total, there > 0)
         self._open.callback(self._file.close)
+        if there:
+            self._file.resume(there)
         if self._approximate:
             if there and not whole(self._folder):
                 raise ValueError("the collection is damaged")
@@ -98,10 +102,10 @@ class Filling:
         for batch in noted:
             vectors = self._file.read(self.rows, batch.rows)
             full = batch.rows == size or self.rows + batch.rows == self._total
-            if not full or begun.sum_of(vectors) != batch.sum:
+            if not full or begun.sum_of(vectors, batch.truncated) != batch.sum:
                 break
             after = self.rows + batch.rows
-            if after == indexed and not self._holds(vectors):
+            if after <= indexed and not self._holds(vectors):
                 raise ValueError("what the collection holds is not what was added")
             if after > indexed:
                 self._index(vectors)

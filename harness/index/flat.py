@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import mmap
 from collections.abc import Sequence
@@ -62,7 +63,7 @@ class Flat:
 
 
 class Writing:
-    """The file of vectors while it is being written; with `there`, one that was begun before."""
+    """The file of vectors while it is being written; with `there`, one to be gone on with."""
 
     def __init__(self, folder: Path, rows: int, there: bool = False) -> None:
         self._folder = folder
@@ -70,19 +71,23 @@ class Writing:
         self._file: BinaryIO = (folder / VECTORS).open("r+b" if there else "w+b")
         self.dimensions = 0
         self._start = 0
-        if there:
-            np.lib.format.read_magic(self._file)
-            (_, self.dimensions), *_ = np.lib.format.read_array_header_1_0(self._file)
-            self._start = self._file.tell()
+
+    def resume(self, dimensions: int) -> None:
+        """Go on with what is there: vectors of so many numbers.
+
+        Raises:
+            ValueError: the file does not begin as theirs does.
+        """
+        head = self._head(dimensions)
+        if self._file.read(len(head)) != head:
+            raise ValueError("the file of vectors is damaged")
+        self.dimensions, self._start = dimensions, len(head)
 
     def add(self, vectors: Vectors) -> None:
         """Write more rows."""
         if not self.dimensions:
             self.dimensions = vectors.shape[1]
-            shape = (self._rows, self.dimensions)
-            head = {"descr": "<f4", "fortran_order": False, "shape": shape}
-            np.lib.format.write_array_header_1_0(self._file, head)
-            self._start = self._file.tell()
+            self._start = self._file.write(self._head(self.dimensions))
         # Written, not mapped: on a full disk a map ends the process without a word.
         self._file.write(np.ascontiguousarray(vectors, dtype="<f4").data)
         self._file.flush()
@@ -108,3 +113,12 @@ class Writing:
         """Note what was found out."""
         built = Built(self._rows, self.dimensions, truncated)
         (self._folder / _BUILT).write_text(json.dumps(asdict(built)), encoding="utf-8")
+
+    def _head(self, dimensions: int) -> bytes:
+        """Return what the file begins with."""
+        shape = (self._rows, dimensions)
+        head = io.BytesIO()
+        np.lib.format.write_array_header_1_0(
+            head, {"descr": "<f4", "fortran_order": False, "shape": shape}
+        )
+        return head.getvalue()

@@ -63,19 +63,20 @@ def choose(model: str, runtime: AnyRuntime, precision: AnyPrecision) -> Choice:
     return _used[asked]
 
 
-_Asked = tuple[str, AnyRuntime, AnyPrecision]
-_adopted: dict[_Asked, Choice] = {}
-_used: dict[_Asked, Choice] = {}
+Asked = tuple[str, AnyRuntime, AnyPrecision]
+"""A model, and the runtime and the numbers that are asked for."""
+_adopted: dict[Asked, Choice] = {}
+_used: dict[Asked, Choice] = {}
 
 
-def used() -> dict[tuple[str, AnyRuntime, AnyPrecision], Choice]:
+def used() -> dict[Asked, Choice]:
     """Return what `choose` has returned in this process."""
     return dict(_used)
 
 
-def adopt(model: str, runtime: AnyRuntime, precision: AnyPrecision, choice: Choice) -> None:
+def adopt(chosen: Mapping[Asked, Choice]) -> None:
     """Let `choose` return what another machine chose: all machines of a run embed alike."""
-    _adopted[model, runtime, precision] = choice
+    _adopted.update(chosen)
 
 
 @lru_cache

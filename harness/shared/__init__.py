@@ -64,6 +64,14 @@ class Shared:
         """Return an object; None: it is not there."""
         return self._place.read(_sound(name))
 
+    def remove(self, name: str) -> None:
+        """Take an object away, if it is there."""
+        self._place.remove(_sound(name))
+
+    def clear(self) -> None:
+        """Take everything away, and the store itself: nobody else may use it."""
+        self._place.clear()
+
     def publish(self, place: str, folder: Path) -> None:
         """Put the files of an artefact, which nobody may be changing, unless they are there."""
         name = _packed(place)

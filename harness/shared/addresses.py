@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.errors import HarnessError, MissingExtra, suggest
+from harness.execution import holds_password
 from harness.shared.folder import Folder
 from harness.shared.objects import Objects
 from harness.shared.places import Place
@@ -37,7 +38,7 @@ def place(url: str) -> Place:
         )
     if not mark:
         return Folder(Path(url).absolute())
-    if ":" in rest.split("/")[0].rpartition("@")[0]:
+    if holds_password(url):
         raise HarnessError(
             f"the address of the shared store holds a password: {protocol}://…\n"
             "  leave it out, and give it as the library of the store says: by a file of its own, "

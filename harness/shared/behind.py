@@ -98,6 +98,13 @@ class RowsBehind:
                 return self._rows.find([key for key in keys if key not in here])
         return {}
 
+    def there(self, keys: Collection[bytes]) -> set[bytes]:
+        """Return those of `keys` that are there, by the keys alone."""
+        with self._reaching() as lost:
+            if not lost:
+                return self._rows.there(keys)
+        return set()
+
     def add(self, rows: Mapping[bytes, bytes]) -> None:
         """Take rows to be published."""
         with self._reaching() as lost:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import time
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -74,6 +75,10 @@ class Folder:
     def remove(self, name: str) -> None:
         """Take an object away, if it is there."""
         self._at(name).unlink(missing_ok=True)
+
+    def clear(self) -> None:
+        """Take everything away, and the place itself."""
+        shutil.rmtree(self._root)
 
     def _at(self, name: str) -> Path:
         return self._root / name

@@ -117,6 +117,11 @@ class Objects:
             except FileNotFoundError:
                 return
 
+    def clear(self) -> None:
+        """Take everything away, and the place itself."""
+        with _reasons():
+            self._files.rm(self._root, recursive=True)
+
     def _at(self, name: str) -> str:
         return f"{self._root}/{name}"
 

@@ -94,7 +94,7 @@ def _checked(listed: bytes, total: int) -> list[tuple[str, int]]:
     """Return names and sizes, if none leads out of its folder and they come to `total`."""
     try:
         sizes = [(str(name), int(size)) for name, size in json.loads(listed)]
-    except (ValueError, TypeError, RecursionError):
+    except (ValueError, TypeError, OverflowError, RecursionError):
         raise Damaged from None
     names = {name for name, _ in sizes}
     parents = {str(parent) for name in names for parent in Path(name).parents}

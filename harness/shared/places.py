@@ -59,3 +59,7 @@ class Place(Protocol):
     def remove(self, name: str) -> None:
         """Take an object away, if it is there."""
         ...
+
+    def clear(self) -> None:
+        """Take everything away, and the place itself."""
+        ...

@@ -76,6 +76,12 @@ class SharedRows:
             turn += 1
         return found
 
+    def there(self, keys: Collection[bytes]) -> set[bytes]:
+        """Return those of `keys` that are there, by the headers alone: a value may be damaged."""
+        if self._unknown(keys):
+            self._look()
+        return set(keys).difference(key for key in self._unknown(keys) if key not in self._pending)
+
     def add(self, rows: Mapping[bytes, bytes]) -> None:
         """Take rows to be published: at once where they are many, else some time later."""
         keyed(list(rows))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Counts = NDArray[np.uint16]
+Counts = NDArray[np.unsignedinteger]
 Method = Literal["bca", "wilson", "exact", "none"]
 
 Known = NDArray[np.bool_]
@@ -28,7 +28,7 @@ _BLOCK = 500
 _WIDENED = 250
 """Draws for at most this many values are kept as they are multiplied: 20 MB."""
 _KEPT = 1_000
-"""Draws for at most this many values are kept, for eight sizes: 20 MB each."""
+"""Draws for at most this many values are kept, for eight sizes: at most 20 MB each."""
 
 
 @dataclass(frozen=True)
@@ -207,6 +207,7 @@ def _draws(n: int, seed: int) -> Iterator[Counts]:
     generator = np.random.default_rng([seed, n])
     starts = np.arange(_BLOCK)[:, None] * n
     for _ in range(0, DRAWS, _BLOCK):
-        drawn = generator.integers(0, n, size=(_BLOCK, n)) + starts
+        drawn = generator.integers(0, n, size=(_BLOCK, n))
+        drawn += starts
         counts = np.bincount(drawn.ravel(), minlength=_BLOCK * n)
-        yield counts.reshape(_BLOCK, n).astype(np.uint16)
+        yield counts.reshape(_BLOCK, n).astype(np.min_scalar_type(counts.max()))
