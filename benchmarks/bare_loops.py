@@ -1,6 +1,6 @@
 """What the stages of a run are held against: the embedder alone, and Chroma alone.
 
-python -m benchmarks.bare_loops embedding CONFIG
+python -m benchmarks.bare_loops embedding CONFIG CACHE
 python -m benchmarks.bare_loops indexing VECTORS FOLDER
 python -m benchmarks.bare_loops retrieval CONFIG FOLDER
 """
@@ -16,14 +16,18 @@ HNSW = {"space": "cosine", "max_neighbors": 16, "ef_construction": 100, "ef_sear
 _ADDED = 5_000
 
 
-def bare_embedding(config: Path) -> float:
-    """Return the seconds of the embedder alone, on the texts and in the batches of the run."""
+def bare_embedding(config: Path, cache: Path) -> float:
+    """Return the seconds of the embedder alone, on the texts and in the batches of the run.
+
+    The run's `cache` says which runtime and numbers it measured to be the fastest.
+    """
     from benchmarks.figures import seconds
-    from harness import corpus
+    from harness import corpus, runtime
     from harness.batches import batched
     from harness.chunking import chunk_texts
     from harness.config import load
 
+    runtime.keep_in(cache / "models")
     settings = load(config)
     cell = settings.cells[0]
     assert cell.embedder is not None

@@ -101,7 +101,7 @@ def measure(chunks: int, embedder: object) -> dict[str, Any]:
         again = commands.run(config, folder)
         (vectors,) = (folder / "cache" / "index").glob("*/vectors.npy")
         bare = {
-            "embedding": _bare("embedding", config),
+            "embedding": _bare("embedding", config, folder / "cache"),
             "indexing": _bare("indexing", vectors, folder / "chroma"),
             "retrieval": _bare("retrieval", config, folder / "chroma"),
         }
