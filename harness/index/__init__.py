@@ -23,7 +23,7 @@ from harness.embedders import Embedder, Vectors
 from harness.exact import Near, Numbers
 from harness.fingerprint import fingerprint
 from harness.index import begun, collection, existing
-from harness.index.chroma import SUMS, Chroma, sizes
+from harness.index.chroma import SUMS, Chroma, Steps, steps
 from harness.index.existing import AsItStands, Collected
 from harness.index.filling import Filling
 from harness.index.flat import Built, Flat
@@ -48,6 +48,8 @@ __all__ = [
 KIND = "index"
 _ADDED = 5_000
 """Vectors a call; Chroma takes 5,461."""
+_STRETCH = 100_000
+"""Vectors between two copies of a collection that is being filled."""
 
 Timed = Callable[[str], AbstractContextManager[None]]
 """Counts the seconds spent inside under a name."""
@@ -135,9 +137,9 @@ def _build(
     timed: Timed,
     folder: Path,
 ) -> None:
-    size, last = sizes(len(chunks), _ADDED)
-    fill = partial(_fill, chunks, texts, settings, size, last, progress, timed)
-    if len(chunks) == size:
+    planned = steps(len(chunks), _ADDED, _STRETCH)
+    fill = partial(_fill, chunks, texts, settings, planned, progress, timed)
+    if len(chunks) == planned.size:
         fill(folder)
         return
     with begun.place(cache, what, folder) as place:
@@ -148,8 +150,7 @@ def _fill(
     chunks: ChunkSet,
     texts: Texts,
     settings: IndexSettings,
-    size: int,
-    last: int,
+    planned: Steps,
     progress: Callable[[int], None],
     timed: Timed,
     folder: Path,
@@ -157,14 +158,14 @@ def _fill(
 ) -> None:
     approximate = not _compares_all(settings, chunks) and settings.remote is None
     with timed("indexing"):
-        filling = Filling(folder, settings, len(chunks), last, approximate, going_on)
+        filling = Filling(folder, settings, planned, approximate, going_on)
     try:
         with timed("indexing"):
-            filling.go_on(size)
+            filling.go_on()
         done = filling.rows
         if done:
             progress(done)
-        for batch in batched(islice(chunks, done, None), size):
+        for batch in batched(islice(chunks, done, None), planned.size):
             with timed("embedding"):
                 vectors, longer = texts.embed(
                     [chunk.indexed_text for chunk in batch],

@@ -1,8 +1,7 @@
 """An index while it is built: what was done before a kill, a full disk or Ctrl-C is gone on with.
 
 It lies in the cache under a name of its own, locked by who builds it. After each batch a line says
-how many vectors it added to the file, with a checksum of all that it says and of them; Chroma keeps
-every batch it has taken, whole.
+how many vectors it added to the file, with a checksum of all that it says and of them.
 """
 
 from __future__ import annotations
@@ -22,13 +21,11 @@ from harness import locks, removal
 from harness.cache import ABOUT, Cache
 from harness.embedders import Vectors
 from harness.fingerprint import fingerprint, versions
+from harness.index.growing import COPIES
 
 KIND = "begun"
 _LOG = "batches.jsonl"
-_TRIES = "tries"
-_MOST = 3
-"""Times that what ends the process when it is opened is opened."""
-_OWN = {_LOG, _TRIES, ABOUT}
+_OWN = (_LOG, ABOUT, COPIES)
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,7 @@ def place(cache: Cache, about: Mapping[str, Any], folder: Path) -> Iterator[Path
             path,
             folder,
             copy_function=_linked,
-            ignore=lambda _, names: _OWN & set(names),
+            ignore=shutil.ignore_patterns(*_OWN),
             dirs_exist_ok=True,
         )
     finally:
@@ -115,18 +112,6 @@ def sum_of(vectors: Vectors, truncated: int) -> str:
     digest = hashlib.blake2b(np.ascontiguousarray(vectors, dtype="<f4").data, digest_size=16)
     digest.update(repr((vectors.shape, truncated)).encode())
     return digest.hexdigest()
-
-
-def tried_too_often(path: Path) -> bool:
-    """Count one more time that this is opened and not found good; return whether it is too many."""
-    with (path / _TRIES).open("ab") as file:
-        file.write(b".")
-    return (path / _TRIES).stat().st_size > _MOST
-
-
-def found_good(path: Path) -> None:
-    """Forget how many times this was opened."""
-    (path / _TRIES).unlink(missing_ok=True)
 
 
 def empty(path: Path) -> None:

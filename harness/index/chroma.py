@@ -6,6 +6,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from harness.errors import RunError
 from harness.exact import TIE, Near, Numbers, Space
 from harness.index.flat import Flat
 from harness.index.settings import IndexSettings
-from harness.rows import content_sum, readable
+from harness.rows import content_sum
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
 
 _COLLECTION = "chunks"
-_FOLDER = "chroma"
+FOLDER = "chroma"
+"""Where its files are, in the folder of an index."""
 ASKED = 1_000
 """Questions a call."""
 _ROOM = (
@@ -35,7 +37,7 @@ _ROOM = (
     "command again"
 )
 
-_FILE = f"{_FOLDER}/chroma.sqlite3"
+_FILE = f"{FOLDER}/chroma.sqlite3"
 _CHANGING = {"acquire_write"}
 """The tables of it that Chroma writes to whenever it opens it."""
 SUMS: Mapping[str, Sum] = {_FILE: partial(content_sum, leave_out=_CHANGING)}
@@ -94,7 +96,7 @@ class Chroma(Approximate):
 
     def __init__(self, folder: Path, space: Space) -> None:
         super().__init__(folder, space)
-        client = opened(folder / _FOLDER)
+        client = opened(folder / FOLDER)
         # Chroma keeps what it opened under a path for as long as the process lives, also when the
         # folder has been deleted and built anew.
         weakref.finalize(self, close, client).atexit = False
@@ -116,19 +118,19 @@ def queried(collection: Collection, vectors: Vectors, k: int) -> list[list[str]]
 
 
 class Adding:
-    """A collection that is being filled, in batches of at least `smallest`; begun, or gone on with.
+    """A collection that is being filled; the graph of it is written every `threshold` vectors.
 
-    Chroma makes an index out of what it has logged once that is so many. What is left in the log
-    is made into one anew, and at random, whenever it is opened: so nothing is to be left.
+    What is not written by then is in Chroma's log, of which a graph is made anew, and at random,
+    whenever it is opened: so at the end nothing is to be left there.
     """
 
-    def __init__(self, folder: Path, settings: IndexSettings, smallest: int) -> None:
+    def __init__(self, folder: Path, settings: IndexSettings, threshold: int) -> None:
         with _said_plainly():
-            self._client = opened(folder / _FOLDER)
+            self._client = opened(folder / FOLDER)
             try:
                 self._collection = self._client.get_or_create_collection(
                     _COLLECTION,
-                    configuration=configured(settings, smallest),
+                    configuration=configured(settings, threshold),
                     embedding_function=None,
                 )
             except BaseException:
@@ -147,21 +149,6 @@ class Adding:
     def __len__(self) -> int:
         with _said_plainly():
             return self._collection.count()
-
-    def holds(self, ids: list[str], vectors: Vectors) -> bool:
-        """Return whether these vectors are there under these ids, as nearly as Chroma keeps them.
-
-        Raises:
-            RunError: Chroma cannot read them.
-        """
-        with _said_plainly():
-            found = self._collection.get(ids=ids, include=["embeddings"])
-        assert found["embeddings"] is not None, "they were asked for"
-        order = {id_: at for at, id_ in enumerate(found["ids"])}
-        if len(order) != len(ids):
-            return False
-        there = np.asarray(found["embeddings"])[[order[id_] for id_ in ids]]
-        return np.allclose(there, vectors, rtol=1e-4, atol=1e-6)
 
     def close(self) -> None:
         """Let go of the files."""
@@ -192,20 +179,37 @@ def configured(settings: IndexSettings, threshold: int) -> CreateCollectionConfi
     }
 
 
-def sizes(rows: int, most: int) -> tuple[int, int]:
-    """Return the size of the batches to add, as even as can be, and that of the last one."""
-    batches = -(-rows // most)
-    size = -(-rows // batches)
-    return size, rows - size * (batches - 1)
+@dataclass(frozen=True)
+class Steps:
+    """How many vectors are added at once, and how many there are until Chroma writes its graph.
 
-
-def whole(folder: Path) -> bool:
-    """Return whether all of Chroma's SQLite file can be read, as its checksum is made at the end.
-
-    A client that could not open it is given out again for the same path as long as the process
-    lives.
+    That is a whole number of batches, so that what is added last is written too: `last` is the
+    number of vectors of the last stretch, and more than a batch less than `stretch` it never is.
     """
-    return readable(folder / _FILE, _CHANGING)
+
+    rows: int
+    size: int
+    stretch: int
+
+    @property
+    def last(self) -> int:
+        """The vectors of the last stretch."""
+        return self.rows - self.stretch * (-(-self.rows // self.stretch) - 1)
+
+    def ends_stretch(self, rows: int) -> bool:
+        """Return whether so many vectors end a stretch that is not the last."""
+        return rows % self.stretch == 0 and rows < self.rows
+
+
+def steps(rows: int, most: int, stretch: int) -> Steps:
+    """Return the steps of so many vectors, as even as can be.
+
+    A batch has at most `most`, and a stretch at most `stretch`, or a batch.
+    """
+    stretches = -(-rows // max(most, stretch))
+    batches = -(-rows // (stretches * most))
+    size = -(-rows // (stretches * batches))
+    return Steps(rows, size, size * batches)
 
 
 def opened(path: Path) -> ClientAPI:

@@ -6,56 +6,48 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from harness.embedders import Vectors
-from harness.errors import RunError
 from harness.index import begun
-from harness.index.chroma import Adding, whole
+from harness.index.chroma import Steps
 from harness.index.flat import Writing
+from harness.index.growing import Growing
 from harness.index.settings import IndexSettings
 
 
 class Filling:
-    """An index that is being filled; `rows` says how far, `last` is the size of the last batch.
+    """An index that is being filled; `rows` says how far.
 
     With `going_on` each batch is noted, and what an earlier process noted there is gone on with.
-    Ids are the numbers of the vectors, and Chroma takes a batch whole or not at all.
     """
 
     def __init__(
-        self,
-        folder: Path,
-        settings: IndexSettings,
-        total: int,
-        last: int,
-        approximate: bool,
-        going_on: bool,
+        self, folder: Path, settings: IndexSettings, steps: Steps, approximate: bool, going_on: bool
     ) -> None:
         self.rows = 0
         self._folder = folder
-        self._settings = settings
-        self._total = total
-        self._last = last
-        self._approximate = approximate
+        self._steps = steps
         self._noted = going_on
         self._truncated = 0
         self._open = ExitStack()
         self._file: Writing
-        self._adding: Adding | None = None
+        self._growing = Growing(folder, settings, steps, going_on) if approximate else None
 
-    def go_on(self, size: int) -> None:
-        """Open the files, with what is there of them, which was added `size` vectors at a time."""
+    def go_on(self) -> None:
+        """Open the files, with what is there of them.
+
+        Raises:
+            OSError: they cannot be written.
+            RunError: Chroma cannot write its own.
+        """
         there = begun.batches(self._folder) if self._noted else []
-        if there and not begun.tried_too_often(self._folder):
-            try:
-                self._opened(there[0].dimensions)
-                self._take(there, size)
-                begun.found_good(self._folder)
-                return
-            except (RunError, OSError, ValueError):
-                self.close()
-                self.rows = self._truncated = 0
-        if self._noted:
-            begun.empty(self._folder)
-        self._opened()
+        if not self._took(there):
+            if self._noted:
+                begun.empty(self._folder)
+            self._file = self._opened(False)
+        if self._growing is not None:
+            self._open.callback(self._growing.close)
+            self._growing.go_back(self.rows)
+            while self._growing.rows < self.rows:
+                self._growing.add(self._file.read(self._growing.rows, self._steps.size))
 
     def add(self, vectors: Vectors, truncated: int) -> None:
         """Add a batch, of whose texts `truncated` are too long.
@@ -67,7 +59,8 @@ class Filling:
         self._file.add(vectors)
         if self._noted:
             begun.note(self._folder, vectors, truncated)
-        self._index(vectors)
+        if self._growing is not None:
+            self._growing.add(vectors)
         self.rows += len(vectors)
         self._truncated += truncated
 
@@ -79,50 +72,31 @@ class Filling:
         """Note what was found out."""
         self._file.finish(self._truncated)
 
-    def _opened(self, there: int = 0) -> None:
-        """Open the files; with `there`, what they hold already: vectors of so many numbers."""
-        self._file = Writing(self._folder, self._total, there > 0)
-        self._open.callback(self._file.close)
-        if there:
-            self._file.resume(there)
-        if self._approximate:
-            if there and not whole(self._folder):
-                raise ValueError("the collection is damaged")
-            self._adding = Adding(self._folder, self._settings, self._last)
-            self._open.callback(self._adding.close)
+    def _opened(self, there: bool) -> Writing:
+        file = Writing(self._folder, self._steps.rows, there)
+        self._open.callback(file.close)
+        return file
 
-    def _take(self, noted: list[begun.Batch], size: int) -> None:
-        """Take what is there: vectors whose checksums are right, and Chroma's batches of them.
-
-        Raises:
-            ValueError: the two do not fit together.
-        """
-        indexed = len(self._adding) if self._adding is not None else 0
+    def _took(self, noted: list[begun.Batch]) -> bool:
+        """Take the batches that are there, one after the other, while their checksums are right."""
         good = 0
-        for batch in noted:
-            vectors = self._file.read(self.rows, batch.rows)
-            full = batch.rows == size or self.rows + batch.rows == self._total
-            if not full or begun.sum_of(vectors, batch.truncated) != batch.sum:
-                break
-            after = self.rows + batch.rows
-            if after <= indexed and not self._holds(vectors):
-                raise ValueError("what the collection holds is not what was added")
-            if after > indexed:
-                self._index(vectors)
-            self.rows, good = after, good + 1
-            self._truncated += batch.truncated
-        if indexed > self.rows or (indexed % size and indexed != self._total):
-            raise ValueError("the collection holds what is not in the file")
-        begun.cut(self._folder, good)
-        self._file.cut(self.rows)
-
-    def _holds(self, vectors: Vectors) -> bool:
-        assert self._adding is not None, "it holds something"
-        return self._adding.holds(self._ids(vectors), vectors)
-
-    def _index(self, vectors: Vectors) -> None:
-        if self._adding is not None:
-            self._adding.add(self._ids(vectors), vectors)
-
-    def _ids(self, vectors: Vectors) -> list[str]:
-        return [str(self.rows + at) for at in range(len(vectors))]
+        try:
+            if noted:
+                self._file = self._opened(True)
+                self._file.resume(noted[0].dimensions)
+            for batch in noted:
+                size = min(self._steps.size, self._steps.rows - self.rows)
+                vectors = self._file.read(self.rows, size)
+                if batch.rows != size or begun.sum_of(vectors, batch.truncated) != batch.sum:
+                    break
+                good += 1
+                self.rows += size
+                self._truncated += batch.truncated
+        except (OSError, ValueError):
+            good = self.rows = self._truncated = 0
+        if good:
+            begun.cut(self._folder, good)
+            self._file.cut(self.rows)
+        else:
+            self.close()
+        return good > 0

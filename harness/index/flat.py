@@ -88,6 +88,7 @@ class Writing:
         if not self.dimensions:
             self.dimensions = vectors.shape[1]
             self._start = self._file.write(self._head(self.dimensions))
+        self._file.seek(0, SEEK_END)  # it may have been read
         # Written, not mapped: on a full disk a map ends the process without a word.
         self._file.write(np.ascontiguousarray(vectors, dtype="<f4").data)
         self._file.flush()
@@ -101,9 +102,8 @@ class Writing:
         return whole.reshape(-1, self.dimensions).astype(np.float32, copy=False)
 
     def cut(self, rows: int) -> None:
-        """Leave the first so many rows, and go on behind them."""
+        """Leave the first so many rows."""
         self._file.truncate(self._start + rows * 4 * self.dimensions)
-        self._file.seek(0, SEEK_END)
 
     def close(self) -> None:
         """Let go of the file."""

@@ -33,6 +33,8 @@ class Connection:
 
     def __init__(self, place: Server | Cloud) -> None:
         self.place = place
+        self.repeated = 0
+        """How many requests had to be made again."""
 
     def check(self, collection: str | None = None) -> None:
         """Raise `HarnessError` where nobody answers, or there is no such collection."""
@@ -56,7 +58,9 @@ class Connection:
         """
         tries = Tries(self.place.retries, LONG)
         try:
-            return tries(lambda: self._asked(what))
+            found = tries(lambda: self._asked(what))
+            self.repeated += tries.made - 1
+            return found
         except HarnessError:
             raise
         except Exception as error:  # noqa: BLE001  Chroma raises plain ones too

@@ -12,7 +12,7 @@ from harness.embedders import Vectors
 from harness.errors import RunError
 from harness.exact import Numbers
 from harness.fingerprint import fingerprint, sha256_of
-from harness.index.chroma import Approximate, configured, sizes
+from harness.index.chroma import Approximate, Steps, configured, steps
 from harness.index.flat import VECTORS
 from harness.index.portions import Portions
 from harness.index.remote import Connection, Gone, Torn
@@ -26,7 +26,10 @@ _COMPLETE = "complete"
 """The metadata that is put on a collection once all of it is there: the number of its vectors."""
 _BEGUN = 3
 """How often a collection is begun that is damaged, or that somebody deletes meanwhile."""
-_SAMPLE = 20
+_STRETCH = 50_000
+"""Vectors between two times that the server writes its graph: it is read back in a minute."""
+_SAMPLE, _READ = 20, 2_000
+"""Vectors that are compared, and vectors a request where all are."""
 _SAME = 1e-3
 """How far a number may be from ours, to the largest of its vector: a server keeps float32."""
 
@@ -61,9 +64,7 @@ class Served(Approximate):
         """Return the collection, with all of its vectors in it."""
         self._collection = collection = self._connection.ask(self._begun)
         try:
-            self._fill(collection)
-            self._compare(collection)
-            self._find(self._vectors[:1], 1)  # the server reads its files when it is first asked
+            self._complete(collection)
         except (Torn, Gone) as error:
             if tries == 1:
                 raise
@@ -72,6 +73,23 @@ class Served(Approximate):
                 self._connection.ask(partial(_delete, collection))
             return self._whole(tries - 1)
         return collection
+
+    def _complete(self, collection: Collection) -> None:
+        """See that all is there, and say so on the server.
+
+        A server that is killed while it writes its graph may read other vectors from it when it
+        is started again: what was not written in one go is compared as a whole.
+        """
+        rows, ask = self.built.chunks, self._connection.ask
+        whole = (collection.metadata or {}).get(_COMPLETE) == rows
+        whole = whole and ask(lambda _: collection.count()) == rows
+        sure = whole or self._fill(collection)
+        wrong = self._differing(collection, _spread(rows) if sure else np.arange(rows))
+        if wrong is not None:
+            raise self._strange(wrong) if sure else Torn(wrong)
+        self._find(self._vectors[:1], 1)  # the server reads its files when it is first asked
+        if not whole:
+            ask(lambda _: collection.modify(metadata={_COMPLETE: rows}))
 
     def _begun(self, client: ClientAPI) -> Collection:
         # Without metadata: what is there keeps its own.
@@ -83,27 +101,25 @@ class Served(Approximate):
     def _configuration(self) -> Any:
         if self._connection.is_cloud:  # its index is of another kind
             return {"hnsw": {"space": self._settings.space}}
-        return configured(self._settings, self._sizes[1])
+        return configured(self._settings, self._steps.last)
 
     @property
-    def _sizes(self) -> tuple[int, int]:
-        return sizes(self.built.chunks, self._portions.most_added(self.built.dimensions))
+    def _steps(self) -> Steps:
+        most = self._portions.most_added(self.built.dimensions)
+        return steps(self.built.chunks, most, _STRETCH)
 
-    def _fill(self, collection: Collection) -> None:
-        """Add what is not there yet, and say on the server that all of it is."""
-        ask, rows = self._connection.ask, self.built.chunks
-        whole = (collection.metadata or {}).get(_COMPLETE) == rows
-        if whole and ask(lambda _: collection.count()) == rows:
-            return
-        missing, size = self._missing(collection), self._sizes[0]
+    def _fill(self, collection: Collection) -> bool:
+        """Add what is not there yet; return whether all was added here, and nothing asked twice."""
+        repeated = self._connection.repeated
+        missing, size = self._missing(collection), self._steps.size
         for start in range(0, len(missing), size):
             some = missing[start : start + size]
             # What another process has added meanwhile stays as it is.
             self._portions.add(collection, list(map(str, some.tolist())), self._vectors[some])
-        found = ask(lambda _: collection.count())
+        found, rows = self._connection.ask(lambda _: collection.count()), self.built.chunks
         if found != rows:
             raise self._strange(f"holds {found} vectors, and {rows} were added")
-        ask(lambda _: collection.modify(metadata={_COMPLETE: rows}))
+        return len(missing) == rows and self._connection.repeated == repeated
 
     def _missing(self, collection: Collection) -> Numbers:
         """Return the numbers of the chunks that the collection does not hold yet."""
@@ -115,25 +131,20 @@ class Served(Approximate):
             absent[numbers] = False
         return np.flatnonzero(absent)
 
-    def _compare(self, collection: Collection) -> None:
-        """Hold some of the vectors that are there against ours: others may have added them.
-
-        Raises:
-            RunError: they are not the same.
-        """
-        rows = np.unique(np.linspace(0, self.built.chunks - 1, _SAMPLE).astype(np.int64))
-        asked = list(map(str, rows.tolist()))
-        found = self._connection.ask(
-            lambda _: collection.get(ids=asked, include=["embeddings"])  # in any order
-        )
-        vectors = np.asarray(found["embeddings"], dtype=np.float64)
-        there = dict(zip(found["ids"], vectors, strict=True))
-        for row, id_ in zip(rows.tolist(), asked, strict=True):
-            vector, ours = there.get(id_), self._vectors[row]
-            if vector is None or vector.shape != ours.shape:
-                raise self._strange(f"has no vector like ours under {id_!r}")
-            if not np.abs(vector - ours).max() <= _SAME * np.abs(ours).max():
-                raise self._strange(f"has another vector than ours under {id_!r}")
+    def _differing(self, collection: Collection, rows: Numbers) -> str | None:
+        """Return how a vector that is there differs from ours: others may have added it."""
+        step = self._portions.rows(self.built.dimensions, _READ)
+        for start in range(0, len(rows), step):
+            some = rows[start : start + step]
+            asked = list(map(str, some.tolist()))
+            found = self._connection.ask(partial(_vectors, collection, asked))  # in any order
+            for id_, ours in zip(asked, self._vectors[some], strict=True):
+                vector = found.get(id_)
+                if vector is None or vector.shape != ours.shape:
+                    return f"has no vector like ours under {id_!r}"
+                if not np.abs(vector - ours).max() <= _SAME * np.abs(ours).max():
+                    return f"has another vector than ours under {id_!r}"
+        return None
 
     def _numbers(self, ids: list[str]) -> list[int]:
         """Return the numbers of chunks.
@@ -154,6 +165,15 @@ class Served(Approximate):
             f"Chroma at {self._connection.place.shown}: collection {self.name!r} {what}\n"
             "  delete it there, and run the same command again"
         )
+
+
+def _spread(rows: int) -> Numbers:
+    return np.unique(np.linspace(0, rows - 1, _SAMPLE).astype(np.int64))
+
+
+def _vectors(collection: Collection, ids: list[str], _: ClientAPI) -> dict[str, Vectors]:
+    found = collection.get(ids=ids, include=["embeddings"])
+    return dict(zip(found["ids"], np.asarray(found["embeddings"], dtype=np.float64), strict=True))
 
 
 def _delete(collection: Collection, client: ClientAPI) -> None:
