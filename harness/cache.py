@@ -22,7 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from harness import checksums, locks, removal
+from harness import checksums, layouts, locks, removal
 from harness.checksums import Sum
 from harness.errors import HarnessError
 from harness.fingerprint import fingerprint
@@ -36,6 +36,7 @@ VERSION = 1
 MARK = "cache.json"
 ABOUT = "about.json"
 ROWS = "rows.db"
+_REMEDY = "name another: --set cache=FOLDER"
 _OWN = {
     ".gitignore": "*\n",
     "CACHEDIR.TAG": "Signature: 8a477f597d28d172789f06886806bc55\n",  # bford.info/cachedir
@@ -265,23 +266,17 @@ class Cache:
 
 def check_version(root: Path) -> None:
     """Raise `HarnessError` where a cache was written by a newer version."""
-    try:
-        version = json.loads((root / MARK).read_text(encoding="utf-8"))["version"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return  # it is damaged, or not there: what is inside is checked one by one
-    if isinstance(version, int) and version > VERSION:
-        raise HarnessError(
-            f"cache {str(root)!r} was written by a newer version of the harness: "
-            f"its layout is {version}, and this version knows {VERSION}\n"
-            "  name another: --set cache=FOLDER, or upgrade"
-        )
+    mark = None
+    with suppress(OSError):
+        mark = (root / MARK).read_bytes()
+    layouts.check(mark, VERSION, f"cache {str(root)!r}", _REMEDY)
 
 
 def _prepare(root: Path) -> None:
     try:
         root.mkdir(parents=True, exist_ok=True)
         check_version(root)
-        own = {**_OWN, MARK: json.dumps({"version": VERSION}) + "\n"}
+        own = {**_OWN, MARK: layouts.mark(VERSION)}
         for name, text in own.items():
             if not (root / name).exists():
                 (root / name).write_text(text, encoding="utf-8")
@@ -289,8 +284,7 @@ def _prepare(root: Path) -> None:
             pass
     except OSError as error:
         raise HarnessError(
-            f"cache {str(root)!r} cannot be written: {error.strerror or error}\n"
-            "  name another: --set cache=FOLDER"
+            f"cache {str(root)!r} cannot be written: {error.strerror or error}\n  {_REMEDY}"
         ) from None
     removal.sweep(root)
 

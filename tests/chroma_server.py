@@ -1,13 +1,14 @@
 """A Chroma server on this machine, on a port and a folder of its own; it can be killed."""
 
 import os
+import secrets
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,9 +68,12 @@ def close(client: chromadb.ClientAPI) -> None:
 
 
 def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    """Return a port that no connection is given by chance: a server comes back to it later."""
+    while True:
+        port = 12_000 + secrets.randbelow(20_000)  # below those that Linux gives to connections
+        with suppress(OSError), socket.socket() as one:
+            one.bind(("127.0.0.1", port))
+            return port
 
 
 @contextmanager

@@ -11,22 +11,21 @@ formulas headings interrupts locate locks markup needs normalform numbers openfi
 prompts records sentences shortening slots squad stamped stopwords streams tokens
 clusters context covering cuts documents errors facts fusion labels ranked references removal rows
 sampling spans statistics stored
-calls columns coverage dotted exact filters frames jsonl lengths lines losses models parquet paths
-project quantities registry relevance retrying rules sealed shared told trec unheard wholefile
-writing yamlfile
-answer_labels attribution cache embedding_class foreign holding jsonreply named_corpus newfiles
-ondisk prices reach rewriting runtime unindexed usercode wholereply
-attribution_systems chat converting embedders endpoint housekeeping orders spending store
-system_replies token_match
-chunkers corpus filledin generators judging rephrasing rerankers runwriter stored_judge systems
-terminal_cache triplets vectors
-chat_replies chunking exporting handed matching metrics testset
-answertest incomplete index judge_check kept pools retrievers scoring sources traffic
-answers evaluation extraction imported_metrics importing people replayed rescorable searched
-settings summarise sweep
-agreement catalogue comparing imported_answers imported_runs library overrides places plan
-underway
-baselines cautions config framed history stages
+calls columns coverage dotted exact filters frames jsonl layouts lengths lines losses models
+parquet paths project quantities registry relevance retrying rules sealed told trec unheard
+wholefile writing yamlfile
+answer_labels attribution embedding_class foreign holding jsonreply named_corpus newfiles ondisk
+prices reach rewriting runtime shared unindexed usercode wholereply
+attribution_systems cache chat embedders endpoint spending store token_match
+chunkers converting generators housekeeping judging orders rephrasing rerankers runwriter
+stored_judge system_replies systems triplets vectors
+chat_replies corpus exporting filledin metrics terminal_cache
+answertest chunking handed incomplete kept matching scoring testset
+answers evaluation imported_metrics index judge_check people pools replayed rescorable retrievers
+sources summarise traffic
+comparing extraction imported_answers imported_runs importing library searched settings sweep
+agreement baselines catalogue framed history overrides places plan underway
+cautions config stages
 asked_models asking checks drafting prepared provenance tracing
 findings pipeline summing
 cluster oracle

@@ -1,15 +1,12 @@
 """An index whose building was broken off is gone on with, and what is wrong in it is never used."""
 
-import json
 import pickle
 import shutil
-import sqlite3
-from contextlib import closing
 
 import numpy as np
 import pytest
 
-from harness import index
+from harness import checksums, index
 from harness.cache import Cache
 from harness.errors import RunError, StageError
 from harness.housekeeping import entries, free
@@ -30,8 +27,10 @@ class Unkept(Given):
 
 @pytest.fixture(autouse=True, scope="module")
 def _small_batches():
+    """Have a copy made behind each batch but the last."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(index, "_ADDED", 350)
+        patch.setattr(index, "STRETCH", 350)
         yield
 
 
@@ -112,35 +111,14 @@ def test_vectors_without_a_line_in_the_log_are_embedded_again(root):
     assert whole(made)
 
 
-DAMAGED = ["vectors", "log", "chroma", "sqlite", "text", "graph", "uncounted", "tries"]
-
-
-@pytest.mark.parametrize("damage", DAMAGED)
-def test_what_does_not_fit_together_is_begun_anew(root, damage):
-    folder = place(root)
-    if damage == "vectors":  # of the first batch, which Chroma holds as it was
-        with (folder / "vectors.npy").open("r+b") as file:
+@pytest.mark.parametrize("damage", ["vectors", "log"])
+def test_what_is_damaged_at_its_beginning_is_begun_anew(root, damage):
+    if damage == "vectors":
+        with (place(root) / "vectors.npy").open("r+b") as file:
             file.seek(1_000)
             file.write(b"\x00" * 64)
-    elif damage == "log":
-        (folder / "batches.jsonl").write_text("[1]\n")
-    elif damage == "chroma":
-        shutil.rmtree(folder / "chroma")
-    elif damage == "sqlite":
-        (folder / "chroma" / "chroma.sqlite3").write_bytes(b"not a database" * 100)
-    elif damage == "text":  # which Chroma never reads, and the checksum at the end does
-        with closing(sqlite3.connect(folder / "chroma" / "chroma.sqlite3")) as file, file:
-            file.execute("update embeddings set created_at = cast(x'ff' as text)")
-    elif damage == "graph":  # a vector of the first batch, in Chroma alone
-        (graph,) = folder.glob("chroma/*/data_level0.bin")
-        raw = graph.read_bytes()
-        # Chroma makes their lengths 1 once more, which changes the last bits of some.
-        one = next(each for each in map(bytes, VECTORS[:SIZE]) if each in raw)
-        graph.write_bytes(raw.replace(one, bytes(16)))
-    elif damage == "uncounted":  # of the second batch, which Chroma holds, there is no line
-        begun.cut(folder, 1)
     else:
-        (folder / "tries").write_bytes(b"...")
+        (place(root) / "batches.jsonl").write_text("[1]\n")
 
     made, embedded, _ = build(root)
 
@@ -148,19 +126,67 @@ def test_what_does_not_fit_together_is_begun_anew(root, damage):
     assert whole(made)
 
 
-def test_other_vectors_than_chroma_took_are_found_out_and_begun_anew(root):
+def graph_of(folder):
+    (found,) = folder.glob("chroma/*/link_lists.bin")
+    return found
+
+
+@pytest.mark.parametrize("damage", ["gone", "sqlite", "graph"])
+def test_the_collection_that_was_open_at_the_kill_is_never_opened_again(root, damage):
     folder = place(root)
-    others = -VECTORS[SIZE : 2 * SIZE]
-    raw = bytearray((folder / "vectors.npy").read_bytes())
-    raw[-len(others) * 16 :] = others.astype("<f4").tobytes()
-    (folder / "vectors.npy").write_bytes(raw)
-    first, second = (folder / "batches.jsonl").read_text().splitlines()
-    changed = json.loads(second) | {"sum": begun.sum_of(others, truncated=33)}
-    (folder / "batches.jsonl").write_text(f"{first}\n{json.dumps(changed)}\n")
+    if damage == "gone":
+        shutil.rmtree(folder / "chroma")
+    elif damage == "sqlite":
+        (folder / "chroma" / "chroma.sqlite3").write_bytes(b"not a database" * 100)
+    else:  # lengths of lists that Chroma believes: it would write as much to the disk
+        graph_of(folder).write_bytes(b"\xff" * 1_000)
 
     made, embedded, _ = build(root)
 
-    assert embedded == list(range(TOTAL))
+    assert embedded == list(range(2 * SIZE, TOTAL))
+    assert whole(made)
+
+
+def copy_of(root):
+    """Return the one copy that is left, which is the last."""
+    (found,) = place(root).glob("kept-*")
+    assert found.name == "kept-668"
+    return found
+
+
+def test_it_is_the_copy_that_is_gone_on_with(root):
+    # A vector that only the copy has: whoever began anew would not find it.
+    (graph,) = copy_of(root).glob("chroma/*/data_level0.bin")
+    raw = graph.read_bytes()
+    first = next(at for at, each in enumerate(map(bytes, VECTORS[:SIZE])) if each in raw)
+    # Chroma makes their lengths 1 once more, which changes the last bits of some.
+    graph.write_bytes(raw.replace(bytes(VECTORS[first]), bytes(-VECTORS[first])))
+    checksums.write(copy_of(root), {})
+
+    made, _, _ = build(root)
+
+    assert made.nearest(VECTORS[[first]], 1)[0][0].chunk != first
+
+
+@pytest.mark.parametrize("damage", ["byte", "file", "sums", "name", "newer"])
+def test_a_copy_that_is_not_as_it_was_is_made_again_of_the_vectors(root, damage):
+    copy = copy_of(root)
+    if damage == "byte":
+        raw = bytearray(graph_of(copy).read_bytes())
+        raw[-1] ^= 1
+        graph_of(copy).write_bytes(raw)
+    elif damage == "file":
+        graph_of(copy).unlink()
+    elif damage == "sums":  # it was killed while it copied
+        (copy / "sums.json").unlink()
+    elif damage == "name":
+        copy.rename(copy.with_name("kept-334"))
+    else:  # it has a batch of which the log knows nothing
+        begun.cut(place(root), 1)
+
+    made, embedded, _ = build(root)
+
+    assert embedded == list(range(SIZE if damage == "newer" else 2 * SIZE, TOTAL))
     assert whole(made)
 
 
@@ -265,11 +291,12 @@ def test_one_batch_that_breaks_off_again_and_again_costs_no_other(root):
 
 
 def test_an_index_that_cannot_be_asked_ends_the_run_in_words(root):
-    (path,) = place(root).glob("chroma/*/index_metadata.pickle")
+    (path,) = copy_of(root).glob("chroma/*/index_metadata.pickle")
     kept = pickle.loads(path.read_bytes())
     # Vectors are read by what stands in the other direction.
     kept["label_to_id"] = {}
     path.write_bytes(pickle.dumps(kept))
+    checksums.write(copy_of(root), {})
 
     made, _, _ = build(root)
     with pytest.raises(RunError, match=r"cannot read the index: .*\n  .*--fresh"):

@@ -148,6 +148,24 @@ def test_what_was_left_half_written_is_completed_without_writing_twice(running, 
     assert [ranking[0].chunk for ranking in again.nearest(vectors, 1)] == list(range(90))
 
 
+def test_what_a_killed_server_reads_otherwise_is_found_out_and_filled_anew(running, tmp_path):
+    vectors = unit(90, seed=12)
+    whole = opened(tmp_path / "a", vectors, settings(running))
+    with running.client() as client:
+        client.delete_collection(whole.name)
+        torn = client.create_collection(whole.name, embedding_function=None)
+        others = vectors.copy()
+        others[50] = -others[50]  # not one of the twenty that are compared at any time
+        torn.add(ids=[str(row) for row in range(90)], embeddings=others)
+    again = opened(tmp_path / "a", vectors, settings(running))
+    with running.client() as client:
+        found = client.get_collection(again.name, embedding_function=None)
+        assert found.id != torn.id
+        (kept,) = found.get(ids=["50"], include=["embeddings"])["embeddings"]
+    assert kept == pytest.approx(vectors[50], abs=1e-6)
+    assert collections(running)[again.name] == (90, {"complete": 90})
+
+
 def test_a_collection_that_was_deleted_is_made_again_from_the_cache(running, tmp_path):
     vectors = unit(30, seed=9)
     first = opened(tmp_path, vectors, settings(running))

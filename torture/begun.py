@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from harness import index as indexes
 from harness.cache import Cache
 from harness.embedders.hashing import Hashing
 from harness.index import KIND, IndexSettings, VectorIndex, begun, open_or_build
@@ -36,6 +37,7 @@ def build(folder: Path) -> VectorIndex:
     chance = random.Random(_SEED)
     words = [f"w{number}" for number in range(3_000)]
     texts = listed(" ".join(chance.choices(words, k=12)) for _ in range(_CHUNKS))
+    indexes.STRETCH = 5_000  # so that there are copies to go back to
     with Cache(folder) as cache:
         return open_or_build(cache, texts, Hashing(64), IndexSettings())
 

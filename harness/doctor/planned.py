@@ -19,6 +19,7 @@ from harness.chunkers import handed
 from harness.config import RunConfig
 from harness.doctor import parts
 from harness.errors import ModelError
+from harness.index import STRETCH
 from harness.numbers import count
 
 GIGA = 1_000_000_000
@@ -56,7 +57,8 @@ def planned(config: RunConfig) -> Planned:
     In memory: the process, the models, 4 bytes a byte of text, and of the largest index 4 d + 8 M +
     340 bytes a chunk, of d numbers and M neighbors. On disk: for each chunker and embedder 12 d +
     8 M + 1,200 bytes a chunk (index, vectors, and their rows), and a record for each question and
-    cell of 400 bytes and 410 a hit.
+    cell of 400 bytes and 410 a hit; and twice Chroma's part of the largest index, about what it
+    takes of memory, for the copies of it while it is built.
     """
     documents, size = _corpus(Path(config.corpus.path))
     index, settings = config.settings.index, config.settings
@@ -68,13 +70,16 @@ def planned(config: RunConfig) -> Planned:
         for cell in config.cells
         for chunker in (cell.chunker, handed(cell.chunker))
     }
-    largest = kept = 0
+    largest = copied = kept = 0
     for chunker, embedder in pairs:
         numbers = dimensions(embedder)
         links = 8 * index.max_neighbors
-        largest = max(largest, chunks[chunker] * (4 * numbers + links + 340))
+        graph = chunks[chunker] * (4 * numbers + links + 340)
+        largest = max(largest, graph)
+        if chunks[chunker] > STRETCH and not index.exact:
+            copied = max(copied, 2 * graph)
         kept += chunks[chunker] * (12 * numbers + links + 2 * _ROW)
-    kept += sum(number * _PLACE for number in chunks.values())
+    kept += copied + sum(number * _PLACE for number in chunks.values())
     questions = _questions(Path(config.testset.path))
     cells = len(config.cells) + len(config.systems)
     stored = questions * cells * (_RECORD + _HIT * settings.retrieve)

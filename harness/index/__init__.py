@@ -34,6 +34,7 @@ from harness.vectors import Texts
 
 __all__ = [
     "KIND",
+    "STRETCH",
     "AsItStands",
     "Built",
     "Collected",
@@ -48,7 +49,7 @@ __all__ = [
 KIND = "index"
 _ADDED = 5_000
 """Vectors a call; Chroma takes 5,461."""
-_STRETCH = 100_000
+STRETCH = 100_000
 """Vectors between two copies of a collection that is being filled."""
 
 Timed = Callable[[str], AbstractContextManager[None]]
@@ -137,7 +138,7 @@ def _build(
     timed: Timed,
     folder: Path,
 ) -> None:
-    planned = steps(len(chunks), _ADDED, _STRETCH)
+    planned = steps(len(chunks), _ADDED, STRETCH)
     fill = partial(_fill, chunks, texts, settings, planned, progress, timed)
     if len(chunks) == planned.size:
         fill(folder)

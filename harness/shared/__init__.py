@@ -7,12 +7,11 @@ is in it: it must be as private as the runs themselves.
 
 from __future__ import annotations
 
-import json
 import re
 from functools import partial
 from pathlib import Path
 
-from harness import removal
+from harness import layouts, removal
 from harness.errors import HarnessError
 from harness.shared import addresses, packing
 from harness.shared.shared_rows import SharedRows
@@ -38,8 +37,9 @@ class Shared:
         self._place = addresses.place(url)
         self._rows: dict[str, SharedRows] = {}
         try:
-            _check_version(self._place.read(_MARK), url)
-            self._place.write(_MARK, json.dumps({"version": VERSION}).encode())
+            store = f"shared store {url!r}"
+            layouts.check(self._place.read(_MARK), VERSION, store, "name another")
+            self._place.write(_MARK, layouts.mark(VERSION).encode())
         except OSError as error:
             raise HarnessError(
                 f"shared store {url!r} cannot be reached, or not be written: "
@@ -122,16 +122,3 @@ def _sound(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name for a shared artefact")
     return name
-
-
-def _check_version(raw: bytes | None, url: str) -> None:
-    try:
-        version = json.loads(raw or b"{}")["version"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return  # it is damaged, or not there: what is inside is checked one by one
-    if isinstance(version, int) and version > VERSION:
-        raise HarnessError(
-            f"shared store {url!r} was written by a newer version of the harness: "
-            f"its layout is {version}, and this version knows {VERSION}\n"
-            "  name another, or upgrade"
-        )
