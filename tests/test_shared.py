@@ -155,7 +155,7 @@ def test_a_store_of_a_newer_version_is_left_alone_and_a_damaged_mark_costs_nothi
         Shared(str(store))
     for text in (b"", b"[]", b"\xff", b'{"version": "x"}', b"[" * 100_000):
         (store / "store.json").write_bytes(text)
-        assert Shared(str(store)).read("store.json") == b'{"version": 1}'
+        assert Shared(str(store)).read("store.json") == b'{"version": 1}\n'
 
 
 def test_a_store_travels_to_another_process_by_its_address(store, folder, monkeypatch):

@@ -86,7 +86,7 @@ class Served(Approximate):
         sure = whole or self._fill(collection)
         wrong = self._differing(collection, _spread(rows) if sure else np.arange(rows))
         if wrong is not None:
-            raise self._strange(wrong) if sure else Torn(wrong)
+            raise self._strange(wrong, RunError if sure else Torn)
         self._find(self._vectors[:1], 1)  # the server reads its files when it is first asked
         if not whole:
             ask(lambda _: collection.modify(metadata={_COMPLETE: rows}))
@@ -160,8 +160,8 @@ class Served(Approximate):
             raise self._strange("holds ids that are none of ours")
         return numbers
 
-    def _strange(self, what: str) -> RunError:
-        return RunError(
+    def _strange(self, what: str, kind: type[RunError] = RunError) -> RunError:
+        return kind(
             f"Chroma at {self._connection.place.shown}: collection {self.name!r} {what}\n"
             "  delete it there, and run the same command again"
         )
