@@ -2,15 +2,17 @@
 
 import pickle
 import shutil
+from contextlib import suppress
 
 import numpy as np
 import pytest
 
 from harness import checksums, index
 from harness.cache import Cache
-from harness.errors import RunError, StageError
+from harness.errors import HarnessError, RunError, StageError
 from harness.housekeeping import entries, free
 from harness.index import IndexSettings, begun, open_or_build
+from tests import disks
 from tests.given import Given, numbered, texts_of, unit
 
 TOTAL, SIZE = 1_000, 334
@@ -352,3 +354,22 @@ def test_what_was_begun_is_listed_in_the_cache_and_makes_room(root):
 
 def place_names(root):
     return [each.name for each in (root / begun.KIND).iterdir()]
+
+
+@pytest.mark.parametrize("size", ["300k", "500k", "700k"])
+def test_on_a_full_disk_it_ends_in_order_and_with_room_goes_on(tmp_path, size):
+    with disks.small(tmp_path / "disk", size) as disk:
+        with suppress(RunError, HarnessError, OSError):
+            build(disk)
+        disks.enlarge(disk)
+        made, _, _ = build(disk)
+        assert whole(made)
+        del made
+
+
+def test_without_room_for_copies_an_index_is_built_without_them(tmp_path):
+    # It takes some 600 KB, and as much for each of two copies.
+    with disks.small(tmp_path / "disk", "1m") as disk:
+        made, _, _ = build(disk)
+        assert whole(made)
+        del made

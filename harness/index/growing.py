@@ -57,7 +57,6 @@ class Growing:
         """Add a batch.
 
         Raises:
-            OSError: no copy can be written.
             RunError: Chroma cannot write it.
         """
         assert self._adding is not None, "it is open"
@@ -92,14 +91,25 @@ class Growing:
         return False
 
     def _copy(self) -> None:
+        """Copy what is there, in place of the copy before, unless the room may be needed."""
         self.close()  # so that nothing is on its way to the disk
         before = [copy for _, copy in self._copies()]
         copy = self._folder / f"{_KEPT}{self.rows}"
-        shutil.copytree(self._folder / FOLDER, copy / FOLDER)
-        checksums.write(copy, {})
-        for each in before:
-            shutil.rmtree(each)
+        try:
+            if self._room():
+                shutil.copytree(self._folder / FOLDER, copy / FOLDER)
+                checksums.write(copy, {})
+                for each in before:
+                    shutil.rmtree(each)
+        except OSError:  # it only saves time
+            shutil.rmtree(copy, ignore_errors=True)
         self._adding = Adding(self._folder, self._settings, self._steps.last)
+
+    def _room(self) -> bool:
+        """Return whether the disk takes all of the collection and two copies of it besides."""
+        files = (path for path in (self._folder / FOLDER).rglob("*") if path.is_file())
+        whole = sum(path.stat().st_size for path in files) * self._steps.rows / self.rows
+        return shutil.disk_usage(self._folder).free > 3 * whole
 
     def _copies(self) -> Iterator[tuple[int, Path]]:
         """Yield how many vectors each copy has, and its folder, the most first."""
