@@ -129,7 +129,7 @@ def measure(chunks: int, embedder: object) -> dict[str, Any]:
 
 
 def killed(chunks: int, embedder: object) -> dict[str, Any]:
-    """Return what is done again after a kill -9 with half of the index built."""
+    """Return what is done again after a kill -9 with three quarters of the index built."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         config = project(folder / "project", chunks, embedder)
@@ -139,7 +139,7 @@ def killed(chunks: int, embedder: object) -> dict[str, Any]:
         environment = {**os.environ, "HF_HUB_OFFLINE": "1", **here}
         start = time.perf_counter()
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=quiet, stderr=quiet)
-        while _begun(folder) < chunks // 2 and process.poll() is None:
+        while _begun(folder) < chunks * 3 // 4 and process.poll() is None:
             time.sleep(0.05)
         process.send_signal(signal.SIGKILL)
         process.wait()

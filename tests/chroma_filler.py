@@ -11,7 +11,7 @@ from tests.given import Given, numbered, unit
 url, folder, rows = sys.argv[1], sys.argv[2], int(sys.argv[3])
 portions._ADDED = 50
 vectors = unit(rows)
-settings = IndexSettings(ef_construction=600, ef_search=600, server=Server(url))
+settings = IndexSettings(ef_construction=600, ef_search=600, server=Server(url, timeout=20))
 with Cache(Path(folder)) as cache:
     print("begun", flush=True)
     found = open_or_build(cache, numbered(vectors), Given(vectors), settings)

@@ -39,6 +39,6 @@ def kill(process: subprocess.Popen[str]) -> None:
 
 def said(process: subprocess.Popen[str]) -> str:
     """Wait for a process to end well, and return the rest of what it printed."""
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=300)
     assert process.returncode == 0, out
     return out
