@@ -236,6 +236,25 @@ def test_a_server_that_stays_away_ends_the_run_in_order_and_the_next_one_goes_on
     assert found.nearest(vectors, 4) == first
 
 
+def test_a_server_that_goes_away_while_the_client_is_made_is_asked_again():
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+
+        def answer_once():
+            taken, _ = listening.accept()
+            listening.close()
+            with taken:
+                taken.recv(10_000)
+                taken.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+
+        answering = threading.Thread(target=answer_once)
+        answering.start()
+        connection = Connection(Server(f"http://127.0.0.1:{port}", retries=2))
+        with pytest.raises(RunError, match="gave up at request 3: .*Connection refused"):
+            connection.ask(lambda client: client.heartbeat())
+        answering.join()
+
+
 class TestCheck:
     def test_nobody_there(self):
         url = f"http://127.0.0.1:{free_port()}"

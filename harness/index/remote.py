@@ -129,24 +129,38 @@ def _client(place: Server | Cloud) -> ClientAPI:
     if isinstance(place, Cloud):
         key = _variable(CLOUD_KEY)
         _ask(f"{_CLOUD}/api/v2/heartbeat", {"x-chroma-token": key}, place.timeout)
-        client = chromadb.CloudClient(place.tenant, place.database, key, quiet)
+        client = _reached(lambda: chromadb.CloudClient(place.tenant, place.database, key, quiet))
     else:
         token = None if place.token is None else _variable(place.token[2:-1])
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         tenant, database = (quote(each, safe="") for each in (place.tenant, place.database))
         url = f"{place.url.rstrip('/')}/api/v2/tenants/{tenant}/databases/{database}"
         _ask(url, headers, place.timeout)
-        client = chromadb.HttpClient(
-            place.url,
-            headers=headers,
-            settings=quiet,
-            tenant=place.tenant,
-            database=place.database,
+        client = _reached(
+            lambda: chromadb.HttpClient(
+                place.url,
+                headers=headers,
+                settings=quiet,
+                tenant=place.tenant,
+                database=place.database,
+            )
         )
     for session in _sessions(client):
         session.timeout = httpx.Timeout(place.timeout)
         session.event_hooks["response"] = [_plainly]
     return client
+
+
+def _reached(made: Callable[[], ClientAPI]) -> ClientAPI:
+    """Return a client; that a server has just gone away is an error of the network, as ever."""
+    import httpx
+
+    try:
+        return made()
+    except ValueError as error:  # which Chroma raises, and which would be no reason to try again
+        if isinstance(error.__context__, httpx.TransportError):
+            raise error.__context__ from None
+        raise
 
 
 def _ask(url: str, headers: dict[str, str], timeout: float) -> None:
