@@ -250,7 +250,7 @@ def test_a_server_that_goes_away_while_the_client_is_made_is_asked_again():
         answering = threading.Thread(target=answer_once)
         answering.start()
         connection = Connection(Server(f"http://127.0.0.1:{port}", retries=2))
-        with pytest.raises(RunError, match="gave up at request 3: .*Connection refused"):
+        with pytest.raises(RunError, match=r"gave up at request 3: .*Connection refused"):
             connection.ask(lambda client: client.heartbeat())
         answering.join()
 
