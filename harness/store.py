@@ -143,6 +143,10 @@ def _read(folder: Path, sums: Mapping[str, str] | None) -> StoredRun:
     except (ValidationError, UnicodeDecodeError, OSError) as error:
         raise DataError(str(folder), [Problem(RUN, _first(error), "run it again")]) from None
     questions = {line.id: line for line in _lines(folder, QUESTIONS, QuestionLine)}
+    alone = next((each.id for each in questions.values() if not each.cluster), None)
+    if alone is not None and any(each.cluster for each in questions.values()):
+        what = f"question {alone!r} has no cluster, and others have one"
+        raise DataError(str(folder), [Problem(QUESTIONS, what, "run it again")])
     spans = _lines(folder, TEXTS, TextLine)
     texts = {(line.doc, line.start, line.end): line.text for line in spans}
     return StoredRun(folder, run, _records(folder, run, questions, texts), questions, texts, sums)

@@ -74,3 +74,35 @@ def test_a_stored_run_does_not_lead_to_files_out_of_the_project(run, tmp_path_fa
     assert "leads out of the project" in said.err
     assert said.err.splitlines()[-1] == f"  if it is meant: --baseline {outside}/b.json"
     assert "leads out" not in cli("gate", run, "--baseline", outside / "b.json").err
+
+
+def rewritten(path, old, new, times=-1):
+    """Put another text in the place of one, in a file of a stranger's run."""
+    (path.parent / "sums.json").unlink(missing_ok=True)
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, times))
+
+
+def test_a_question_without_a_cluster_among_others_that_have_one_is_named(run, cli):
+    rewritten(run / "questions.jsonl", '"cluster":null', '"cluster":"day"', 1)
+    said = cli("score", run)
+    assert said.status == 2
+    lines = (run / "questions.jsonl").read_text().splitlines()
+    second = json.loads(lines[1])["id"]
+    assert f"question {second!r} has no cluster, and others have one" in said.err
+
+
+def test_a_score_that_no_sum_could_hold_is_refused_with_its_line(run, cli):
+    score = json.loads((run / "records.jsonl").read_text().splitlines()[0])["scores"]["passage_recall@2"]
+    rewritten(run / "records.jsonl", f'"value":{score["value"]}', '"value":1e308', 1)
+    said = cli("report", run)
+    assert said.status == 2
+    assert "records.jsonl, line 1: scores.passage_recall@2.value: " in said.err
+
+
+@pytest.mark.parametrize("moment", ["", "9" * 5_000, "2026-99-99", "no day"])
+def test_a_run_of_no_day_is_reported_on(run, moment, cli):
+    started = json.loads((run / "run.json").read_text())["started"]
+    rewritten(run / "run.json", json.dumps(started), json.dumps(moment))
+    assert cli("report", run).status == 0

@@ -32,8 +32,11 @@ def counts(line: AggregateLine | Aggregate) -> str:
 
 
 def day(moment: str) -> str:
-    """Return the day of a moment as stored: `21 Nov 2026`."""
-    return f"{datetime.fromisoformat(moment):%d %b %Y}".lstrip("0")
+    """Return the day of a moment as stored: `21 Nov 2026`; a dash where it is none."""
+    try:
+        return f"{datetime.fromisoformat(moment):%d %b %Y}".lstrip("0")
+    except ValueError:
+        return numbers.MISSING
 
 
 def listed(names: Sequence[str]) -> str:

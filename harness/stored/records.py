@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from harness.records import Label, Loss, LostAt, Stage, State
-from harness.stored.strict import Stored, Whole
+from harness.stored.strict import Number, Stored, Whole
 
 
 class SpanLine(Stored):
@@ -40,10 +40,10 @@ class ScoreLine(Stored):
     Metrics of the whole set hold `counts` in its place, and those that ask a judge `verdicts`.
     """
 
-    value: float | None
+    value: Number | None
     reason: str = ""
     state: State = "scored"
-    counts: list[float] = Field(default=[])
+    counts: list[Number] = Field(default=[])
     verdicts: list[VerdictLine] = Field(default=[])
 
 
