@@ -94,7 +94,9 @@ def test_a_question_without_a_cluster_among_others_that_have_one_is_named(run, c
 
 
 def test_a_score_that_no_sum_could_hold_is_refused_with_its_line(run, cli):
-    score = json.loads((run / "records.jsonl").read_text().splitlines()[0])["scores"]["passage_recall@2"]
+    score = json.loads((run / "records.jsonl").read_text().splitlines()[0])["scores"][
+        "passage_recall@2"
+    ]
     rewritten(run / "records.jsonl", f'"value":{score["value"]}', '"value":1e308', 1)
     said = cli("report", run)
     assert said.status == 2
