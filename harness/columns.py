@@ -45,12 +45,19 @@ class Columns:
     tokens_out: Floats
 
     def scores(self, metric: str, places: Codes) -> list[Score]:
-        """Return the scores of some records, without their reasons, counts and verdicts."""
+        """Return the scores of some records, without their reasons, counts and verdicts.
+
+        One that has counts in the place of a value is no score of its question.
+        """
         values, states = self.value[metric][places].tolist(), self.state[metric][places].tolist()
         return [
-            Score(None if value != value else value, "", STATES[state])
+            _score(None if value != value else value, STATES[state])
             for value, state in zip(values, states, strict=True)
         ]
+
+
+def _score(value: float | None, state: State) -> Score:
+    return Score(value, "", "not_scored" if value is None and state == "scored" else state)
 
 
 class Gathered:

@@ -103,6 +103,29 @@ def test_a_score_that_no_sum_could_hold_is_refused_with_its_line(run, cli):
     assert "records.jsonl, line 1: scores.passage_recall@2.value: " in said.err
 
 
+@pytest.mark.parametrize("score", ['"value":0.5,"state":"not_scored"', '"value":null'])
+def test_a_score_whose_value_does_not_go_with_its_state_is_refused(run, score, cli):
+    lines = (run / "records.jsonl").read_text().splitlines()
+    first = json.loads(lines[0])
+    first["scores"]["hit_rate@2"] |= json.loads(f"{{{score}}}")
+    (run / "records.jsonl").write_text("\n".join([json.dumps(first), *lines[1:]]) + "\n")
+    (run / "sums.json").unlink()
+    said = cli("report", run)
+    assert said.status == 2
+    assert "records.jsonl, line 1: scores.hit_rate@2: " in said.err
+
+
+def test_counts_of_a_metric_that_has_none_are_no_value_of_a_question(run, cli):
+    lines = [json.loads(line) for line in (run / "records.jsonl").read_text().splitlines()]
+    for line in lines:
+        for score in line["scores"].values():
+            if score["state"] == "scored":
+                score |= {"value": None, "counts": [1.0]}
+    (run / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (run / "sums.json").unlink()
+    assert cli("report", run).status == 0
+
+
 @pytest.mark.parametrize("moment", ["", "9" * 5_000, "2026-99-99", "no day"])
 def test_a_run_of_no_day_is_reported_on(run, moment, cli):
     started = json.loads((run / "run.json").read_text())["started"]

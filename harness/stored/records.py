@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Self
+
+from pydantic import Field, model_validator
 
 from harness.records import Label, Loss, LostAt, Stage, State
 from harness.stored.strict import Number, Stored, Whole
@@ -45,6 +47,13 @@ class ScoreLine(Stored):
     state: State = "scored"
     counts: list[Number] = Field(default=[])
     verdicts: list[VerdictLine] = Field(default=[])
+
+    @model_validator(mode="after")
+    def _scored(self) -> Self:
+        """See that there is a value, or are counts, where it is scored and only there."""
+        if (self.value is not None or bool(self.counts)) != (self.state == "scored"):
+            raise ValueError(f"it is {self.state}, which does not go with its value")
+        return self
 
 
 class UsageLine(Stored):
