@@ -316,12 +316,3 @@ def content_sum(path: Path, leave_out: Collection[str]) -> str:
     finally:
         file.close()
     return digest.hexdigest()
-
-
-def readable(path: Path, leave_out: Collection[str]) -> bool:
-    """Return whether `content_sum` can give the checksum of an SQLite file."""
-    try:
-        content_sum(path, leave_out)
-    except (sqlite3.Error, UnicodeError):
-        return False
-    return True

@@ -12,6 +12,7 @@ from harness.cache import Cache
 from harness.errors import HarnessError, RunError, StageError
 from harness.housekeeping import entries, free
 from harness.index import IndexSettings, begun, open_or_build
+from harness.index.chroma import steps
 from tests import disks
 from tests.given import Given, numbered, texts_of, unit
 
@@ -190,6 +191,26 @@ def test_a_copy_that_is_not_as_it_was_is_made_again_of_the_vectors(root, damage)
 
     assert embedded == list(range(SIZE if damage == "newer" else 2 * SIZE, TOTAL))
     assert whole(made)
+
+
+@pytest.mark.parametrize(
+    ("rows", "size", "stretch", "last"),
+    [
+        (4, 4, 4, 4),
+        (5_001, 2_501, 5_002, 5_001),
+        (100_000, 5_000, 100_000, 100_000),
+        # 3 stretches of 17 batches: 250,001 / 51 rounded up, times 17; and what two of them leave.
+        (250_001, 4_902, 83_334, 83_333),
+        (1_000_000, 5_000, 100_000, 100_000),
+    ],
+)
+def test_the_last_batch_of_a_stretch_is_the_one_that_fills_it(rows, size, stretch, last):
+    found = steps(rows, 5_000, 100_000)
+
+    assert (found.size, found.stretch, found.last) == (size, stretch, last)
+    # Chroma writes its graph at `last` vectors: not a batch sooner, and at the very end.
+    assert stretch - size < last <= stretch
+    assert [found.ends_stretch(each) for each in (stretch, rows)] == [stretch < rows, False]
 
 
 HEADER = [
