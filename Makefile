@@ -11,7 +11,7 @@ AUDIT := $(TOOLS)/pip-audit --strict --disable-pip --progress-spinner off
 COMPILE := ../$(TOOLS)/uv pip compile --quiet --universal --python-version 3.11 \
   --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" $(UPGRADE)
 
-.PHONY: run test check browser format bench torture compatible lock audit clean
+.PHONY: run test check browser format docs golden golden-check bench torture compatible lock audit clean
 
 run: .venv/.for-use
 	$(BIN)/python -m harness run config.yaml
@@ -31,10 +31,21 @@ check: .venv/.for-development
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
 format: .venv/.for-development
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# The generated tables of the documentation.
+docs: .venv/.for-development
+	$(BIN)/python docs/tables.py
+# What the behaviour tests compare with, written anew; all questions of all configurations: minutes.
+golden: .venv/.for-development
+	HARNESS_TEST_FULL=1 HARNESS_TEST_GOLDEN=write $(BIN)/python -m pytest --quiet tests/behaviour
+
+golden-check: .venv/.for-development
+	HARNESS_TEST_FULL=1 $(BIN)/python -m pytest --quiet tests/behaviour
 
 bench: .venv/.for-development
 	$(BIN)/python benchmarks/table.py

@@ -6,8 +6,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from harness.comparing.sides import Asked, Result, Side, SideCell
-from harness.stored import MetricLine, Provenance, ScoreLine
+from harness.comparison.operand import ComparedQuestion, Operand, OperandCell, QuestionResult
+from harness.records import Score
+from harness.store.cell_labels import AXES
+from harness.store.run_file import MetricDescription, Provenance
 
 Floats = NDArray[np.float64]
 SEED = 7
@@ -19,12 +21,12 @@ def scores(generator: Generator, n: int, cells: int, graded: bool) -> Floats:
     return np.round(drawn * 4) / 4 if graded else (drawn > 0.5).astype(float)
 
 
-def side(id_: str, tables: Mapping[str, Floats]) -> Side:
+def side(id_: str, tables: Mapping[str, Floats]) -> Operand:
     """Return a side with the scores [cells, n] of each metric."""
     cells, n = next(iter(tables.values())).shape
     names = [f"q{number}" for number in range(n)]
     about = {
-        name: MetricLine(
+        name: MetricDescription(
             spec=name, version=1, kind="quality", labels=None, own_chunks=False,
             within_chunker=False, about="",
         )
@@ -36,14 +38,14 @@ def side(id_: str, tables: Mapping[str, Floats]) -> Side:
     )  # fmt: skip
     lines = {name: table.tolist() for name, table in tables.items()}
     found = [
-        SideCell(f"cell {cell}", {"chunker": "fixed"}, "", False, {
-            id_: Result({name: ScoreLine(value=lines[name][cell][at]) for name in tables})
+        OperandCell(f"cell {cell}", dict.fromkeys(AXES, "none") | {"chunker": "fixed"}, "", False, {
+            id_: QuestionResult({name: Score(value=lines[name][cell][at]) for name in tables})
             for at, id_ in enumerate(names)
         })
         for cell in range(cells)
     ]  # fmt: skip
-    return Side(
+    return Operand(
         id=id_, started="", config={}, provenance=provenance, decide_by=next(iter(tables)),
-        baseline=None, questions={name: Asked(name) for name in names},
+        baseline=None, questions={name: ComparedQuestion(name) for name in names},
         cells={cell.name: cell for cell in found},
     )  # fmt: skip

@@ -22,12 +22,13 @@ def bare_embedding(config: Path, cache: Path) -> float:
     The run's `cache` says which runtime and numbers it measured to be the fastest.
     """
     from benchmarks.figures import seconds
-    from harness import corpus, runtime
-    from harness.batches import batched
-    from harness.chunking import chunk_texts
-    from harness.config import load
+    from harness import corpus
+    from harness.config.run_config import load
+    from harness.corpus.chunk_set import chunk_texts
+    from harness.files.batches import batched
+    from harness.models import runtime
 
-    runtime.keep_in(cache / "models")
+    runtime.keep_in(cache)
     settings = load(config)
     cell = settings.cells[0]
     assert cell.embedder is not None
@@ -67,8 +68,8 @@ def bare_retrieval(config: Path, folder: Path) -> float:
     import chromadb
 
     from benchmarks.figures import seconds
-    from harness.batches import batched
-    from harness.config import load
+    from harness.config.run_config import load
+    from harness.files.batches import batched
 
     cell = load(config).cells[0]
     lines = (config.parent / "testset.jsonl").read_text(encoding="utf-8").splitlines()

@@ -192,11 +192,11 @@ def _numbered(rows: int) -> Any:
 
 
 def _ours(stack: ExitStack, folder: Path, file: str, rows: int, url: str | None) -> Any:
-    from harness.cache import Cache
+    from harness.cache.folders import Cache
     from harness.index import IndexSettings, open_or_build
-    from harness.index.settings import Server
+    from harness.index.index_settings import ChromaServer
 
-    settings = IndexSettings(server=None if url is None else Server(url))
+    settings = IndexSettings(server=None if url is None else ChromaServer(url))
     cache = stack.enter_context(Cache(folder / "cache"))
     index = open_or_build(cache, _numbered(rows), _Read(file), settings)
     return lambda questions: index.nearest(questions, _K)

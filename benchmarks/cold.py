@@ -149,7 +149,7 @@ def _models() -> tuple[Any, Any]:
     from bert_score import BERTScorer
     from sentence_transformers import SentenceTransformer
 
-    from harness.models import locate
+    from harness.models.model_files import locate
 
     model = str(locate(MODEL))
     return SentenceTransformer(model), BERTScorer(model_type=model, num_layers=_LAYER)

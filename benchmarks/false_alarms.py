@@ -7,16 +7,18 @@ python benchmarks/false_alarms.py            # or --sets 200: fewer runs, and co
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import combinations
 
 import numpy as np
 from numpy.random import Generator
 
-from benchmarks.alike import SEED, Floats, scores, side
-from harness.gate.drops import decided
-from harness.gate.judgement import judge
-from harness.rules import Drop, Gate
-from harness.statistics.differences import Pair, compare
+from benchmarks.alike import SEED, scores, side
+from harness.comparison.gate.drop_rules import decide_rule
+from harness.comparison.gate.judgement import judge
+from harness.config.gate_rules import Drop, Gate
+from harness.stats.corrections import holm
+from harness.stats.max_t import max_t
 
 SETS = 2_000
 SHAPES = ((20, 6), (100, 6), (180, 12))
@@ -56,7 +58,7 @@ def gated(generator: Generator, n: int, cells: int) -> list[bool]:
     seen = [each.seen for each in judged.verdicts if each.seen is not None]
     # With another margin the tests are the same; what is made of them is not.
     others = [
-        any(decided(rule, each.difference, each.corrected)[0] == "regression" for each in seen)
+        any(decide_rule(rule, each.difference, each.corrected)[0] == "regression" for each in seen)
         for rule in (Drop("any", margin) for margin in MARGINS[1:])
     ]
     return [min(each.p for each in seen) <= 0.05, judged.status == 1, *others]
@@ -65,23 +67,18 @@ def gated(generator: Generator, n: int, cells: int) -> list[bool]:
 def _called(generator: Generator, n: int, cells: int) -> list[bool]:
     """Return whether each way of testing one run raises an alarm.
 
-    No correction, and Holm's, of all cells against the first by all metrics; the cell that came
-    out best by one metric against the rest, with as many tests as are made, or as there are pairs.
+    No correction, Holm's and max-T, of all cells against the first by all metrics; and the cell
+    that came out best by one metric against the rest, as one of all pairs of cells.
     """
     tables = [scores(generator, n, cells, graded) for graded in [True, False] * (len(METRICS) // 2)]
-    against = compare([pair for table in tables for pair in _pairs(table, 0)], SEED)
-    best = _pairs(tables[0], int(tables[0].mean(axis=1).argmax()))
-    own = compare(best, SEED)
-    among = compare(best, SEED, family=cells * (cells - 1) // 2)
-    return [
-        any(each.p is not None and each.p <= 0.05 for each in against),
-        *(any(each.better or each.worse for each in found) for found in (against, own, among)),
-    ]
-
-
-def _pairs(table: Floats, one: int) -> Sequence[Pair]:
-    """Return one cell beside each of the others."""
-    return [Pair(table[one], other) for at, other in enumerate(table) if at != one]
+    columns = [table[0] - other for table in tables for other in table[1:]]
+    against = max_t(np.stack(columns, axis=1), [], SEED)
+    best = int(tables[0].mean(axis=1).argmax())
+    pairs = list(combinations(range(cells), 2))
+    every = max_t(np.stack([tables[0][a] - tables[0][b] for a, b in pairs], axis=1), [], SEED)
+    among = [p for p, pair in zip(every.corrected, pairs, strict=True) if best in pair]
+    found = [against.p, holm(against.p.tolist()), against.corrected, among]
+    return [min(each) <= 0.05 for each in found]
 
 
 def _percent(share: float) -> str:
@@ -93,7 +90,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=SETS)
     sets = parser.parse_args().sets
-    print("| questions | cells | uncorrected | Holm | best, family of its own | best, all pairs |")
+    print("| questions | cells | uncorrected | Holm | max-T | best, all pairs |")
     print("|---:|---:|---:|---:|---:|---:|")
     for row in cells_alike(sets):
         print(f"| {' | '.join(row)} |", flush=True)

@@ -28,13 +28,13 @@ from numpy.typing import NDArray
 
 from benchmarks import corpora
 from benchmarks.figures import in_turn, seconds
-from harness.models import DEFAULT_MODEL, locate
-from harness.runtime import library, processor
-from harness.runtime.card import Card
-from harness.runtime.processor import Device, Precision
-from harness.runtime.reader import Reader
-from harness.runtime.streamed import Streamed
-from harness.shortening import unit
+from harness.embedders.shortening import to_unit_length
+from harness.models.model_files import DEFAULT_MODEL, locate
+from harness.models.runtime import processor, sentence_models
+from harness.models.runtime.encoders import GpuEmbedder
+from harness.models.runtime.gpu_encoder import DeviceRunner
+from harness.models.runtime.processor import Device, Precision
+from harness.models.runtime.tokenizer_reader import BatchTokenizer
 
 PAGE = corpora.ROOT / "docs" / "scale.md"
 NO_CARD = "torch finds no graphics card on this machine: nothing was measured on one."
@@ -102,12 +102,14 @@ def texts(kind: str, count: int) -> list[str]:
     return [text[20:][: draw.randint(least, most)] for text in made]
 
 
-def speed(kind: str, count: int, rounds: int, ours: Any, theirs: Any, reader: Reader) -> Speed:
+def speed(
+    kind: str, count: int, rounds: int, ours: Any, theirs: Any, reader: BatchTokenizer
+) -> Speed:
     """Return the seconds of both sides, in turn, each warmed up first with all the texts."""
     some = texts(kind, count)
     lengths = [len(ids) for ids in reader.ids(some)]
     sides: list[Callable[[], object]] = [
-        lambda: unit(ours.vectors(some, "document")),
+        lambda: to_unit_length(ours.vectors(some, "document")),
         lambda: theirs.encode(some, show_progress_bar=False),
     ]
     for side in sides:
@@ -136,8 +138,8 @@ def alike(exact: Any, other: Any, most: int) -> Alike:
 
 
 def _ranked(encoder: Any, passages: list[str], questions: list[str]) -> NDArray[np.int64]:
-    there = unit(encoder.vectors(passages, "document")).astype(np.float64)
-    asked = unit(encoder.vectors(questions, "query")).astype(np.float64)
+    there = to_unit_length(encoder.vectors(passages, "document")).astype(np.float64)
+    asked = to_unit_length(encoder.vectors(questions, "query")).astype(np.float64)
     return np.argsort(-(asked @ there.T), axis=1, kind="stable")[:, :TOP]
 
 
@@ -160,23 +162,23 @@ def measured(model: str, device: Device, rounds: int, count: int, size: int) -> 
     import torch
     from sentence_transformers import SentenceTransformer
 
-    exact = library.load(model)
-    usual = library.reading(exact)
+    exact = sentence_models.load(model)
+    usual = sentence_models.read_settings(exact)
     if usual is None:
         raise SystemExit(f"{model!r} is read by its own library alone: name another model")
-    numbers = processor.numbers() if device != "cpu" else "float32"
+    numbers = processor.default_precision() if device != "cpu" else "float32"
     coarse: Precision = "bfloat16" if device != "cpu" or processor.has_bfloat16() else "float32"
     moved = {
         each: copy.deepcopy(exact).to(device, getattr(torch, each)) for each in {numbers, coarse}
     }
-    reader = Reader(usual)
-    ours = {each: Streamed(moved[each], reader, Card(device)) for each in moved}
+    reader = BatchTokenizer(usual)
+    ours = {each: GpuEmbedder(moved[each], reader, DeviceRunner(device)) for each in moved}
     theirs = SentenceTransformer(str(locate(model)), device=device, local_files_only=True)
     ceiling = limit(device, numbers, size)
     found = [speed(kind, count, rounds, ours[numbers], theirs, reader) for kind in _CHARACTERS]
-    plain = Streamed(exact, reader, Card("cpu"))
+    plain = GpuEmbedder(exact, reader, DeviceRunner("cpu"))
     same = alike(plain, ours[coarse], count)
-    place = processor.card() or f"{processor.cores()} cores of {processor.name()}"
+    place = processor.card_name() or f"{processor.cores()} cores of {processor.name()}"
     head = (
         f"{Path(model).name} on {place}, torch {torch.__version__}, {numbers}; the limit, "
         f"{ceiling / 1e12:,.2f} TFLOP/s, is the fastest product of two {size} × {size} matrices "

@@ -59,7 +59,7 @@ class Once:
 
     known: dict[Hashable, Any] = field(default_factory=dict)
 
-    def scored(
+    def get_or_score(
         self,
         metric: Any,
         cases: Sequence[Any],
@@ -90,13 +90,13 @@ class Index:
 
     def nearest(self, vectors: Any, k: int) -> list[list[Any]]:
         """Return what Chroma finds."""
-        from harness.exact import Near
+        from harness.ranking.exact_search import Neighbour
 
         found = self.collection.query(
             query_embeddings=vectors, n_results=min(k, len(self.chunks)), include=["distances"]
         )
         return [
-            [Near(int(id_), 1.0 - distance) for id_, distance in zip(ids, row, strict=True)]
+            [Neighbour(int(id_), 1.0 - distance) for id_, distance in zip(ids, row, strict=True)]
             for ids, row in zip(found["ids"], found["distances"], strict=True)
         ]
 
@@ -111,9 +111,10 @@ def stages(project: Path, empty: Path) -> dict[str, float]:
     """Call every distinct stage of the sweep once, without the harness's cache and records."""
     import chromadb
 
-    from harness import chunking, runner
-    from harness.config import load
-    from harness.relevance import Relevance
+    from harness.config.run_config import load
+    from harness.corpus import chunk_set
+    from harness.ranking.relevance import Relevance
+    from harness.runs import runner
 
     prepared = runner.prepare(load(project / "config.yaml", environment={}))
     questions, settings = prepared.testset.questions, prepared.plan.settings
@@ -128,8 +129,8 @@ def stages(project: Path, empty: Path) -> dict[str, float]:
     for number, (chunker, of_chunker) in enumerate(groups.items()):
         folder = empty / f"chunks{number}"
         folder.mkdir(parents=True)
-        chunking.save(folder, prepared.corpus, chunker)
-        chunks = chunking.load(folder, str(number), prepared.corpus, chunker)
+        chunk_set.save(folder, prepared.corpus, chunker)
+        chunks = chunk_set.load(folder, str(number), prepared.corpus, chunker)
         relevance = Relevance(chunks, settings.min_overlap, set())
         made: dict[Hashable, Any] = {}
         for embedder, cells in of_chunker.items():
@@ -163,18 +164,21 @@ def _scored(
     questions: Sequence[Any],
 ) -> float:
     """Answer and score the questions of one cell; return its hit rate."""
-    from harness import context, scoring
+    from harness.ranking import context
     from harness.records import Case
+    from harness.runs import scoring
 
     cases = []
     for question, ranking in zip(questions, rankings, strict=True):
-        text = context.assemble(ranking, plan.settings.context.chunks, plan.settings.context.tokens)
+        text = context.assemble_context(
+            ranking, plan.settings.context.chunks, plan.settings.context.tokens
+        )
         key = (question.text, text)
         if key not in answers:
             answers[key] = cell.generator.answer(*key)
         hits = tuple(ranking)
         judged = relevance.judge(question, hits, plan.kinds)
-        touching = relevance.touching(question)
+        touching = relevance.spans_near_gold(question)
         cases.append(Case(question, hits, judged, text, answers[key], None, (), touching))
     level = plan.settings.relevance_level
     rows = scoring.score_all(plan.metrics, cases, plan.labels, level, keeper)

@@ -1,8 +1,8 @@
 """A history of 1,000 stored runs: seconds from start to page, and how often it is wrong.
 
 python -m benchmarks.history              # seconds and megabytes
-python -m benchmarks.history alarms       # false alarms, and the power to see a step
-python -m benchmarks.history nights       # the same, read on each of 60 nights, and --every-night
+python -m benchmarks.history shifts       # false shifts, and the power to see a step
+python -m benchmarks.history reading      # read on each of 60 nights, and --every-night
 
 Each run has 6 cells and 21 metrics, 64 KB of `run.json`. How long the tests take depends on what
 there is to find, so there are folders of three kinds: noise, three steps, and a random walk, in
@@ -28,8 +28,10 @@ _CELLS, _METRICS, _QUESTIONS = 6, 21, 180
 _BOUND = 5.0
 KINDS = ("noise", "three steps", "a random walk")
 _FIRST = datetime(2024, 1, 1, 2, 30, tzinfo=UTC)
-STEPS = ((30, 15, 1.5), (30, 15, 2.0), (60, 30, 1.0), (60, 52, 2.0), (60, 57, 3.0))
-"""How many runs, after how many of them the step comes, and how large in their deviations."""
+CORRELATIONS = (0.0, 0.3, 0.6)
+FALSE_SHIFTS = {0.0: 6.0, 0.3: 8.0, 0.6: 12.0}
+"""Percent of series of 60 nights without a shift, 4, 6 and 9 measured, and twice its error."""
+_WARM_UP = 50
 _PADDING = "what a metric is, when to use it and what it cannot see, in a few sentences. " * 4
 
 
@@ -75,7 +77,7 @@ def make(folder: Path, runs: int, kind: str, corpora: int) -> int:
             "within_chunker": False,
         }
         run = {
-            "schema": 1, "id": f"{number:05}", "status": status,
+            "schema": 2, "id": f"{number:05}", "status": status,
             "started": began, "ended": began, "decide_by": metrics[0], "baseline": None,
             "targets": {}, "seconds": {}, "cache": {}, "warnings": [],
             "config": {"given": {}, "resolved": {"retrieve": 20 + number // 100}},
@@ -110,8 +112,8 @@ def _cell(
         mean = min(1.0, max(0.0, draw.gauss(levels[number, metric], 0.01)))
         scores[metric] = {
             "mean": mean, "mean_finished": mean, "low": mean - 0.05, "high": mean + 0.05,
-            "n": _QUESTIONS, "failed": 0, "not_scored": 0, "judge_failed": 0, "judge_low": None,
-            "judge_high": None, "method": "bca", "note": "",
+            "n": _QUESTIONS, "failed": 0, "not_scored": 0, "metric_failed": 0, "metric_low": None,
+            "metric_high": None, "method": "t", "note": "",
         }  # fmt: skip
     return {
         "name": f"fixed × model{number} × dense", "chunker": "fixed", "embedder": f"model{number}",
@@ -121,71 +123,66 @@ def _cell(
     }  # fmt: skip
 
 
-def alarms(draws: int = 2_000) -> list[Figure]:
-    """Return the false alarms of pages on which nothing shifted, and what is not seen of steps."""
-    import numpy as np
+def shifts(draws: int = 1_000) -> list[Figure]:
+    """Return how often a shift is called where nights are alike (AR(1)), with a step and without.
 
-    from harness.statistics.cusum import shifts
-
-    def called(seed: int, tests: int, size: int, at: int, by: float) -> list[list[int]]:
-        values = np.random.default_rng(seed).normal(size=(tests, size))
-        values[:, at:] += by
-        return [[each.at for each in one.shifts] for one in shifts(values.tolist(), seed).tested]
-
-    error = 2 * (0.05 * 0.95 / draws) ** 0.5
-    found = []
-    for tests, size in ((1, 30), (6, 30), (36, 60)):
-        many = draws if tests < 36 else draws // 4
-        share = np.mean([any(called(seed, tests, size, size, 0.0)) for seed in range(many)])
-        what = f"{tests} series of {size} that never shifted: any called, %"
-        found.append(
-            Figure(what, 100 * float(share), 5 + 100 * error * (draws / many) ** 0.5, "", many)
-        )
-    for size, at, by in STEPS:
-        places = [called(seed, 1, size, at, by)[0] for seed in range(400)]
-        missed = np.mean([not each for each in places])
-        near = np.mean([any(abs(one - at) <= 1 for one in each) for each in places])
-        what = f"a step of {by:g} deviations at {at} of {size}: not called, %"
-        found.append(Figure(what, 100 * float(missed), 100, f"called within 1: {near:.0%}", 400))
-    return found
-
-
-def nights(draws: int = 400) -> list[Figure]:
-    """Return how often one series of 60 nights has a false call on any, and what is then seen."""
-    import numpy as np
-
-    from harness.statistics.cusum import shifts
-
-    def called(values: Any, seed: int, every: bool) -> bool:
-        return bool(shifts([values], seed, every_night=every).tested[0].shifts)
-
-    def share(size: int, at: int, by: float, every: bool, first: int) -> float:
-        found = []
-        for seed in range(draws):
-            values = np.random.default_rng(seed).normal(size=size)
-            values[at:] += by
-            looks = (values[:n] for n in range(first, size + 1))
-            found.append(any(called(each, seed, every) for each in looks))
-        return 100 * float(np.mean(found))
-
-    error = 200 * (0.05 * 0.95 / draws) ** 0.5
-    never = "no shift, each of 60 nights: any called, %"
-    figures = [
-        Figure(never, share(60, 60, 0.0, False, 8), 100, "", draws),
-        Figure(f"{never}, every night", share(60, 60, 0.0, True, 8), 5 + error, "", draws),
-    ]
-    for size, at, by in STEPS:
-        what = f"a step of {by:g} at {at} of {size}: not called, %, every night"
-        missed, usual = (100 - share(size, at, by, every, size) for every in (True, False))
-        figures.append(Figure(what, missed, 100, f"{usual:.0f} % without", draws))
+    A step comes in the middle, in standard deviations of the nights.
+    """
+    figures = []
+    for nights, step in ((60, 0.0), (60, 1.5), (12, 2.0), (20, 2.0), (30, 2.0), (60, 2.0)):
+        for rho in CORRELATIONS:
+            share = _called_share(draws, nights, rho, step)
+            what = f"a step of {step:g} in {nights} nights, AR(1) {rho:g}: called, %"
+            figures.append(Figure(what, share, 100 if step else FALSE_SHIFTS[rho], "", draws))
     return figures
 
 
-def _write(folder: Path) -> None:
-    from harness.history.series import history as over_time
-    from harness.report import trend
+def reading(draws: int = 200) -> list[Figure]:
+    """Return how often a series that is read on each of 60 nights has a false call on any."""
+    return [
+        Figure(
+            f"no shift, read on each of 60 nights{name}: ever called, %",
+            _called_share(draws, 60, 0.0, 0.0, first=8, every_night=every_night),
+            5 if every_night else 100,
+            "",
+            draws,
+        )
+        for name, every_night in (("", False), (", --every-night", True))
+    ]
 
-    trend.write(over_time(folder))
+
+def _called_share(
+    draws: int,
+    nights: int,
+    rho: float,
+    step: float,
+    first: int | None = None,
+    every_night: bool = False,
+) -> float:
+    """Return the percentage of series with a shift called on any night from `first`."""
+    import numpy as np
+
+    from harness.stats.cusum import find_shifts
+
+    called = 0
+    for seed in range(draws):
+        values = np.random.default_rng(seed).normal(size=nights + _WARM_UP)
+        for night in range(1, len(values)):
+            values[night] = rho * values[night - 1] + (1 - rho**2) ** 0.5 * values[night]
+        values = values[_WARM_UP:]
+        values[nights // 2 :] += step
+        called += any(
+            find_shifts([values[:n]], seed, every_night).results[0].shifts
+            for n in range(first or nights, nights + 1)
+        )
+    return 100 * called / draws
+
+
+def _write(folder: Path) -> None:
+    from harness.comparison.history.series import history as over_time
+    from harness.report import history as pages
+
+    pages.write(over_time(folder))
 
 
 if __name__ == "__main__":
@@ -194,5 +191,5 @@ if __name__ == "__main__":
     else:
         from benchmarks import table
 
-        found = {"alarms": alarms, "nights": nights}.get("".join(sys.argv[1:2]), history)()
+        found = {"shifts": shifts, "reading": reading}.get("".join(sys.argv[1:2]), history)()
         sys.exit(table.show(found))

@@ -2,7 +2,6 @@
 
 python -m benchmarks.million 50000 200000 500000 1000000    # rows of docs/scale.md, by chunks
 python -m benchmarks.million --minilm 50000                 # the same with all-MiniLM-L6-v2
-python -m benchmarks.million --kill 200000                  # killed in mid-index, and begun again
 
 Each row is written into docs/scale.md as soon as it is measured; rows of other sizes stay.
 """
@@ -10,13 +9,9 @@ Each row is written into docs/scale.md as soon as it is measured; rows of other 
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +19,6 @@ from typing import Any
 
 from benchmarks import commands, corpora, scale_page
 from benchmarks.bare_loops import HNSW, RETRIEVE
-from benchmarks.commands import ROOT
 
 QUESTIONS = 1_000
 CHARACTERS = 500
@@ -128,43 +122,6 @@ def measure(chunks: int, embedder: object) -> dict[str, Any]:
         }
 
 
-def killed(chunks: int, embedder: object) -> dict[str, Any]:
-    """Return what is done again after a kill -9 with three quarters of the index built."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        config = project(folder / "project", chunks, embedder)
-        here = {"HARNESS_CACHE": f"{folder}/cache", "HARNESS_OUTPUT": f"{folder}/reports"}
-        command = [sys.executable, "-m", "harness", "run", str(config), "--json"]
-        quiet = subprocess.DEVNULL
-        environment = {**os.environ, "HF_HUB_OFFLINE": "1", **here}
-        start = time.perf_counter()
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=quiet, stderr=quiet)
-        while _begun(folder) < chunks * 3 // 4 and process.poll() is None:
-            time.sleep(0.05)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        before, there = time.perf_counter() - start, _begun(folder)
-        after = commands.run(config, folder)
-        cell, seconds = after.run["cells"][0], after.run["seconds"]
-        return {
-            "embedder": cell["embedder"],
-            "chunks": cell["chunks"],
-            "there": there,
-            "before": before,
-            "whole": after.seconds,
-            "stages": seconds,
-            "recall": cell["index_recall"]["mean"],
-        }
-
-
-def _begun(folder: Path) -> int:
-    """Return how many chunks of an index that is being built are embedded."""
-    found = list((folder / "cache" / "begun").glob("*/batches.jsonl"))
-    if not found:
-        return 0
-    return sum(json.loads(line)["rows"] for line in found[0].read_text().splitlines())
-
-
 def _bare(what: str, *arguments: Path) -> dict[str, float]:
     done = commands.python("-m", "benchmarks.bare_loops", what, *arguments)
     return {"seconds": float(done.printed), "megabytes": done.megabytes}
@@ -180,17 +137,13 @@ def main(arguments: Sequence[str]) -> int:
     """Measure what is asked for, one size after the other; return the exit status."""
     flags = {each for each in arguments if each.startswith("--")}
     sizes = [int(each) for each in arguments if not each.startswith("--")]
-    if not sizes or flags - {"--minilm", "--kill"}:
+    if not sizes or flags - {"--minilm"}:
         print(__doc__)
         return 2
     embedder = _MINILM if "--minilm" in flags else _HASHING
     for chunks in sizes:
-        if "--kill" in flags:
-            found = killed(chunks, embedder)
-            rows = scale_page.kill_lines(found)
-        else:
-            found = measure(chunks, embedder)
-            rows = scale_page.lines(found)
+        found = measure(chunks, embedder)
+        rows = scale_page.lines(found)
         print(json.dumps(found), flush=True)
         scale_page.write(found["chunks"], found["embedder"], rows)
     return 0

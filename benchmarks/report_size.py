@@ -16,11 +16,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks import commands
 from benchmarks.figures import Figure
+from harness import api
+from harness.records import ContextCut
+from harness.store.outcome_file import OUTCOME_FORMAT
+from harness.store.reader import QUESTION_FORMAT
+from harness.store.run_file import RUN_FORMAT
 
 SEED = 7
 RETRIEVE = 20
@@ -58,7 +64,8 @@ _RETRIEVAL = [
     "ap@10",
     "ndcg@10",
 ]
-_SHAPES = ((12, 160, 2e6, 20.0), (40, 2000, 25e6, 240.0))
+_SHAPES = ((12, 160, 2e6, 20.0), (40, 2000, 25e6, 40.0))
+_MAX_MEGABYTES = 1_500.0
 """Cells, questions, and the bounds of bytes and of seconds, loading included."""
 
 
@@ -73,11 +80,12 @@ def report_size(shapes: Sequence[tuple[int, int, float, float]] = _SHAPES) -> li
             packed = commands.python("-m", "benchmarks.report_size", "pack", folder)
         made, parts = json.loads(done.printed), json.loads(packed.printed)
         what = f"{cells} x {questions:,}"
-        print({"packed": parts, "peak MB": round(done.megabytes)}, file=sys.stderr)
+        print({"packed": parts}, file=sys.stderr)
         found += [
             Figure(f"{what}: report.html, MB", made["html"] / 1e6, size / 1e6),
             Figure(f"{what}: report.md, KB", made["markdown"] / 1e3, 60.0),
             Figure(f"{what}: seconds to render", done.seconds, seconds),
+            Figure(f"{what}: peak memory, MB", done.megabytes, _MAX_MEGABYTES),
             Figure(f"{what}: of them packing", parts["seconds"], 60.0),
         ]
     return found
@@ -88,21 +96,21 @@ def make(folder: Path, cells: int, questions: int, answers: bool = True) -> None
 
     Without `answers` it retrieves alone: 10 hits and 8 metrics a record, in place of 20 of each.
     """
-    from harness import store
+    from harness.store import reader
 
     retrieve, metrics = (RETRIEVE, _METRICS) if answers else (RETRIEVE // 2, _RETRIEVAL)
     with tempfile.TemporaryDirectory() as name:
-        real = store.load(_real(Path(name), 2 * retrieve, metrics, answers))
+        real = reader.load(_real(Path(name), 2 * retrieve, metrics, answers))
     folder.mkdir(parents=True)
     gold = list(real.questions.values())
     asked = [
-        line.model_copy(update={"id": f"{line.id}.{number}"})
+        replace(line, id=f"{line.id}.{number}")
         for number, line in zip(range(questions), _again(gold), strict=False)
     ]
-    (folder / store.QUESTIONS).write_text(
-        "".join(f"{line.model_dump_json()}\n" for line in asked), encoding="utf-8"
+    (folder / reader.QUESTIONS).write_text(
+        "".join(map(QUESTION_FORMAT.line, asked)), encoding="utf-8"
     )
-    with (folder / store.TEXTS).open("w", encoding="utf-8") as file:
+    with (folder / reader.TEXTS).open("w", encoding="utf-8") as file:
         for (doc, start, end), text in real.texts.items():
             line = {"doc": doc, "start": start, "end": end, "text": text}
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
@@ -111,26 +119,26 @@ def make(folder: Path, cells: int, questions: int, answers: bool = True) -> None
         for cell in real.run.cells
     }
     lines = []
-    with (folder / store.RECORDS).open("w", encoding="utf-8") as file:
+    with (folder / reader.RECORDS).open("w", encoding="utf-8") as file:
         for number, base in zip(range(cells), _again(real.run.cells), strict=False):
             retriever = f"bm25(k1={1 + number / 10:g})"
             name = f"{base.chunker} × {retriever} × {base.generator}"
             scores: dict[str, list[float | None]] = {metric: [] for metric in metrics}
             for record in _records(real.texts, by_cell[base.name], name, questions, number):
-                file.write(record.model_dump_json() + "\n")
+                file.write(OUTCOME_FORMAT.line(record))
                 for metric, score in record.scores.items():
                     scores[metric].append(score.value)
             means = {metric: _aggregate(values) for metric, values in scores.items()}
             said = {"name": name, "retriever": retriever, "asked": questions, "scores": means}
-            lines.append(base.model_copy(update=said))
-    run = real.run.model_copy(update={"id": folder.name, "cells": lines, "baseline": lines[0].name})
-    (folder / store.RUN).write_text(run.model_dump_json(indent=1, by_alias=True), encoding="utf-8")
+            lines.append(replace(base, **said))
+    run = replace(real.run, id=folder.name, cells=lines, baseline=lines[0].name)
+    (folder / reader.RUN).write_text(RUN_FORMAT.text(run), encoding="utf-8")
 
 
 def _real(folder: Path, retrieve: int, metrics: Sequence[str], answers: bool) -> Path:
     """Run the four chunkers on the shipped questions; returns the folder of the run."""
-    from harness import runner
-    from harness.config import load
+    from harness.config.run_config import load
+    from harness.runs import runner
 
     config = folder / "config.yaml"
     settings = {
@@ -147,7 +155,7 @@ def _real(folder: Path, retrieve: int, metrics: Sequence[str], answers: bool) ->
         "cache": str(folder / "cache"),
     }
     config.write_text(json.dumps(settings), encoding="utf-8")
-    return runner.run(runner.prepare(load(config, [], {})), lambda *_: None).folder
+    return api.run(runner.prepare(load(config, [], {})), lambda *_: None).folder
 
 
 def _again(items: Sequence[Any]) -> Iterator[Any]:
@@ -170,20 +178,18 @@ def _records(
             "scores": draw.choice(real).scores,
         }
         if base.context is not None:
-            said["context"] = _context(texts, hits)
+            said["context"] = ContextCut(len(hits[:5]), len(_text(texts, hits[:5][-1])))
         if base.answer is not None:
-            said["answer"] = "" if base.declined else _sentence(said["context"], draw)
-        yield base.model_copy(update=said)
+            read = "\n".join(_text(texts, hit) for hit in hits[:5])
+            said["answer"] = "" if base.declined else _sentence(read, draw)
+        yield replace(base, **said)
 
 
 def _stirred(hits: Sequence[Any], draw: random.Random) -> list[Any]:
     """Return half of the hits, in about the order they had, with scores that fall."""
     ranks = sorted(range(len(hits)), key=lambda rank: rank + draw.gauss(0, 6))[: len(hits) // 2]
     scores = sorted((hits[rank].score * draw.uniform(0.9, 1.1) for rank in ranks), reverse=True)
-    return [
-        hits[rank].model_copy(update={"score": score})
-        for rank, score in zip(ranks, scores, strict=True)
-    ]
+    return [replace(hits[rank], score=score) for rank, score in zip(ranks, scores, strict=True)]
 
 
 def _judged(base: Any, hits: Sequence[Any]) -> dict[str, Any]:
@@ -196,15 +202,12 @@ def _judged(base: Any, hits: Sequence[Any]) -> dict[str, Any]:
         )
     )
     grades["documents"] = [known.get(doc) for doc in dict.fromkeys(hit.doc for hit in hits)]
-    return {
-        kind: line.model_copy(update={"grades": grades[kind]}) for kind, line in base.judged.items()
-    }
+    return {kind: replace(line, grades=grades[kind]) for kind, line in base.judged.items()}
 
 
-def _context(texts: Any, hits: Sequence[Any]) -> str:
-    from harness.context import SEPARATOR
-
-    return SEPARATOR.join(texts[(hit.doc, hit.start, hit.end)] for hit in hits[:5])
+def _text(texts: Any, hit: Any) -> str:
+    text: str = texts[(hit.doc, hit.start, hit.end)]
+    return text
 
 
 def _sentence(context: str, draw: random.Random) -> str:
@@ -213,12 +216,12 @@ def _sentence(context: str, draw: random.Random) -> str:
 
 def _aggregate(values: Sequence[float | None]) -> Any:
     """Return a mean with a normal interval, which is quicker than the harness's own."""
-    from harness.stored import AggregateLine
+    from harness.stats.aggregate_scores import Aggregate
 
     scored = [value for value in values if value is not None]
     mean = statistics.fmean(scored) if scored else None
     around = 1.96 * statistics.stdev(scored) / len(scored) ** 0.5 if len(scored) > 1 else None
-    return AggregateLine(
+    return Aggregate(
         mean=mean,
         mean_finished=mean,
         low=None if mean is None or around is None else max(0.0, mean - around),
@@ -226,7 +229,7 @@ def _aggregate(values: Sequence[float | None]) -> Any:
         n=len(scored),
         failed=0,
         not_scored=len(values) - len(scored),
-        judge_failed=0,
+        metric_failed=0,
         method="normal",
     )
 
@@ -241,14 +244,14 @@ def _render(folder: Path) -> dict[str, float]:
 
 def _pack(folder: Path) -> dict[str, float]:
     """Pack what the page of a stored run embeds; returns seconds, and bytes by kind of part."""
-    from harness.report.data import embedded
-    from harness.report.view import View
-    from harness.store import load
+    from harness.report.data import pack_page
+    from harness.report.run_view import View
+    from harness.store.reader import load
 
     view = View(load(folder))
     assert view.shipped is not None  # the decision is the view's, and no part of packing
     start = time.perf_counter()
-    data = embedded(view)
+    data = pack_page(view)
     made: dict[str, float] = {"seconds": time.perf_counter() - start}
     for name, packed in data.parts.items():
         kind = name.partition("-")[0]

@@ -15,8 +15,6 @@ _TABLES: dict[str, str] = {
     "| retrieval | bare | ratio",
     "Memory and disk, MB": "documents | peak memory | bare Chroma's | corpus | cache | report "
     "| index recall | hit_rate@5",
-    "Killed and begun again": "chunks in the index at the kill | seconds until the kill "
-    "| seconds of the same command again | of it embedding | of it indexing | index recall",
 }
 _BEGIN, _END = "<!-- million: begin -->", "<!-- million: end -->"
 
@@ -40,14 +38,6 @@ def lines(found: dict[str, Any]) -> dict[str, list[str]]:
             f"{found['found']:.3f}",
         ],
     }
-
-
-def kill_lines(found: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the cells of the row, out of what `killed` returns."""
-    times = [found["before"], found["whole"]]
-    times += [found["stages"].get(each, 0.0) for each in ("embedding", "indexing")]
-    cells = [f"{found['there']:,}", *(f"{each:,.1f}" for each in times), f"{found['recall']:.3f}"]
-    return {"Killed and begun again": cells}
 
 
 def write(chunks: int, embedder: str, rows: dict[str, list[str]]) -> None:

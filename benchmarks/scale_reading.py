@@ -106,10 +106,10 @@ def _figures(what: str, done: commands.Done, bound: tuple[float, float]) -> Iter
 
 
 def _promote(run: Path) -> None:
-    from harness.baselines import promotion
+    from harness.comparison.baselines import promotion
 
     os.chdir(run.parent)
-    promotion.promote(run, "measured")
+    promotion.promote([run], "measured")
 
 
 if __name__ == "__main__":

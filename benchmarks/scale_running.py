@@ -113,8 +113,7 @@ def _figures(what: str, done: Done, most: float, megabytes: float) -> list[Figur
 
 def _fill(folder: str) -> None:
     """Write a cache of many artefacts of 64 KB each, half of them rows."""
-    from harness.cache import Cache
-    from harness.rows import key_of
+    from harness.cache.folders import Cache
 
     with Cache(Path(folder)) as kept:
         for at in range(ARTEFACTS // 2):
@@ -122,8 +121,9 @@ def _fill(folder: str) -> None:
             kept.folder(
                 "chunks", about, lambda made: (made / "x").write_bytes(bytes(65_536)) and None
             )
-            kept.rows("answers", about).put({key_of(str(row)): bytes(640) for row in range(100)})
-            kept.release("answers", about)
+            table = kept.table("answers", bytes, about)
+            table.put({str(row): bytes(640) for row in range(100)})
+            table.close()
 
 
 if __name__ == "__main__":

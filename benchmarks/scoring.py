@@ -20,12 +20,13 @@ from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 from rouge_score.rouge_scorer import RougeScorer
 
 from benchmarks.figures import RUNS, Figure, in_turn, ratio, seconds, settle
-from harness import scoring
-from harness.imported_runs import evaluate_run
-from harness.models import DEFAULT_MODEL, hush, locate
+from harness.metrics import named_metrics
+from harness.models.model_files import DEFAULT_MODEL, hide_progress_bars, locate
 from harness.records import Answer, Case, Question
-from harness.squad import normalised
-from harness.tokens import tokenise
+from harness.runs import scoring
+from harness.runs.evaluate_rankings import evaluate_run
+from harness.text.normal_form import normalise_answer
+from harness.text.words import tokenise
 
 SEED = 7
 QUESTIONS, DEPTH, JUDGED, COLLECTION = 10_000, 100, 12, 5_000
@@ -56,7 +57,7 @@ class Row:
 def scored() -> list[Figure]:
     """Return the ratio of each comparison."""
     warnings.simplefilter("ignore")
-    hush()
+    hide_progress_bars()
     return [timed(row) for row in (ranking(), ranking(by_rank=True), answers(), bertscore())]
 
 
@@ -85,7 +86,7 @@ def ranking(by_rank: bool = False) -> Row:
         qrels[f"q{number}"] = {f"d{id_}": int(generator.integers(0, 4)) for id_ in judged}
 
     def ours() -> Table:
-        return evaluate_run(qrels, run, list(TREC), intervals=False).values()
+        return evaluate_run(qrels, run, list(TREC)).values()
 
     def theirs() -> Table:
         return pytrec_eval.RelevanceEvaluator(qrels, set(TREC.values())).evaluate(run)
@@ -102,7 +103,7 @@ def answers() -> Row:
     """BLEU, ROUGE-L and token F1: score_all against nltk, rouge-score and a plain F1."""
     pairs = texts(PAIRS)
     cases = as_cases(pairs)
-    named = [scoring.build(name) for name in ANSWERS]
+    named = [named_metrics.build_metric(name) for name in ANSWERS]
     rouge = RougeScorer(["rougeL"])
     smooth = SmoothingFunction().method1
 
@@ -114,7 +115,7 @@ def answers() -> Row:
             (
                 sentence_bleu([tokenise(wanted)], tokenise(said), smoothing_function=smooth),
                 rouge.score(wanted, said)["rougeL"].fmeasure,
-                token_f1(normalised(said), normalised(wanted)),
+                token_f1(normalise_answer(said), normalise_answer(wanted)),
             )
             for said, wanted in pairs
         ]
@@ -129,7 +130,7 @@ def bertscore() -> Row:
 
     # The harness keeps values by text, so each of its runs is given texts of its own.
     sets = cycle([texts(PAIRS, round_) for round_ in range(RUNS + 1)])
-    named = [scoring.build(name) for name in BERTSCORE]
+    named = [named_metrics.build_metric(name) for name in BERTSCORE]
     model = str(locate(DEFAULT_MODEL))
     given: list[Pairs] = []
 

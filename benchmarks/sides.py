@@ -19,6 +19,7 @@ from typing import Any
 
 from benchmarks import commands
 from benchmarks.figures import Figure, in_turn, ratio
+from harness import api
 
 Side = Callable[[Path, Path], dict[str, float]]
 """Does the work of a project's config.yaml, with an empty folder for what it writes."""
@@ -67,12 +68,12 @@ def main(sides: Mapping[str, Side]) -> None:
 
 def harness(project: Path, empty: Path) -> dict[str, float]:
     """Run a project by the harness, with an empty cache."""
-    from harness import runner
-    from harness.config import load
+    from harness.config.run_config import load
+    from harness.runs import runner
 
     places = {"HARNESS_CACHE": f"{empty}/cache", "HARNESS_OUTPUT": f"{empty}/reports"}
     prepared = runner.prepare(load(project / "config.yaml", environment=places))
-    found = runner.run(prepared, lambda work, done, total: None).run
+    found = api.run(prepared, lambda work, done, total: None).run
     print({name: round(value, 1) for name, value in found.seconds.items()}, file=sys.stderr)
     means = [cell.scores["hit_rate@5"].mean or 0.0 for cell in found.cells]
     return {

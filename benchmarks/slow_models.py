@@ -1,9 +1,9 @@
 """Many questions, one slow model: `run` beside the time that the server's stated limit takes.
 
-python benchmarks/table.py slow-models         # 10,000 questions to each kind of server, 25 minutes
+python benchmarks/table.py slow-models         # 10,000 questions to each kind of server, 6 minutes
 python -m benchmarks.slow_models               # the same, and writes the figures into docs/scale.md
 python -m benchmarks.slow_models 4000          # fewer questions, likewise
-python -m benchmarks.slow_models 2000 places   # of the servers so named; writes no file
+python -m benchmarks.slow_models 2000 12       # of the servers whose names begin so; writes no file
 """
 
 from __future__ import annotations
@@ -22,66 +22,28 @@ from typing import Any
 from benchmarks import commands, corpora
 from benchmarks.commands import ROOT
 from benchmarks.figures import Figure
-from benchmarks.slow_server import MEAN, TOKENS_IN, TOKENS_OUT
+from benchmarks.slow_server import MEAN
 
 QUESTIONS = 10_000
 AT_ONCE = 16
 BOUND = 1.2
-_PLACES, _RATE, _HALVED = 10, 45, 30.0
-_COST = TOKENS_IN + TOKENS_OUT
 _PAGE = ROOT / "docs" / "scale.md"
 _BEGIN, _END = "<!-- slow-models: begin -->\n", "<!-- slow-models: end -->\n"
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of server: what it bears, and how the ideal seconds follow from that alone."""
+    """One kind of server: how many requests it takes at once (0: any number)."""
 
     name: str
-    server: dict[str, float]
-    formula: str
-    at_most: float
-    """Answers a second; less those that `AT_ONCE` allows."""
-    lost: float = 0.0
-    """Seconds that a limit costs which is lower for a while."""
+    places: int
 
     def ideal(self, questions: int) -> float:
         """Return the seconds that so many questions take, whoever asks them."""
-        given = self.server.get("burst", 0.0) / self.server.get("cost", 1.0)
-        return max(questions * MEAN / AT_ONCE, (questions - given) / self.at_most) + self.lost
+        return questions * MEAN / min(AT_ONCE, self.places or AT_ONCE)
 
 
-_FREE = AT_ONCE / MEAN
-KINDS = [
-    Kind("no limit", {}, f"n x {MEAN:.3f} s / {AT_ONCE}", _FREE),
-    Kind("places", {"places": _PLACES}, f"n x {MEAN:.3f} s / {_PLACES}", _PLACES / MEAN),
-    Kind(
-        "places, Retry-After: 1",
-        {"places": _PLACES, "tells": 1},
-        f"n x {MEAN:.3f} s / {_PLACES}",
-        _PLACES / MEAN,
-    ),
-    Kind("a second", {"rate": _RATE, "burst": _RATE}, f"(n - {_RATE}) / {_RATE}", _RATE),
-    Kind(
-        "a second, Retry-After: 1",
-        {"rate": _RATE, "burst": _RATE, "tells": 1},
-        f"(n - {_RATE}) / {_RATE}",
-        _RATE,
-    ),
-    Kind(
-        "halved for 30 s",
-        {"places": AT_ONCE, "fewer": AT_ONCE // 2, "since": 20, "until": 20 + _HALVED},
-        f"n x {MEAN:.3f} s / {AT_ONCE} + 15 s",
-        _FREE,
-        _HALVED / 2,
-    ),
-    Kind(
-        "tokens a minute",
-        {"rate": _RATE * _COST, "burst": 10 * _RATE * _COST, "cost": _COST, "tells": -1},
-        f"(n - {10 * _RATE}) / {_RATE}",
-        _RATE,
-    ),
-]
+KINDS = [Kind("no limit", 0), Kind("12 places", 12)]
 
 
 @dataclass(frozen=True)
@@ -101,7 +63,7 @@ class Measured:
         refused = self.asked["refused"] / self.asked["asked"]
         answering = self.asked["seconds"]
         return (
-            f"| {self.kind.name} | {self.questions:,} | {self.kind.formula} | {self.ideal:.0f} "
+            f"| {self.kind.name} | {self.questions:,} | {self.ideal:.0f} "
             f"| {answering:.0f} "
             f"({answering / self.ideal:.2f} x) | {self.seconds:.0f} "
             f"({self.seconds / self.ideal:.2f} x) | {refused:.1%} | {self.failed} "
@@ -110,14 +72,14 @@ class Measured:
 
 
 def slow_models() -> list[Figure]:
-    """Return what each kind of server takes, as a multiple of its ideal time."""
-    return [figure for each in measured(QUESTIONS, KINDS) for figure in _figures(each)]
+    """Return what a server without a limit takes, as a multiple of its ideal time."""
+    return [figure for each in measured(QUESTIONS, KINDS[:1]) for figure in _figures(each)]
 
 
 def measured(questions: int, kinds: Sequence[Kind]) -> Iterator[Measured]:
     """Yield what a run of one cell takes at each server."""
     for kind in kinds:
-        with tempfile.TemporaryDirectory() as name, serving(kind.server) as url:
+        with tempfile.TemporaryDirectory() as name, serving(kind.places) as url:
             config = corpora.wide(Path(name) / "project", questions, questions, 700)
             _reworded(config.parent / "testset.jsonl")
             parts = {
@@ -154,10 +116,10 @@ def _reworded(testset: Path) -> None:
 
 
 @contextmanager
-def serving(server: dict[str, float]) -> Iterator[str]:
+def serving(places: int) -> Iterator[str]:
     """Serve in a process of its own, and yield the URL."""
     with subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.slow_server", json.dumps(server)],
+        [sys.executable, "-m", "benchmarks.slow_server", str(places)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
@@ -176,9 +138,9 @@ def write(found: Sequence[Measured], page: Path = _PAGE) -> None:
     _, after = rest.split(_END)
     head = (
         f"At most {AT_ONCE} at once:\n\n"
-        "| server | questions | ideal | s | answering, s | the whole run, s | refused | failed "
+        "| server | questions | ideal, s | answering, s | the whole run, s | refused | failed "
         "| peak MB |\n"
-        "|---|---:|---|---:|---:|---:|---:|---:|---:|\n"
+        "|---|---:|---:|---:|---:|---:|---:|---:|\n"
     )
     table = "".join(each.row() for each in found)
     page.write_text(f"{before}{_BEGIN}\n{head}{table}\n{_END}{after}", encoding="utf-8")

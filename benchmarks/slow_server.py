@@ -1,6 +1,6 @@
 """A chat model of OpenAI's kind with a stated latency and a stated limit: no model, only the wait.
 
-python -m benchmarks.slow_server '{"places": 8, "tells": 1}'    # prints its port
+python -m benchmarks.slow_server 8    # prints its port; more than 8 at once are refused
 """
 
 from __future__ import annotations
@@ -22,60 +22,23 @@ TOKENS_IN, TOKENS_OUT = 900, 100
 
 @dataclass
 class Server:
-    """What it bears, and what it was asked.
+    """How many requests it takes at once (0: any number), and what it was asked."""
 
-    `places` requests at once, from second `since` until `until` only `fewer`; `rate` a second with
-    `burst` at once, each being `cost`. `tells` is the Retry-After of a refusal: seconds, or -1 for
-    how long the bucket takes.
-    """
-
-    places: int | None = None
-    fewer: int | None = None
-    since: float = 0.0
-    until: float = 0.0
-    rate: float | None = None
-    burst: float = 0.0
-    cost: float = 1.0
-    tells: float | None = None
+    places: int
     asked: int = 0
     refused: int = 0
     running: int = 0
     most: int = 0
     seconds: float = 0.0
     """From the first request to the last answer."""
-    _level: float = field(default=0.0, repr=False)
-    _at: float = field(default=0.0, repr=False)
     _first: float = field(default=0.0, repr=False)
 
     def takes(self) -> bool:
         """Return whether it takes one more request now."""
-        now = time.monotonic()
         if not self.asked:
-            self._first = self._at = now
-            self._level = self.burst
+            self._first = time.monotonic()
         self.asked += 1
-        places = self.places
-        if self.fewer is not None and self.since <= now - self._first < self.until:
-            places = self.fewer
-        if places is not None and self.running >= places:
-            return False
-        if self.rate is not None:
-            self._level = min(self.burst, self._level + (now - self._at) * self.rate)
-            self._at = now
-            if self._level < self.cost:
-                return False
-            self._level -= self.cost
-        return True
-
-    def headers(self) -> str:
-        """Return the headers of a refusal."""
-        if self.tells is None:
-            return ""
-        wait = self.tells
-        if wait < 0:
-            assert self.rate is not None
-            wait = round((self.cost - self._level) / self.rate, 3)
-        return f"Retry-After: {wait:g}\r\n"
+        return not self.places or self.running < self.places
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the requests of one connection."""
@@ -85,7 +48,7 @@ class Server:
                 length = head.partition(b"content-length:")[2].partition(b"\r\n")[0]
                 await reader.readexactly(int(length or 0))
                 if head.startswith(b"get"):
-                    content, status, headers = json.dumps(asdict(self)), "200 OK", ""
+                    content, status = json.dumps(asdict(self)), "200 OK"
                 elif self.takes():
                     self.running += 1
                     self.most = max(self.most, self.running)
@@ -93,13 +56,12 @@ class Server:
                     await asyncio.sleep(SLOWEST if slow else random.uniform(LEAST, MOST))
                     self.running -= 1
                     self.seconds = time.monotonic() - self._first
-                    content, status, headers = REPLY, "200 OK", ""
+                    content, status = REPLY, "200 OK"
                 else:
                     self.refused += 1
                     content, status = '{"error": {"message": "too many"}}', "429 Too Many Requests"
-                    headers = self.headers()
                 writer.write(
-                    f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\n{headers}"
+                    f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\n"
                     f"Content-Length: {len(content)}\r\n\r\n{content}".encode()
                 )
                 await writer.drain()
@@ -138,4 +100,4 @@ async def _serve(server: Server) -> None:
 
 if __name__ == "__main__":
     random.seed(7)
-    asyncio.run(_serve(Server(**json.loads(sys.argv[1]))))
+    asyncio.run(_serve(Server(int(sys.argv[1]))))

@@ -33,7 +33,6 @@ ROWS = {
     "scale-questions": "scale_running:questions",
     "scale-cache": "scale_running:cache",
     "scale-at-once": "scale_running:at_once",
-    "shared-rows": "shared_rows:shared_rows",
     "slow-models": "slow_models:slow_models",
 }
 SLOW = (
@@ -46,7 +45,6 @@ SLOW = (
     "scale-cells",
     "scale-questions",
     "scale-at-once",
-    "shared-rows",
     "slow-models",
 )
 

@@ -4,41 +4,51 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from harness.evaluation import Evaluation as Evaluation
-    from harness.imported_answers import evaluate_answers as evaluate_answers
-    from harness.imported_runs import evaluate_run as evaluate_run
-    from harness.library import evaluate as evaluate
-    from harness.library_runs import apply_gate as apply_gate
-    from harness.library_runs import compare as compare
-    from harness.library_runs import read_history as read_history
-    from harness.trec import read_qrels as read_qrels
-    from harness.trec import read_run as read_run
+from harness.fingerprint import __version__
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from harness.api import apply_gate as apply_gate
+    from harness.api import compare as compare
+    from harness.api import open_run as open_run
+    from harness.api import read_history as read_history
+    from harness.api import run_config as run
+    from harness.files.trec import read_qrels as read_qrels
+    from harness.files.trec import read_run as read_run
+    from harness.report.run_result import Run as Run
+    from harness.runs.evaluate_answers import evaluate_answers as evaluate_answers
+    from harness.runs.evaluate_rankings import evaluate_run as evaluate_run
+    from harness.runs.evaluate_system import evaluate as evaluate
+    from harness.runs.evaluation import Evaluation as Evaluation
+
 __all__ = [
     "Evaluation",
+    "Run",
     "__version__",
     "apply_gate",
     "compare",
     "evaluate",
     "evaluate_answers",
     "evaluate_run",
+    "open_run",
     "read_history",
     "read_qrels",
     "read_run",
+    "run",
 ]
 
 _HOMES = {
-    "Evaluation": "evaluation",
-    "apply_gate": "library_runs",
-    "compare": "library_runs",
-    "evaluate": "library",
-    "evaluate_answers": "imported_answers",
-    "evaluate_run": "imported_runs",
-    "read_history": "library_runs",
-    "read_qrels": "trec",
-    "read_run": "trec",
+    "Evaluation": "runs.evaluation",
+    "Run": "report.run_result",
+    "apply_gate": "api",
+    "compare": "api",
+    "evaluate": "runs.evaluate_system",
+    "evaluate_answers": "runs.evaluate_answers",
+    "evaluate_run": "runs.evaluate_rankings",
+    "open_run": "api",
+    "read_history": "api",
+    "read_qrels": "files.trec",
+    "read_run": "files.trec",
+    "run": "api:run_config",
 }
 
 
@@ -47,5 +57,6 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         from importlib import import_module
 
-        return getattr(import_module(f"harness.{_HOMES[name]}"), name)
+        module, _, other_name = _HOMES[name].partition(":")
+        return getattr(import_module(f"harness.{module}"), other_name or name)
     raise AttributeError(f"module 'harness' has no attribute {name!r}")

@@ -6,13 +6,15 @@ import os
 import sys
 from pathlib import Path
 
-from harness import interrupts, streams
+from harness.files import streams
+from harness.runs import interrupts
 
 
 def start() -> None:
     """Run the command line in a process that is all its own."""
-    interrupts.begin()
-    streams.have()
+    _working_directory()
+    interrupts.install()
+    streams.repair_streams()
     from harness.cli import main
 
     try:
@@ -20,7 +22,7 @@ def start() -> None:
     except KeyboardInterrupt:  # one more, while the first was being said
         interrupts.end_in_order()
     except SystemExit as end:
-        if end.code != interrupts.STATUS:
+        if end.code != interrupts.EXIT_STATUS:
             raise
         interrupts.end_in_order()
     finally:
@@ -33,8 +35,18 @@ def _leave_the_folder() -> None:
     `python -m` puts it first, and files of strangers may lie in it.
     """
     ours = Path(__file__).parent.parent
-    if not sys.flags.safe_path and sys.path[0] == os.getcwd() and not ours.samefile(os.getcwd()):
+    folder = _working_directory()
+    if not sys.flags.safe_path and sys.path[0] == folder and not ours.samefile(folder):
         del sys.path[0]
+
+
+def _working_directory() -> str:
+    """Return the working directory; where it was deleted, say so and end with status 2."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        sys.stderr.write("the working directory was deleted: go to another, and try again\n")
+        sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -21,49 +21,53 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
-from harness.printable import visible
+from harness import limits
+from harness.text.escaping import is_visible
+from harness.text.secrets import redact
 
 T = TypeVar("T")
-
-
-_LONGEST_NAME = 100
-_LONGEST, _MOST = 2_000, 300
-"""Characters of a line of a message, and lines of one."""
 
 
 class HarnessError(Exception):
     """Base class of every error whose message is meant for the user.
 
-    Whatever it quotes, the message is bounded, and holds nothing that a terminal would obey.
+    Whatever it quotes, the message is bounded, and holds nothing that a terminal would obey, nor a
+    secret of the environment.
     """
 
     status: ClassVar[int] = 2
 
     def __init__(self, message: object = "") -> None:
-        super().__init__(_plain(str(message)))
+        super().__init__(_sanitize(redact(str(message))))
 
 
-def _plain(message: str) -> str:
+def _sanitize(message: str) -> str:
     """Return the message with long lines cut, and what no terminal shows written as an escape."""
-    lines = message.split("\n", _MOST)
-    if len(lines) > _MOST:
-        lines[_MOST:] = [f"  and {lines[_MOST].count(chr(10)) + 1:,} more lines"]
-    return "\n".join(map(_shown, lines))
+    lines = message.split("\n", limits.MAX_MESSAGE_LINES)
+    if len(lines) > limits.MAX_MESSAGE_LINES:
+        lines[limits.MAX_MESSAGE_LINES :] = [
+            f"  and {lines[limits.MAX_MESSAGE_LINES].count(chr(10)) + 1:,} more lines"
+        ]
+    return "\n".join(map(_sanitize_line, lines))
 
 
-def _shown(line: str) -> str:
-    line = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+def _sanitize_line(line: str) -> str:
+    line = (
+        line
+        if len(line) <= limits.MAX_MESSAGE_LINE_CHARS
+        else f"{line[: limits.MAX_MESSAGE_LINE_CHARS - 1]}…"
+    )
     if line.isprintable():
         return line
-    return "".join(c if visible(c) else c.encode("unicode_escape").decode() for c in line)
+    return "".join(c if is_visible(c) else c.encode("unicode_escape").decode() for c in line)
 
 
 class SpecError(HarnessError):
     """A component was asked for by a name, or with a parameter, that it does not have."""
 
-    def __init__(self, what: str, hint: str = "") -> None:
-        super().__init__(f"{what}\n  {hint}" if hint else what)
-        self.what = what
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(f"{message}\n  {hint}" if hint else message)
+        self.what = message
         self.hint = hint
 
 
@@ -76,15 +80,11 @@ class Problem:
     hint: str = ""
 
 
-ENOUGH = 1_000
-"""Problems after which a file is read no further: it is of another kind, and may be of any size."""
-
-
-def shortened(problems: Sequence[Problem], most: int = 100) -> list[Problem]:
+def first_problems(problems: Sequence[Problem], most: int = 100) -> list[Problem]:
     """Return the first problems, and how many more there are, if reading did not stop early."""
     if len(problems) <= most:
         return list(problems)
-    more = f"{len(problems) - most:,} more" if len(problems) < ENOUGH else "more"
+    more = f"{len(problems) - most:,} more" if len(problems) < limits.MAX_PROBLEMS else "more"
     return [*problems[:most], Problem(f"and {more}", "problems of such kinds")]
 
 
@@ -96,15 +96,15 @@ class InputError(HarnessError):
     def __init__(self, path: str, problems: Iterable[Problem]) -> None:
         self.path = path
         self.problems = tuple(problems)
-        lines = [f"{_on_one_line(path)} {self.heading}:"]
+        lines = [f"{_escape_newlines(path)} {self.heading}:"]
         for problem in self.problems:
-            lines.append(f"  {_on_one_line(problem.where)}: {problem.what}")
+            lines.append(f"  {_escape_newlines(problem.where)}: {problem.what}")
             if problem.hint:
                 lines.append(f"    {problem.hint}")
         super().__init__("\n".join(lines))
 
 
-def _on_one_line(name: str) -> str:
+def _escape_newlines(name: str) -> str:
     return name.replace("\n", "\\n")
 
 
@@ -127,17 +127,18 @@ class ModelError(HarnessError):
 class MissingExtra(HarnessError):
     """An optional dependency is not installed; says which command installs it."""
 
-    def __init__(self, what: str, library: str, extra: str) -> None:
+    def __init__(self, user: str, library: str, extra: str) -> None:
+        from harness.files.requirements import install_command
+
         super().__init__(
-            f"{what} needs a library that is not installed: {library}\n"
-            f"  pip install 'rag-eval-harness[{extra}]'"
+            f"{user} needs a library that is not installed: {library}\n  {install_command(extra)}"
         )
 
 
 class StageError(HarnessError):
     """A component gave up on one question.
 
-    `pipeline` records it as that question's failure; it never becomes a number.
+    `runs` records it as that question's failure; it never becomes a number.
     """
 
 
@@ -147,22 +148,22 @@ class RunError(HarnessError):
     status = 3
 
 
-def one_of(given: object, option: str, known: tuple[T, ...]) -> T:
+def one_of(value: object, option: str, choices: tuple[T, ...]) -> T:
     """Return what was given for an option, if it is one of those known.
 
     Raises:
         HarnessError: it is none of them.
     """
-    for each in known:
-        if each == given:
-            return each
-    hint = suggest(str(given), map(str, known))
-    raise HarnessError(f"{option} {given!r} is not known\n  {hint}")
+    for choice in choices:
+        if choice == value:
+            return choice
+    hint = suggest(str(value), map(str, choices))
+    raise HarnessError(f"{option} {value!r} is not known\n  {hint}")
 
 
-def suggest(word: str, known: Iterable[str]) -> str:
-    """Return a hint naming the closest of `known` to `word`, then all of them."""
-    known = sorted(known)
-    close = difflib.get_close_matches(word[:_LONGEST_NAME], known, n=1)
+def suggest(word: str, choices: Iterable[str]) -> str:
+    """Return a hint naming the closest of `choices` to `word`, then all of them."""
+    choices = sorted(choices)
+    close = difflib.get_close_matches(word[: limits.MAX_SUGGESTED_NAME_CHARS], choices, n=1)
     question = f"did you mean {close[0]!r}? " if close else ""
-    return f"{question}choose from: {', '.join(known)}"
+    return f"{question}choose from: {', '.join(choices)}"

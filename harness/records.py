@@ -1,16 +1,28 @@
-"""The records that flow through a run: frozen, typed and free of behaviour."""
+"""The records that flow through a run: in memory, in the cache and in its files.
+
+They are frozen, typed and free of behaviour. A type such as `Whole` bounds what is read from a
+file; nothing checks it where a record is made.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import compress
-from typing import Literal
+from functools import cached_property
+from typing import Annotated, Literal
+
+from annotated_types import Interval
+
+Whole = Annotated[int, Interval(ge=-(2**53), le=2**53)]
+"""A whole number that a float holds exactly: means and money are made of them."""
+
+Number = Annotated[float, Interval(ge=-1e100, le=1e100)]
+"""A number that can be squared and summed with others, and still is one."""
 
 Label = Literal["evidence", "documents", "answer", "keywords"]
 """The four kinds of gold label that can say whether something retrieved is relevant."""
 
-State = Literal["scored", "not_scored", "failed", "judge_failed"]
+State = Literal["scored", "not_scored", "failed", "metric_failed"]
 """What became of one metric on one question; only `scored` has a value."""
 
 Stage = Literal["retrieval", "generation"]
@@ -45,8 +57,12 @@ class Span:
     """The characters `start` up to, not including, `end` of one document."""
 
     doc: str
-    start: int
-    end: int
+    start: Whole
+    end: Whole
+
+
+SpanKey = tuple[str, int, int]
+"""Document, start and end of a span."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +102,7 @@ class Passage:
     span: Span
     text: str
     group: str
-    grade: int = 1
+    grade: Whole = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +110,20 @@ class Question:
     """A test question with what a perfect system would find and say.
 
     `documents` maps the id of each judged document to its grade; None means that nobody judged
-    any, which is not the same as an empty judgement.
+    any, which is not the same as an empty judgement. `cluster` names the questions that a stored
+    run drew together for its intervals.
     """
 
     id: str
     text: str
     answers: tuple[str, ...] = ()
     passages: tuple[Passage, ...] = ()
-    documents: Mapping[str, int] | None = None
+    documents: Mapping[str, Whole] | None = None
     keywords: tuple[str, ...] = ()
     category: str | None = None
     difficulty: str | None = None
     answerable: bool = True
+    cluster: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +142,9 @@ class Answer:
     prompt: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Judged:
-    """One ranking as one kind of label sees it.
+    """One ranking as one kind of label sees it: all that a ranking metric needs.
 
     `grades` holds the grade of each distinct item, best rank first; None marks an item nobody
     judged. `inventory` holds the grades above 0 of every relevant item there is, retrieved or
@@ -134,20 +152,20 @@ class Judged:
     retrieved or not; those judged below 0 lie outside the pool.
     """
 
-    grades: tuple[int | None, ...]
-    inventory: tuple[int, ...] | None
-    irrelevant: int = 0
-    graded: tuple[tuple[int, int], ...] = field(init=False, repr=False, compare=False)
-    """Rank (from 1) and grade of each retrieved item with a grade above 0, best rank first."""
-    ranks: tuple[int, ...] = field(init=False, repr=False, compare=False)
-    """The ranks alone."""
+    grades: tuple[Whole | None, ...]
+    inventory: tuple[Whole, ...] | None
+    irrelevant: Whole = 0
 
-    def __post_init__(self) -> None:
-        grades = self.grades
-        ranks = compress(range(1, len(grades) + 1), grades)
-        graded = [(rank, grade) for rank in ranks if (grade := grades[rank - 1] or 0) > 0]
-        object.__setattr__(self, "graded", tuple(graded))
-        object.__setattr__(self, "ranks", tuple([rank for rank, _ in graded]))
+    @cached_property
+    def graded(self) -> tuple[tuple[int, int], ...]:
+        """Rank (from 1) and grade of each retrieved item with a grade above 0, best rank first."""
+        ranked = enumerate(self.grades, start=1)
+        return tuple([(rank, grade) for rank, grade in ranked if grade is not None and grade > 0])
+
+    @cached_property
+    def ranks(self) -> tuple[int, ...]:
+        """The ranks of those items alone."""
+        return tuple([rank for rank, _ in self.graded])
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +207,7 @@ class Verdict:
     """
 
     of: str
-    value: int | None
+    value: Whole | None
     reason: str
     replies: tuple[str, ...]
 
@@ -202,15 +220,16 @@ class Score:
     asks a judge gives the judge's `verdicts`.
     """
 
-    value: float | None
+    value: Number | None
     reason: str = ""
     state: State = "scored"
-    counts: tuple[float, ...] = ()
+    counts: tuple[Number, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
 
     def __post_init__(self) -> None:
         has_value = self.value is not None or bool(self.counts)
-        assert has_value == (self.state == "scored"), "only a scored case has a value or counts"
+        if has_value != (self.state == "scored"):
+            raise ValueError(f"it is {self.state}, which does not go with its value")
 
 
 def not_scored(reason: str) -> Score:
@@ -219,11 +238,23 @@ def not_scored(reason: str) -> Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
-    """One of several answers to one question, and its scores."""
+class Usage:
+    """What an answer took: tokens, the model as its server names it, why it ended."""
 
-    answer: Answer | None
-    scores: Mapping[str, Score]
+    tokens_in: Whole | None = None
+    tokens_out: Whole | None = None
+    model: str | None = None
+    finish: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSample:
+    """One of several answers to one question, and its scores; without a text it failed."""
+
+    answer: str | None = None
+    declined: bool | None = None
+    usage: Usage | None = None
+    scores: Mapping[str, Score] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,12 +267,12 @@ class PassageFacts:
     ended before the group was whole.
     """
 
-    pieces: int | None = None
-    largest: float | None = None
-    exact_rank: int | None = None
-    rank: int | None = None
-    reranked: int | None = None
-    cut_at: int | None = None
+    pieces: Whole | None = None
+    largest: Number | None = None
+    exact_rank: Whole | None = None
+    rank: Whole | None = None
+    reranked: Whole | None = None
+    cut_at: Whole | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,18 +285,21 @@ class Arrival:
 
 
 @dataclass(frozen=True, slots=True)
-class Missed:
-    """A relevant chunk that was not retrieved; `rank` is its true one, None if beyond the trace."""
+class Missed(Span):
+    """A relevant chunk that was not retrieved; under `documents` the first of a document.
 
-    chunk: Chunk
-    grade: int
-    rank: int | None
+    `rank` is its true one under exact search, None if beyond what was traced.
+    """
+
+    grade: Whole
+    rank: Whole | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
     """Where the answer to a question was lost: None where that is not known, or there is no answer.
 
+    `missed` are at most 20, best rank first, and `missed_chunks` the same with their texts.
     `traced_to` is how many chunks deep exact search was looked at; None: it was not. `held_in` is
     the sentence of the context that held the answer; None: none did.
     """
@@ -273,29 +307,78 @@ class Attribution:
     lost_at: LostAt | None = None
     passages: tuple[Arrival, ...] = ()
     missed: tuple[Missed, ...] = ()
+    missed_chunks: tuple[Chunk, ...] = ()
     traced_to: int | None = None
     held_in: Span | None = None
 
-    @property
-    def without_evidence(self) -> bool:
-        """Whether the answer was right though a group of passages did not arrive."""
-        return self.lost_at == "none" and any(each.stage for each in self.passages)
+
+@dataclass(frozen=True, slots=True)
+class StoredHit(Span):
+    """A hit as it is stored: a span, the retriever's score, its grade under the run's labels.
+
+    The grade is None where nobody judged it, or the question has no label.
+    """
+
+    score: Number
+    grade: Whole | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """One question in one cell, from start to end: what `pipeline` yields and `store` keeps.
+class ChunkText(Span):
+    """The text of a span that some hit of a run has."""
 
-    `candidates` is what the retriever returned where a reranker changed it, else empty. Where the
-    question was asked several times, `samples` holds each answer, `case` the first of them, and
-    `scores` the means. `searched` is what was searched for in place of the question, if anything.
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContextCut:
+    """A context as the hits it is made of: the first `hits`, the last cut to `characters`."""
+
+    hits: Whole
+    characters: Whole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One question in one cell, from start to end: a line of `records.jsonl`.
+
+    Its texts are elsewhere: those of hits in the run's texts, the question's in its questions. What
+    has a default here is left out of a line where it is that.
+
+    `hits` is the final ranking; `candidates` what the retriever returned where a reranker changed
+    it, else empty. `searched` is what was searched for in place of the question, if anything.
+    `ranked` is False where a system does not tell what it retrieved, `answers` where it gives no
+    answers. `context` is a text where it is not made of hits. `prompt` is what the model was sent,
+    split at the context. Where the question was asked several times, `samples` holds each answer,
+    `answer` is the first of them, and `scores` the means. `judged` and `keywords` are the ranking
+    as each kind of label and as each keyword sees it. `touching` are the chunks that share a
+    character with a gold passage, or stand next to one; None: the index is not known. What
+    follows `scores` is where the answer was lost (`Attribution`); `without_evidence`: it was right
+    though a group of passages did not arrive. `error`: the system gave up on it.
     """
 
     cell: str
-    case: Case
-    scores: Mapping[str, Score]
-    candidates: tuple[Hit, ...] = ()
-    seconds: Mapping[Stage, float] = field(default_factory=dict)
-    samples: tuple[Sample, ...] = ()
+    question: str
+    hits: tuple[StoredHit, ...]
+    candidates: tuple[StoredHit, ...] = ()
     searched: tuple[str, ...] = ()
-    attribution: Attribution = Attribution()
+    ranked: bool = True
+    answers: bool = True
+    context: ContextCut | str | None = None
+    prompt: tuple[str, ...] = ()
+    answer: str | None
+    declined: bool | None
+    usage: Usage | None = None
+    samples: tuple[AnswerSample, ...] = ()
+    seconds: Mapping[Stage, Number] = field(default_factory=dict)
+    judged: Mapping[Label, Judged] = field(default_factory=dict)
+    keywords: tuple[Judged, ...] = ()
+    touching: tuple[tuple[str, Whole, Whole], ...] | None = ()
+    scores: Mapping[str, Score]
+    lost_at: LostAt | None
+    without_evidence: bool = False
+    passages: tuple[Arrival, ...] = ()
+    missed: tuple[Missed, ...] = ()
+    traced_to: Whole | None = None
+    held_in: Span | None = None
+    error: Failure | None

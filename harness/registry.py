@@ -1,4 +1,4 @@
-"""Names in a config file become components here, and nowhere else."""
+"""Registries: build components from the names and specs of a configuration."""
 
 from __future__ import annotations
 
@@ -8,60 +8,79 @@ import json
 import math
 import pkgutil
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, Field, field, fields, is_dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, Field, field, fields, is_dataclass, make_dataclass
 from functools import cache
+from importlib import metadata
+from importlib.metadata import EntryPoint
 from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from harness.errors import SpecError, suggest
+from harness import limits, user_code
+from harness.errors import HarnessError, SpecError, suggest
+from harness.fingerprint import is_built_in
+from harness.text.secrets import describe_error
 
 T = TypeVar("T")
 
 
-def given() -> Any:
+def injected() -> Any:
     """Return a field that the run fills in: part of a component, and no parameter of its YAML."""
-    return field(default=None, kw_only=True, metadata={_GIVEN: True})
+    return field(default=None, kw_only=True, metadata={_INJECTED: True})
 
 
-_GIVEN = "given"
+_INJECTED = "injected"
 Spec = str | Mapping[str, Any]
 """`name`, `name(option=value, ...)@k`, or `{name: {parameter: value}}`; the forms used in YAML."""
 
-_TEXT = re.compile(
-    r"\s*(?P<name>[\w.-]+)(?:\s*\((?P<options>.*)\))?(?:\s*@(?P<cut>[0-9]{1,18})(?P<t>t?))?\s*"
+_SPEC_PATTERN = re.compile(
+    r"\s*(?P<name>[\w.:-]+)(?:\s*\((?P<options>.*)\))?(?:\s*@(?P<cut>[0-9]{1,18})(?P<t>t?))?\s*"
 )
-_LONGEST = 20_000
-"""Characters of a spec; the time to split one grows with their square."""
-_MOST = 1_000
-"""Components that one spec stands for."""
-_PIECES = re.compile(r'"(?:[^"\\]|\\.)*"|[(),]')
+_MODEL_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+_SEPARATORS = re.compile(r'"(?:[^"\\]|\\.)*"|[(),]')
 """What splitting looks at; parentheses and commas between quotes are passed over."""
 
 
+_ATTRIBUTES = frozenset({"name", "version", "kind", "needs"})
+"""What a user's own class may write as fields, and is no parameter of it."""
+_dotted_names: dict[type, str] = {}
+"""The classes that were found by a dotted name, and what they were called."""
+
+
 class Registry(Generic[T]):
-    """The components of one family, found by importing every module of its package.
+    """The components of one family: its package's, those of entry points, and the user's own.
 
     A component is a frozen dataclass with a `name`. Its fields are its parameters in YAML, so the
-    class is the only place where they are named, typed, defaulted and documented.
+    class is the only place where they are named, typed, defaulted and documented. The package's are
+    found by importing every module of it; an installed distribution adds one by an entry point in
+    the group of the package's name (`harness.metrics`), and a user by `package.module:Class`. These
+    two may be plain classes, without parameters. They are held to `contract`, the protocol of the
+    family, and to `find_fault`, which returns what else is wrong with a class, or "".
     """
 
-    def __init__(self, family: str, package: str) -> None:
+    def __init__(
+        self,
+        family: str,
+        package: str,
+        contract: Any,
+        find_fault: Callable[[Any], str] = lambda cls: "",
+    ) -> None:
         self.family = family
         self.package = package
+        self._contract = contract
+        self._find_fault = find_fault
         self._classes: dict[str, type[T]] = {}
-        self._aliases: dict[str, str] = {}
+        self._plugins: dict[str, EntryPoint] = {}
+        self._own: dict[str, type[T]] = {}
         self._complete = False
 
     def register(self, cls: type[T]) -> type[T]:
-        """Add `cls` under its `name` and `aliases`. Use as a decorator, above `@dataclass`."""
+        """Add `cls` under its `name`. Use as a decorator, above `@dataclass`."""
         assert is_dataclass(cls), f"{cls.__name__} must be a dataclass"
         name: str = cls.name  # type: ignore[attr-defined]
         assert name not in self._classes, f"two {self.family}s are named {name!r}"
         self._classes[name] = cls
-        for alias in getattr(cls, "aliases", ()):
-            self._aliases[alias] = name
         return cls
 
     def __iter__(self) -> Iterator[str]:
@@ -70,33 +89,99 @@ class Registry(Generic[T]):
             package = importlib.import_module(self.package)
             for module in pkgutil.iter_modules(package.__path__):
                 importlib.import_module(f"{self.package}.{module.name}")
+            plugins = (entry for entry in _entry_points() if entry.group == self.package)
+            self._plugins = {entry.name: entry for entry in plugins}
             self._complete = True
-        return iter(sorted(self._classes))
+        return iter(sorted({*self._classes, *self._plugins}))
 
     def __getitem__(self, name: str) -> type[T]:
-        """Return the class registered under `name`; raises `SpecError` where there is none."""
-        known = list(self)
-        name = self._aliases.get(name, name)
-        if name not in known:
-            raise SpecError(f"unknown {self.family} {name!r}", suggest(name, known))
+        """Return the class of this name.
+
+        Raises:
+            SpecError: there is none, it breaks the contract, or only a stored file names it.
+        """
+        names = list(self)
+        if ":" in name:
+            return self._own.get(name) or self._add_own(name)
+        if name in self._plugins:
+            self._add_plugin(name, self._plugins[name])
+        elif name not in names:
+            raise SpecError(f"unknown {self.family} {name!r}", suggest(name, names))
         return self._classes[name]
+
+    def _parse(self, spec: Spec) -> tuple[str, dict[str, Any]]:
+        """Return what `parse` does; a model's name in the place of a component is answered."""
+        if isinstance(spec, str) and _MODEL_NAME.fullmatch(spec.strip()):
+            takers = [
+                name for name in self if "model" in {f.name for f in _parameter_fields(self[name])}
+            ]
+            if takers:
+                hint = f"write {{{takers[-1]}: {{model: {spec.strip()}}}}}"
+                raise SpecError(f"{spec.strip()!r} is the name of a model, no {self.family}", hint)
+        return parse(spec)
+
+    def _add_plugin(self, name: str, plugin: EntryPoint) -> None:
+        place = f"{self.family} {name!r}, of {plugin.dist.name if plugin.dist else plugin.value}"
+        if name in self._classes:
+            raise SpecError(f"{place}: the harness has one of this name", "uninstall one of them")
+        cls = self._checked(place, plugin.value)
+        if cls.name != name:
+            raise SpecError(f"{place}: its name is {cls.name!r}", "name its entry point like that")
+        self._classes[name] = cls
+        del self._plugins[name]
+
+    def _add_own(self, name: str) -> type[T]:
+        if not user_code.may_import():
+            raise SpecError(
+                f"{self.family} {name!r} is a class of somebody's own, and what only a stored file "
+                "names is not imported",
+                "name it in a configuration, or on the command line",
+            )
+        cls: type[T] = self._checked(f"{self.family} {name!r}", name)
+        self._own[name] = cls
+        _dotted_names[cls] = name
+        return cls
+
+    def _checked(self, place: str, target: str) -> Any:
+        """Import a class, and return it as a dataclass that keeps the contract."""
+        cls = user_code.import_named(target)
+        if not isinstance(cls, type):
+            raise SpecError(f"{place}: it is no class", "name the class itself")
+        members = _members(self._contract)
+        known = {item.name for item in fields(cls)} if is_dataclass(cls) else set()
+        missing = [item for item in members if item not in known and not hasattr(cls, item)]
+        fault = f"it has no {', '.join(map(repr, missing))}" if missing else self._find_fault(cls)
+        if fault:
+            raise SpecError(f"{place}: {fault}", f"a {self.family} has: {', '.join(members)}")
+        if is_dataclass(cls):
+            return cls
+        about = {"__module__": cls.__module__, "__doc__": cls.__doc__}
+        return make_dataclass(
+            cls.__name__,
+            (),
+            bases=(cls,),
+            namespace=about,
+            init=False,
+            repr=False,
+            unsafe_hash=True,
+        )
 
     def expand(self, spec: Spec) -> list[Spec]:
         """Return the specs that `spec` stands for: a list in a scalar parameter is an axis."""
-        name, params = parse(spec)
-        kinds = {field.name: str(field.type) for field in _parameters(self[name])}
+        name, params = self._parse(spec)
+        kinds = {field.name: str(field.type) for field in _parameter_fields(self[name])}
         for key, value in params.items():
             if value == [] and "tuple" not in kinds.get(key, ""):
                 raise SpecError(f"{self.family} {name!r}: {key}: the list is empty", "name a value")
         axes = [
-            [(key, each) for each in value]
+            [(key, item) for item in value]
             if isinstance(value, list) and "tuple" not in kinds.get(key, "tuple")
             else [(key, value)]
             for key, value in params.items()
         ]
-        if (many := math.prod(map(len, axes))) > _MOST:
-            what = f"{self.family} {name!r}: its lists combine to {many:,} components"
-            raise SpecError(what, f"name fewer: {_MOST:,} at most")
+        if (count := math.prod(map(len, axes))) > limits.MAX_SPEC_COMPONENTS:
+            message = f"{self.family} {name!r}: its lists combine to {count:,} components"
+            raise SpecError(message, f"name fewer: {limits.MAX_SPEC_COMPONENTS:,} at most")
         if all(len(axis) == 1 for axis in axes) and isinstance(spec, str):
             return [spec]
         return [{name: dict(choice)} for choice in itertools.product(*axes)]
@@ -107,29 +192,48 @@ class Registry(Generic[T]):
         Raises:
             SpecError: the name or a parameter is unknown, or a value is not allowed.
         """
-        name, params = parse(spec)
+        name, params = self._parse(spec)
         cls = self[name]
-        name = cls.name  # type: ignore[attr-defined]
-        known = {field.name: str(field.type) for field in _parameters(cls)}
+        name = _dotted_names.get(cls) or str(cls.name)  # type: ignore[attr-defined]
+        types = {field.name: str(field.type) for field in _parameter_fields(cls)}
         for param in params:
-            if param not in known:
-                shown = {"k": "cut-off @k", "budget": "token budget @...t"}.get(
+            if param not in types:
+                parameter = {"k": "cut-off @k", "budget": "token budget @...t"}.get(
                     param, f"parameter {param!r}"
                 )
-                hint = suggest(param, known) if known else "it takes no parameters"
-                raise SpecError(f"{self.family} {name!r} has no {shown}", hint)
+                hint = suggest(param, types) if types else "it takes no parameters"
+                raise SpecError(f"{self.family} {name!r} has no {parameter}", hint)
         for param, value in params.items():
-            if isinstance(value, bool) and "bool" not in known[param]:
+            if isinstance(value, bool) and "bool" not in types[param]:
                 # Where a number is wanted, pydantic would take `yes` for 1.
-                given = "yes" if value else "no"
-                raise SpecError(f"{self.family} {name!r}: {param}: `{given}` is no value of it")
+                word = "yes" if value else "no"
+                raise SpecError(f"{self.family} {name!r}: {param}: `{word}` is no value of it")
         try:
-            read = {key: _read(value, known[key]) for key, value in params.items()}
-            built: T = _adapter(cls).validate_python(read)  # type: ignore[arg-type]
-            return built
+            if not types:
+                return cls()
+            parsed = {key: _parse_value(value, types[key]) for key, value in params.items()}
+            component: T = _adapter(cls).validate_python(parsed)  # type: ignore[arg-type]
+            return component
         except ValidationError as error:
-            said = "; ".join(_said(each) for each in error.errors())
-            raise SpecError(f"{self.family} {name!r}: {said}") from None
+            messages = "; ".join(_describe_fault(fault) for fault in error.errors())
+            raise SpecError(f"{self.family} {name!r}: {messages}") from None
+        except Exception as error:
+            if isinstance(error, HarnessError) or is_built_in(cls):
+                raise
+            message = f"{self.family} {name!r} cannot be made: {describe_error(error)}"
+            raise SpecError(message, "correct its parameters, or its code") from None
+
+
+def _members(contract: type) -> list[str]:
+    """Return what a protocol asks for, in its order."""
+    parts = [cls for cls in contract.__mro__ if cls.__module__.startswith("harness.")]
+    names = dict.fromkeys(name for cls in parts for name in (*cls.__annotations__, *vars(cls)))
+    return [name for name in names if not name.startswith("_")]
+
+
+@cache
+def _entry_points() -> tuple[EntryPoint, ...]:
+    return tuple(entry for item in metadata.distributions() for entry in item.entry_points)
 
 
 @cache
@@ -144,35 +248,45 @@ def parse(spec: Spec) -> tuple[str, dict[str, Any]]:
         SpecError: `spec` has none of the three forms.
     """
     if isinstance(spec, str):
-        return _parse_text(spec)
+        return _parse_text_spec(spec)
     if not isinstance(spec, Mapping):
         raise SpecError(f"expected a name or a mapping, found {spec!r}")
     if len(spec) != 1:
         names = ", ".join(map(str, spec)) or "none"
         raise SpecError(f"expected one name, found {len(spec)}: {names}")
     ((text, params),) = spec.items()
-    name, given = _parse_text(str(text))
+    name, options = _parse_text_spec(str(text))
     if params is None:
         params = {}
     if not isinstance(params, Mapping):
         raise SpecError(f"the parameters of {name!r} must be a mapping, not {params!r}")
-    return name, {**given, **{str(key): value for key, value in params.items()}}
+    return name, {**options, **{str(key): value for key, value in params.items()}}
 
 
 def label(component: Any) -> str:
     """Return the spec of `component` as one short string; `Registry.build` reads it back."""
     params = {
         field.name: getattr(component, field.name)
-        for field in _parameters(type(component))
+        for field in _parameter_fields(type(component))
         if field.default is MISSING or getattr(component, field.name) != field.default
     }
-    at = ""
+    kinds = {field.name: str(field.type) for field in _parameter_fields(type(component))}
+    cut = ""
     if params.get("k") is not None:
-        at = f"@{params['k']}"
+        cut = f"@{params['k']}"
     elif params.get("budget") is not None:
-        at = f"@{params['budget']}t"
-    listed = ", ".join(f"{key}={_text(v)}" for key, v in params.items() if not _is_cut(key, at))
-    return str(component.name) + (f"({listed})" if listed else "") + at
+        cut = f"@{params['budget']}t"
+    options = ", ".join(
+        f"{key}={_format_value(value, kinds[key])}"
+        for key, value in params.items()
+        if not _is_cut(key, cut)
+    )
+    return spec_name(component) + (f"({options})" if options else "") + cut
+
+
+def spec_name(component: Any) -> str:
+    """Return what a component is called in a spec: its name, or the dotted name of its class."""
+    return _dotted_names.get(type(component), str(component.name))
 
 
 def summary(cls: type[Any]) -> str:
@@ -185,92 +299,111 @@ def description(cls: type[Any]) -> str:
     return " ".join((cls.__doc__ or "").split())
 
 
-def in_full(component: Any) -> str:
+def full_label(component: Any) -> str:
     """Return `component` with every parameter and its value, defaults too, for a person to read."""
-    values = (f"{f.name}={_text(getattr(component, f.name))}" for f in _parameters(type(component)))
-    listed = ", ".join(values)
-    return str(component.name) + (f"({listed})" if listed else "")
+    values = (
+        f"{f.name}={_format_value(getattr(component, f.name), str(f.type))}"
+        for f in _parameter_fields(type(component))
+    )
+    options = ", ".join(values)
+    return spec_name(component) + (f"({options})" if options else "")
 
 
 def parameters(cls: type[Any]) -> dict[str, str]:
     """Return the parameters of a component and their defaults, as text."""
     return {
-        field.name: "required" if field.default is MISSING else _text(field.default)
-        for field in _parameters(cls)
+        field.name: "required"
+        if field.default is MISSING
+        else _format_value(field.default, str(field.type))
+        for field in _parameter_fields(cls)
     }
 
 
-def _parameters(cls: type[Any]) -> list[Field[Any]]:
-    return [each for each in fields(cls) if each.init and _GIVEN not in each.metadata]
+def _parameter_fields(cls: type[Any]) -> list[Field[Any]]:
+    own: frozenset[str] = _ATTRIBUTES if cls in _dotted_names else frozenset()
+    return [
+        item
+        for item in fields(cls)
+        if item.init and _INJECTED not in item.metadata and item.name not in own
+    ]
 
 
-def _is_cut(key: str, at: str) -> bool:
-    return bool(at) and key in ("k", "budget")
+def _is_cut(key: str, cut: str) -> bool:
+    return bool(cut) and key in ("k", "budget")
 
 
-def _text(value: Any) -> str:
+def _format_value(value: Any, kind: str) -> str:
+    """Return a parameter's value as a label has it; `kind` is the type that its field declares."""
     if isinstance(value, tuple):
-        return f"({', '.join(map(_text, value))})"
-    if isinstance(value, str) and not _plain(value):
+        return f"({', '.join(_format_value(part, '') for part in value)})"
+    meant_as_text = isinstance(value, str) and value == "none" and "None" in kind
+    if isinstance(value, str) and (meant_as_text or not _needs_no_quotes(value)):
         return json.dumps(value, ensure_ascii=False)
     return "none" if value is None else str(value)
 
 
-def _plain(text: str) -> bool:
+def _needs_no_quotes(text: str) -> bool:
     """Return whether `text` can stand as an option's value without quotes around it."""
     whole = text == text.strip() and text.isprintable() and '"' not in text
-    return whole and _split(text) == [text] and _split(f"{text},x") == [text, "x"]
+    return whole and split_options(text) == [text] and split_options(f"{text},x") == [text, "x"]
 
 
-def _unquoted(text: str) -> str:
+class _Quoted(str):
+    """A text that stood between quotes: `"none"` is no None."""
+
+
+def _unquote(text: str) -> str:
     if not text.startswith('"'):
         return text
     try:
-        return str(json.loads(text))
+        return _Quoted(json.loads(text))
     except json.JSONDecodeError:
         raise SpecError(f"{text} is not a text between quotes", 'write \\" for a quote') from None
 
 
-def _read(value: Any, kind: str) -> Any:
-    """Return `value` with the texts that `_text` writes for None and for tuples read back."""
-    if value == "none" and "None" in kind:
+def _parse_value(value: Any, kind: str) -> Any:
+    """Return `value`; texts that `_format_value` writes for None and tuples are read back."""
+    if value == "none" and "None" in kind and not isinstance(value, _Quoted):
         return None
     if isinstance(value, str) and "tuple" in kind and value[:1] + value[-1:] == "()":
-        return [_unquoted(part.strip()) for part in _split(value[1:-1])]
+        return [_unquote(part.strip()) for part in split_options(value[1:-1])]
     return value
 
 
-def _said(error: Any) -> str:
+def _describe_fault(error: Any) -> str:
     where = ".".join(str(key) for key in error["loc"])
     if error["type"] == "missing":
         return "a cut-off is needed: @5" if where == "k" else f"{where}: it must be given"
     message = error["msg"].removeprefix("Value error, ")
-    found = "" if error["type"] == "value_error" else f", not {error['input']!r}"
-    return f"{where}: {message}{found}" if where else f"{message}"
+    value = "" if error["type"] == "value_error" else f", not {error['input']!r}"
+    return f"{where}: {message}{value}" if where else f"{message}"
 
 
-def _parse_text(text: str) -> tuple[str, dict[str, Any]]:
-    if len(text) > _LONGEST:
-        what = f"{text[:40]!r}... has {len(text):,} characters"
-        raise SpecError(what, f"{_LONGEST:,} at most; a mapping may hold more: {{name: {{...}}}}")
-    found = _TEXT.fullmatch(text)
-    if not found:
+def _parse_text_spec(text: str) -> tuple[str, dict[str, Any]]:
+    if len(text) > limits.MAX_SPEC_CHARS:
+        message = f"{text[: limits.MAX_VALUE_QUOTE_CHARS]!r}... has {len(text):,} characters"
+        raise SpecError(
+            message,
+            f"{limits.MAX_SPEC_CHARS:,} at most; a mapping may hold more: {{name: {{...}}}}",
+        )
+    match = _SPEC_PATTERN.fullmatch(text)
+    if not match:
         raise SpecError(f"{text!r} is not of the form name(option=value, ...)@k")
     params: dict[str, Any] = {}
-    for option in _split(found["options"] or ""):
+    for option in split_options(match["options"] or ""):
         key, equals, value = option.partition("=")
         if not equals:
             raise SpecError(f"{text!r}: {option.strip()!r} is not of the form option=value")
-        params[key.strip()] = _unquoted(value.strip())
-    if found["cut"]:
-        params["budget" if found["t"] else "k"] = int(found["cut"])
-    return found["name"], params
+        params[key.strip()] = _unquote(value.strip())
+    if match["cut"]:
+        params["budget" if match["t"] else "k"] = int(match["cut"])
+    return match["name"], params
 
 
-def _split(options: str) -> list[str]:
+def split_options(options: str) -> list[str]:
     """Split at the commas that stand outside parentheses and quotes."""
     parts, depth, start = [], 0, 0
-    for piece in _PIECES.finditer(options):
+    for piece in _SEPARATORS.finditer(options):
         depth += (piece[0] == "(") - (piece[0] == ")")
         if piece[0] == "," and depth == 0:
             parts.append(options[start : piece.start()])

@@ -2,10 +2,12 @@
 
 from functools import partial
 
-from harness import calls
+from harness.models import concurrency
 
 
-def answered(generator, asked, keep=lambda done: None):
-    """Ask each (key, question, context, sample), and yield each result as soon as it is there."""
+def answered(generator, asked):
+    """Ask each (key, question, context, sample); return the results as they came."""
+    results = []
     wanted = ((key, partial(generator.answer, *what)) for key, *what in asked)
-    return calls.done(wanted, generator.at_once, keep)
+    concurrency.call_all(wanted, generator.at_once, results.append)
+    return results

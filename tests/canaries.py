@@ -8,8 +8,10 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from email.message import Message
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from tests.chat_server import completion
 from tests.loopback import Handler, listening
@@ -17,43 +19,70 @@ from tests.loopback import Handler, listening
 NAMES = (
     "OPENAI_API_KEY",
     "ANTHROPIC_API_KEY",
+    "AWS_SECRET_ACCESS_KEY",
     "CHROMA_API_KEY",
     "HF_TOKEN",
     "LANGSMITH_API_KEY",
     "APP_TOKEN",
+    "SEARCH_PASSWORD",
+    "OUR_SESSION",
+    "WORD_OF_THE_DAY",
 )
-KEYS = {name: f"canary-{name.lower().replace('_', '-')}-4711" for name in NAMES}
+_LETTERS = {name: f"canary-{name.lower().replace('_', '-')}-4711" for name in NAMES}
+KEYS = {name: f"{letters}'\"\\\\/+=." for name, letters in _LETTERS.items()}
+"""Ten keys, two of them by no name of a secret; JSON, Python and URLs escape each."""
 PASSWORD = "canary-password-4711"
-_SECRETS = [*KEYS.values(), PASSWORD]
+_SECRETS = [*_LETTERS.values(), PASSWORD]
+"""What is looked for: the letters of a key that are the same however it is escaped."""
 APP = """
-import os
+import base64, json, os
+from urllib.parse import quote
+
+from langchain_core.embeddings import Embeddings
+
+def everything():
+    # That the others are secrets shows where a configuration names them.
+    secret = os.environ.keys() - {"OUR_SESSION", "WORD_OF_THE_DAY"}
+    keys = [os.environ[name] for name in secret if "canary-" in os.environ[name]]
+    forms = [keys, json.dumps(keys), json.dumps(json.dumps(keys)), quote(str(keys))]
+    coded = [base64.b64encode(f"{' ' * n}{key}".encode()) for n in range(3) for key in keys]
+    return f"401 for {os.environ['APP_TOKEN']} of {forms} {coded}"
 
 def ask(question):
-    key = os.environ["APP_TOKEN"]
-    client = {"api_key": key}
-    if "cost" in question:
-        raise RuntimeError(f"401 for {key} of {client}")
+    if "cost" in question or "Mars" in question:
+        raise RuntimeError(everything())
     return (["A day pass costs 6 dollars."], "6 dollars")
+
+class Crashing(Embeddings):
+    @property
+    def base_url(self):
+        raise RuntimeError(everything())
+
+    def embed_documents(self, texts):
+        return []
+
+    def embed_query(self, text):
+        return []
 """
 
 
 @contextmanager
 def echoing() -> Iterator[str]:
-    """Serve chat and `/ask`: each text of a reply holds all headers, and what they encode.
+    """Serve chat, embeddings and `/ask`: each text of a reply holds all headers, in all forms.
 
     The JSON of every other reply is escaped: `\\/`, and a number for each letter.
     """
     asked = []
 
     class Echo(Handler):
+        def do_GET(self):
+            self.send(404, json.dumps({"error": f"nothing for {_forms(self.headers)}"}).encode())
+
         def do_POST(self):
-            self.body()
+            body = self.body()
             asked.append(1)
-            sent = " ".join(f"{name}={value}" for name, value in self.headers.items())
-            for value in self.headers.values():
-                if value.startswith("Basic "):
-                    sent += " " + base64.b64decode(value[6:]).decode()
-            if len(asked) % 4 == 0:
+            sent = f"{_forms(self.headers)} {body.get('secret')} {self.path}"
+            if len(asked) % 4 == 0 or self.path.startswith("/v1/embeddings"):
                 self.send(400, json.dumps({"error": {"message": f"bad key {sent}"}}).encode())
             elif self.path.endswith("/ask"):
                 reply = {"answer": sent, "contexts": [sent], "model": sent, sent: sent}
@@ -64,6 +93,17 @@ def echoing() -> Iterator[str]:
 
     with listening(Echo) as url:
         yield url
+
+
+def _forms(headers: Message) -> str:
+    """Return headers as they are, and as JSON, Python, URLs and base64 write them."""
+    values = dict(headers.items())
+    forms = [" ".join(values.values()), json.dumps(values), repr(values), repr(json.dumps(values))]
+    for value in values.values():
+        forms += [quote(value), base64.b64encode(value.encode()).decode()]
+        if value.startswith("Basic "):
+            forms.append(base64.b64decode(value[6:]).decode())
+    return " ".join(forms)
 
 
 def _saying(reply: Any, sent: str) -> Any:

@@ -11,8 +11,6 @@ from itertools import pairwise
 from harness.generators import generators
 from tests.loopback import JSON, Handler, listening
 
-DROPPED = (0, "")
-"""The reply that is none: the connection is closed."""
 SOON = {"retry-after-ms": "1"}
 
 
@@ -27,7 +25,6 @@ class Server:
     url: str = ""
     asked: list = field(default_factory=list)
     replies: list = field(default_factory=lambda: [(200, "It is 384,400 km away.")])
-    slow: threading.Event | None = None
     together: threading.Barrier | None = None
     """Where each request waits for others to be there too."""
     running: int = 0
@@ -68,8 +65,6 @@ def serving() -> Iterator[Server]:
                 status, said, *headers = state.replies[0]
                 if len(state.replies) > 1:
                     state.replies.pop(0)
-            if state.slow:
-                state.slow.wait(5)
             if state.together:
                 state.together.wait(5)
                 time.sleep(0.02)  # what is one too many has time to arrive

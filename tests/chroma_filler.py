@@ -3,15 +3,15 @@
 FILL = """
 import sys
 from pathlib import Path
-from harness.cache import Cache
+from harness.cache.folders import Cache
 from harness.index import open_or_build, IndexSettings
-from harness.index import portions
-from harness.index.settings import Server
+from harness.index import request_size
+from harness.index.index_settings import ChromaServer
 from tests.given import Given, numbered, unit
 url, folder, rows = sys.argv[1], sys.argv[2], int(sys.argv[3])
-portions._ADDED = 50
+request_size._MAX_ROWS_ADDED = 50
 vectors = unit(rows)
-settings = IndexSettings(ef_construction=600, ef_search=600, server=Server(url, timeout=20))
+settings = IndexSettings(ef_construction=600, ef_search=600, server=ChromaServer(url, timeout=20))
 with Cache(Path(folder)) as cache:
     print("begun", flush=True)
     found = open_or_build(cache, numbered(vectors), Given(vectors), settings)

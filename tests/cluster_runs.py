@@ -21,7 +21,7 @@ def begun(
     return subprocess.Popen(
         [sys.executable, "-m", "harness", "run", "config.yaml", *options],
         cwd=folder,
-        env={**os.environ, "HF_HUB_OFFLINE": "1", "HARNESS_ALLOW_OUTSIDE": "true", **given},
+        env={**os.environ, "HF_HUB_OFFLINE": "1", **given},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -4,9 +4,11 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from harness.comparing import sides
-from harness.store import QUESTIONS, RECORDS, RUN, TEXTS, StoredRun
-from harness.stored import HitLine
+from harness.comparison import operand
+from harness.records import StoredHit
+from harness.store.outcome_file import OUTCOME_FORMAT
+from harness.store.reader import QUESTION_FORMAT, QUESTIONS, RECORDS, RUN, TEXTS, StoredRun
+from harness.store.run_file import RUN_FORMAT
 from tests.runs_made import stored
 
 
@@ -17,12 +19,10 @@ def run(scores, id_="new", categories=(), texts=None, status="finished", about=N
     fields of the provenance.
     """
     made = stored(scores, **more)
-    provenance = made.run.provenance.model_copy(update={"corpus": {"hash": "c"}, **(about or {})})
-    file = made.run.model_copy(
-        update={"id": id_, "status": status, "provenance": provenance, "started": "2026-11-21"}
-    )
+    provenance = replace(made.run.provenance, **({"corpus": {"hash": "c"}} | (about or {})))
+    file = replace(made.run, id=id_, status=status, provenance=provenance, started="2026-11-21")
     questions = {
-        key: line.model_copy(update={"category": category, **(texts or {}).get(key, {})})
+        key: replace(line, **({"category": category} | (texts or {}).get(key, {})))
         for (key, line), category in zip(
             made.questions.items(), [*categories, *[None] * len(made.questions)], strict=False
         )
@@ -32,7 +32,7 @@ def run(scores, id_="new", categories=(), texts=None, status="finished", about=N
 
 def side(scores, id_="new", **more):
     """Return one side of a comparison; arguments as of `run`."""
-    return sides.of_run(run(scores, id_, **more))
+    return operand.operand_from_run(run(scores, id_, **more))
 
 
 def without(made: StoredRun, *ids: str) -> StoredRun:
@@ -44,10 +44,8 @@ def without(made: StoredRun, *ids: str) -> StoredRun:
 
 def told(made: StoredRun, answer: str, doc: str, text: str) -> StoredRun:
     """Return a run in which every question was answered so, from one hit of such a document."""
-    hit = HitLine(doc=doc, start=0, end=5, score=1.0, grade=1)
-    records = tuple(
-        record.model_copy(update={"answer": answer, "hits": [hit]}) for record in made.records
-    )
+    hit = StoredHit(doc=doc, start=0, end=5, score=1.0, grade=1)
+    records = tuple(replace(record, answer=answer, hits=(hit,)) for record in made.records)
     return replace(made, records=records, texts={(doc, 0, 5): text})
 
 
@@ -58,12 +56,12 @@ def written(made: StoredRun, folder: Path) -> Path:
         {"doc": doc, "start": start, "end": end, "text": text}
         for (doc, start, end), text in made.texts.items()
     ]
-    (folder / RUN).write_text(made.run.model_dump_json(by_alias=True), encoding="utf-8")
-    _lines(folder / RECORDS, [record.model_dump_json() for record in made.records])
-    _lines(folder / QUESTIONS, [line.model_dump_json() for line in made.questions.values()])
-    _lines(folder / TEXTS, [json.dumps(each) for each in texts])
+    (folder / RUN).write_text(RUN_FORMAT.text(made.run), encoding="utf-8")
+    _lines(folder / RECORDS, map(OUTCOME_FORMAT.line, made.records))
+    _lines(folder / QUESTIONS, map(QUESTION_FORMAT.line, made.questions.values()))
+    _lines(folder / TEXTS, [json.dumps(each) + "\n" for each in texts])
     return folder
 
 
 def _lines(path: Path, lines: list[str]) -> None:
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    path.write_text("".join(lines), encoding="utf-8")

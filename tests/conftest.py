@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness import runtime
 from harness.cli import main
-from harness.runtime import processor
+from harness.models import runtime
+from harness.models.runtime import processor
 from tests import disks
 from tests.browser import REQUIRED, complaints, executable, launched
 
@@ -104,6 +104,7 @@ def pytest_configure() -> None:
     Hundreds of tests start Python anew, and thousands wait for SQLite to reach the disk. Where
     TMPDIR or PYTEST_DEBUG_TEMPROOT names a place, that is taken.
     """
+    disks.unmount_left_overs()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
     if "TMPDIR" not in os.environ and disks.memory(ROOM):

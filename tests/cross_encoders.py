@@ -4,7 +4,7 @@ import torch
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 from transformers.utils import logging
 
-from harness.models import DEFAULT_MODEL, locate
+from harness.models.model_files import DEFAULT_MODEL, locate
 
 
 def tiny(folder, labels=1, seed=3):

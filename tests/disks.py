@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 
 MEMORY = Path("/dev/shm")
+_SOURCE = "harness-test-disk-"
+"""What mounted disks are named by, before the number of the process that mounted them."""
 
 
 def memory(room: int) -> bool:
@@ -33,13 +36,31 @@ def quick() -> Iterator[Path]:
 def small(at: Path, size: str = "1m") -> Iterator[Path]:
     """Mount a disk of a megabyte; skips where that is not allowed."""
     at.mkdir()
-    how = ("mount", "-t", "tmpfs", "-o", f"size={size}", "none", at)
+    how = ("mount", "-t", "tmpfs", "-o", f"size={size}", f"{_SOURCE}{os.getpid()}", at)
     if not shutil.which("mount") or not _done(*how):
         pytest.skip("no disk can be mounted here")
     try:
         yield at
     finally:
-        assert _done("umount", at)
+        _unmount(at)
+
+
+def unmount_left_overs() -> None:
+    """Unmount the disks of test processes that were killed."""
+    mounts = Path("/proc/mounts")
+    for line in mounts.read_text("utf-8").splitlines() if mounts.is_file() else ():
+        source, place, *_ = line.split(" ")
+        process = source.removeprefix(_SOURCE)
+        if process != source and not Path("/proc", process).exists():
+            _unmount(Path(place.replace("\\040", " ")))
+
+
+def _unmount(disk: Path) -> None:
+    """Take a disk away at once, though a thread may hold a file on it for a moment longer.
+
+    Chroma's `close` returns before its own threads have let go of their files.
+    """
+    assert _done("umount", "--lazy", disk)
 
 
 def read_only(disk: Path) -> None:

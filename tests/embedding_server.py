@@ -33,7 +33,7 @@ class Server:
     replies: list = field(default_factory=lambda: [lambda texts: [vector(each) for each in texts]])
 
     def embedder(self, **parameters):
-        arguments = {"model": "text-test", "base_url": self.url, "max_retries": 0}
+        arguments = {"model": "text-test", "base_url": self.url}
         arguments |= {"check_embedding_ctx_length": False, **parameters.pop("arguments", {})}
         spec = {"cls": OPENAI, "arguments": arguments, "retries": 0, **parameters}
         return embedders.build({"langchain": spec})

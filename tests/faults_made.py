@@ -231,6 +231,6 @@ def broken(calm: Path, harried: Path) -> list[str]:
                 found.append(f"{key}: failed without a reason")
             continue
         for name, score in theirs["scores"].items():
-            if score["state"] != "judge_failed" and score != mine["scores"][name]:
+            if score.get("state") != "metric_failed" and score != mine["scores"][name]:
                 found.append(f"{key}: {name} is {score} and not {mine['scores'][name]}")
     return found

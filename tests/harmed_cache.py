@@ -6,9 +6,10 @@ import random
 import shutil
 from pathlib import Path
 
-from harness import runner
-from harness.cache import MARK
-from harness.config import load
+from harness import api
+from harness.cache.folders import MARK
+from harness.config.run_config import load
+from harness.runs import runner
 from tests import damage, small
 from tests.kills import content
 
@@ -19,7 +20,7 @@ def harm_cache(folder: Path, times: int, seed: int) -> tuple[int, list[str]]:
     cache = folder / "cache"
 
     def numbers() -> object:
-        made = runner.run(runner.prepare(load(config, [], {})), lambda *_: None).folder
+        made = api.run(runner.prepare(load(config, [], {})), lambda *_: None).folder
         found = content(made / "records.jsonl")
         shutil.rmtree(folder / "reports")
         return found

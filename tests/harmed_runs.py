@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness import api
 from harness.cli import main
-from harness.ratings.importing import import_files
 from tests import damage, rated, small
 
 DATA = (
@@ -79,7 +79,7 @@ class Harmed:
         (key,) = (made.folder / "forms").glob("*.json")
         items = [rated.item(each["item"], 2) for each in json.loads(key.read_bytes())["items"]]
         rated.saved(folder / "said.json", items, form_=key.stem)
-        import_files([folder / "said.json"], made.folder)
+        api.import_ratings([folder / "said.json"], made.folder)
         self.form = f"forms/{key.name}"
         (folder / "reports" / "index.html").unlink()
         (folder / "reports").rename(folder / "runs")

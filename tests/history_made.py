@@ -1,7 +1,9 @@
 """A folder of stored runs with scores that a test chose: each has a `run.json` and nothing else."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from harness.store.run_file import RUN_FORMAT
 from tests.runs_made import stored
 
 FIRST = datetime(2026, 1, 1, 2, 30, tzinfo=UTC)
@@ -16,27 +18,24 @@ def night(folder, number, scores, status="finished", sample=None, **about):
     run = stored({name: {m: [v] for m, v in by.items()} for name, by in scores.items()}).run
     began = FIRST + timedelta(days=number)
     cells = [
-        cell.model_copy(
-            update={"asked": 20, "scores": {m: _wide(s, width) for m, s in cell.scores.items()}}
-        )
+        replace(cell, asked=20, scores={m: _wide(s, width) for m, s in cell.scores.items()})
         for cell in run.cells
     ]
     known = {"corpus": {"hash": "c", "documents": 3}, "testset": {"hash": "t", "questions": 20}}
-    run = run.model_copy(
-        update={
-            "id": f"{began:%Y%m%d-%H%M%S}-abcdef",
-            "started": began.isoformat(),
-            "ended": began.isoformat(),
-            "status": status,
-            "cells": cells,
-            "config": {"resolved": config},
-            "sample": sample,
-            "provenance": run.provenance.model_copy(update=known | about),
-        }
+    run = replace(
+        run,
+        id=f"{began:%Y%m%d-%H%M%S}-abcdef",
+        started=began.isoformat(),
+        ended=began.isoformat(),
+        status=status,
+        cells=cells,
+        config={"resolved": config},
+        sample=sample,
+        provenance=replace(run.provenance, **(known | about)),
     )
     path = folder / run.id
     path.mkdir(parents=True)
-    (path / "run.json").write_text(run.model_dump_json(by_alias=True), encoding="utf-8")
+    (path / "run.json").write_text(RUN_FORMAT.text(run), encoding="utf-8")
     return path
 
 
@@ -51,4 +50,4 @@ def _wide(score, width):
     if score.mean is None:
         return score
     ends = {"low": max(0.0, score.mean - width / 2), "high": min(1.0, score.mean + width / 2)}
-    return score.model_copy(update=ends | {"n": 20, "method": "bca"})
+    return replace(score, **(ends | {"n": 20, "method": "t"}))

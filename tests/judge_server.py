@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from harness.chat import ChatModel
+from harness.models.chat import ChatModel
 from tests.chat_server import completion
 from tests.loopback import Handler, listening
 

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from harness import housekeeping, report, rewriting, runner, store
-from harness.baselines import promotion, reading
-from harness.config import load
-from harness.ratings.importing import import_files
-from harness.rescore import rescore
-from harness.running import Finished
+from harness import api, report
+from harness.cache import housekeeping
+from harness.comparison.baselines import baseline_reader, promotion
+from harness.config.run_config import load
+from harness.runs import runner
+from harness.runs.active_run import RunResult
+from harness.store import reader, rewriting
 from tests import damage, rated, small
 from tests.kills import content
 
@@ -79,22 +80,22 @@ def kill_verb(name: str, folder: Path, kills: int, seed: int) -> list[str]:
 
 def _score(folder: Path) -> Verb:
     run = small.stored(folder, chunkers=["markdown"]).folder
-    return Verb(lambda case: rescore(run, _OTHERS[case % 2]), lambda: _of_run(run))
+    return Verb(lambda case: api.score(run, _OTHERS[case % 2]), lambda: _of_run(run))
 
 
 def _replace(folder: Path) -> Verb:
     run = small.stored(folder, chunkers=["markdown"]).folder
-    names = (store.RECORDS, store.RUN)
+    names = (reader.RECORDS, reader.RUN)
     first = {name: (run / name).read_text("utf-8").splitlines(keepends=True) for name in names}
-    other = {store.RECORDS: first[store.RECORDS][::-1], store.RUN: [*first[store.RUN], "\n"]}
+    other = {reader.RECORDS: first[reader.RECORDS][::-1], reader.RUN: [*first[reader.RUN], "\n"]}
     versions = (first, other)
 
     def work(case: int) -> None:
-        with rewriting.alone(run):
+        with rewriting.lock_run(run):
             rewriting.replace(run, versions[case % 2])
 
     def state() -> object:
-        store.load(run)
+        reader.load(run)
         return [(run / name).read_bytes() for name in names]
 
     return Verb(work, state)
@@ -106,7 +107,7 @@ def _import(folder: Path) -> Verb:
     for case in (0, 1):
         rated.saved(folder / f"{case}.json", [rated.item("i0", case)], form_=key.id)
     return Verb(
-        lambda case: import_files([folder / f"{case % 2}.json"], made.folder),
+        lambda case: api.import_ratings([folder / f"{case % 2}.json"], made.folder),
         lambda: (_of_run(made.folder), _read(made.folder / "ratings.jsonl")),
     )
 
@@ -116,12 +117,12 @@ def _baseline(folder: Path) -> Verb:
 
     def state() -> object:
         with chdir(folder):
-            held = reading.read("main").held
+            held = baseline_reader.read("main").held
         return held.why, len(held.cells)
 
     def work(case: int) -> None:
         with chdir(folder):
-            promotion.promote(run, "main", why=f"case {case % 2}", force=True)
+            promotion.promote([run], "main", why=f"case {case % 2}", force=True)
 
     return Verb(work, state)
 
@@ -141,8 +142,8 @@ def _gc(folder: Path) -> Verb:
     path = small.project(folder, chunkers=["markdown"])
     cache = folder / "cache"
 
-    def run() -> Finished:
-        return runner.run(runner.prepare(load(path, [], {})), lambda *_: None)
+    def run() -> RunResult:
+        return api.run(runner.prepare(load(path, [], {})), lambda *_: None)
 
     run()
     kept = damage.files(cache)
@@ -161,8 +162,8 @@ def _gc(folder: Path) -> Verb:
 
 
 def _of_run(run: Path) -> object:
-    stored = store.load(run)
-    return stored.run.decide_by, content(run / store.RECORDS)
+    stored = reader.load(run)
+    return stored.run.decide_by, content(run / reader.RECORDS)
 
 
 def _read(path: Path) -> str:

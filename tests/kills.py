@@ -14,8 +14,8 @@ from pathlib import Path
 
 import yaml
 
-from harness import store
 from harness.errors import DataError
+from harness.store import reader
 
 WORDS = ("harbour", "ticket", "bridge", "tunnel", "ferry", "tariff", "platform", "depot")
 TIMES = ("started", "ended", "seconds")
@@ -135,7 +135,7 @@ def stopped(process: subprocess.Popen, folder: Path) -> list[str]:
         wrong.append(f"a traceback: {said[-300:]}")
     for run in runs:
         try:
-            stored = store.load(run)
+            stored = reader.load(run)
         except DataError as error:
             wrong.append(str(error))
             continue

@@ -10,7 +10,7 @@ class Listed(list):
         super().__init__(chunks)
         self.id = id_
 
-    def of(self, doc):
+    def in_document(self, doc):
         """Return the chunks of one document."""
         return [chunk for chunk in self if chunk.span.doc == doc]
 

@@ -4,11 +4,12 @@ import json
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness import findings, runner
-from harness.cache import Cache
-from harness.config import load
-from harness.findings import Look
-from harness.stages import Stages
+from harness.cache.folders import Cache
+from harness.config.run_config import load
+from harness.preflight import checks
+from harness.preflight.checks import CheckInput
+from harness.runs import runner
+from harness.runs.artefacts import Artefacts
 from tests.small import project
 
 
@@ -24,16 +25,16 @@ def looked(made, check=None, deep=True):
     """Return what all checks find, or one of them."""
     with looking(made, deep) as look:
         if check is not None:
-            return list(findings.checks[check]().found(look))
-        return findings.found(made, look.stages, look.cache, deep=deep)
+            return list(checks.checks[check]().find(look))
+        return checks.run_checks(made, look.artefacts, look.cache, deep=deep)
 
 
 @contextmanager
 def looking(made, deep=True):
     """Give what a check is given."""
     with Cache(made.config.cache) as cache:
-        stages = Stages(made.corpus, cache, made.plan, made.testset.questions)
-        yield Look(made, stages, cache, None, deep, lambda *_: None)
+        stages = Artefacts(made.corpus, cache, made.plan, made.testset.questions)
+        yield CheckInput(made, stages, cache, None, deep, lambda *_: None)
 
 
 def asked(number: int, **about) -> dict:

@@ -2,10 +2,13 @@
 
 import pytest
 
-from harness import runner, scoring, store
-from harness.config import load
+from harness import api
+from harness.config.run_config import load
+from harness.metrics import named_metrics
+from harness.ranking.relevance import judge_by_documents
 from harness.records import Case, Chunk, Hit, Judged, Question, Span
-from harness.relevance import judge_documents
+from harness.runs import runner
+from harness.store import reader
 from tests import small
 
 TOWNS = (
@@ -41,7 +44,7 @@ QUESTIONS = [
     {"id": "king", "question": "Who is the king of the day pass?", "answerable": False},
 ]
 USUAL = ("ndcg@10", "mrr@10", "ap@10", "precision@5", "recall@5")
-OWN = ("ndcg(gain=exponential)@7", "rr@3", "map", "precision@3", "recall(rel=3)@8")
+OWN = ("ndcg(gain=exponential)@7", "mrr@3", "ap", "precision@3", "recall(rel=3)@8")
 RUNS = {
     "evidence": ({"metrics": list(USUAL)}, USUAL),
     "options": ({"metrics": list(OWN), "relevance_level": 2}, OWN),
@@ -69,7 +72,7 @@ def run(folder, **changes):
     path = small.project(folder, QUESTIONS, **{**settings, **changes})
     for name, text in {**DOCUMENTS, **ELSEWHERE}.items():
         (folder / "corpus" / name).write_text(text, encoding="utf-8")
-    return runner.run(runner.prepare(load(path, [], {})), lambda *_: None).folder
+    return api.run(runner.prepare(load(path, [], {})), lambda *_: None).folder
 
 
 class Moved:
@@ -77,10 +80,12 @@ class Moved:
 
     def __init__(self, page, folder, specs):
         self.page = page
-        stored = store.load(folder)
+        stored = reader.load(folder)
         self.labels = stored.run.provenance.labels
         self.level = stored.run.config["resolved"]["relevance_level"]
-        self.metrics = [scoring.build(spec, self.labels, self.level).metric for spec in specs]
+        self.metrics = [
+            named_metrics.build_metric(spec, self.labels, self.level).metric for spec in specs
+        ]
         record = next(line for line in stored.records if line.question == "pass")
         self.scores = record.scores
         self.inventory = record.judged[self.labels].inventory
@@ -118,7 +123,7 @@ class Moved:
         hits = self.ranked + [hit for hit in self.hidden if hit not in self.ranked]
         if self.labels == "documents":
             made = [Hit(Chunk(0, Span(doc, at, at + 1), "x"), 0.0) for doc, at, _ in hits]
-            judged = judge_documents(QUESTIONS[0]["documents"], made)
+            judged = judge_by_documents(QUESTIONS[0]["documents"], made)
         else:
             judged = Judged(tuple(grade for *_, grade in hits), tuple(self.inventory))
         return Case(Question("pass", "?"), judged={self.labels: judged})

@@ -7,8 +7,8 @@ from bisect import bisect_right
 from functools import cache
 from itertools import accumulate
 
-from harness.report.data import embedded
-from harness.report.view import View
+from harness.report.data import pack_page
+from harness.report.run_view import View
 
 SEPARATOR = "\n\n"
 
@@ -17,7 +17,7 @@ class Data:
     """The index and the parts of one run's page."""
 
     def __init__(self, stored, **options):
-        self.packed = embedded(View(stored), **options)
+        self.packed = pack_page(View(stored), **options)
         self.index = json.loads(self.packed.index)
 
         self.part = cache(self._part)

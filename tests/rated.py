@@ -2,8 +2,9 @@
 
 import json
 
-from harness.ratings.forms import FORMS
-from harness.stored import FormFile, FormItemLine, SpanLine
+from harness.people.rating_records import FORM_KEYS, FormFile, FormItem
+from harness.people.ratings.form_results import FORMS
+from harness.records import Span
 
 OVERALL = ("poor", "fair", "good", "excellent")
 
@@ -16,23 +17,20 @@ def form(stored, wanted, id_="form1", raters=2, run=None):
         run=run or stored.run.id,
         seed=7,
         raters=raters,
-        items=[
-            FormItemLine(
+        items=tuple(
+            FormItem(
                 item=f"i{at}",
-                cells=list(cells),
+                cells=tuple(cells),
                 question=question,
-                chunks=[
-                    SpanLine(doc=hit.doc, start=hit.start, end=hit.end)
-                    for hit in hits[cells[0], question]
-                ],
-                raters=[*range(1, raters + 1)],
+                chunks=tuple(Span(hit.doc, hit.start, hit.end) for hit in hits[cells[0], question]),
+                raters=tuple(range(1, raters + 1)),
             )
             for at, (question, cells) in enumerate(wanted)
-        ],
+        ),
     )
     path = stored.folder / FORMS / f"{id_}.json"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(key.model_dump_json(by_alias=True), encoding="utf-8")
+    path.write_text(json.dumps(FORM_KEYS.data(key)), encoding="utf-8")
     return key
 
 

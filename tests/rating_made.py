@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from harness.report import rating
-from harness.stored import FailureLine, HitLine
+from harness.people import forms
+from harness.records import Failure, StoredHit
 from tests import runs_made
 
 
@@ -22,21 +22,21 @@ def answered(cells, questions, answer="{cell} says {question}", chunks=2, failed
         pair = line.cell, line.question
         change = {
             "hits": [
-                HitLine(doc=doc, start=start, end=end, score=1 / (1 + rank))
+                StoredHit(doc=doc, start=start, end=end, score=1 / (1 + rank))
                 for rank, (doc, start, end) in enumerate(spans)
             ],
             "context": "\n\n".join(made.values()),
             "answer": answer.format(cell=line.cell, question=line.question),
         }
         if pair in failed:
-            change |= {"error": FailureLine(stage="generation", reason="gone"), "answer": None}
+            change |= {"error": Failure(stage="generation", reason="gone"), "answer": None}
         if pair in silent:
             change["answer"] = None
-        records.append(line.model_copy(update=change))
+        records.append(replace(line, **change))
         texts |= made
     return replace(stored, records=tuple(records), texts=texts)
 
 
 def chosen(stored, n=50, **wishes):
     """Return what is chosen of a run, as the command does it."""
-    return rating.choose(stored, rating.Wishes(n, **wishes))
+    return forms.choose_items(stored, forms.FormRequest(n, **wishes))

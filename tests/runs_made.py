@@ -2,19 +2,11 @@
 
 from pathlib import Path
 
-from harness.store import StoredRun
-from harness.stored import (
-    AggregateLine,
-    CellLine,
-    FailureLine,
-    MetricLine,
-    Provenance,
-    QuestionLine,
-    RecordLine,
-    RunFile,
-    ScoreLine,
-    UsageLine,
-)
+from harness.records import Failure, Outcome, Question, Score, Usage
+from harness.stats.aggregate_scores import Aggregate
+from harness.store.cell_results import CellResult
+from harness.store.reader import StoredRun
+from harness.store.run_file import MetricDescription, Provenance, RunFile
 
 
 def stored(
@@ -39,16 +31,16 @@ def stored(
     about = {name: _metric(name, **(metrics or {}).get(name, {})) for name in names}
     provenance = Provenance(
         harness="0", python="3", platform="", git_commit=None, git_dirty=None, packages={},
-        models=[], corpus={}, testset={}, metrics=about, seed=7, labels="evidence",
+        models=(), corpus={}, testset={}, metrics=about, seed=7, labels="evidence",
     )  # fmt: skip
     run = RunFile(
         id="made", status="finished", started="", ended="", provenance=provenance,
         config={"resolved": resolved or {}}, decide_by=names[0], baseline=baseline, targets={},
-        seconds={}, cache={}, warnings=[],
-        cells=[
+        seconds={}, cache={}, warnings=(),
+        cells=tuple(
             _cell(name, by, (chunkers or {}).get(name, "fixed"), name in floors)
             for name, by in scores.items()
-        ],
+        ),
     )  # fmt: skip
     records = [
         _record(
@@ -63,9 +55,8 @@ def stored(
         if at < len(by[names[0]])
     ]
     questions = {
-        id_: QuestionLine(
-            id=id_, text=id_, answers=[], keywords=[], passages=[], documents=None, category=None,
-            difficulty=None, answerable=True, cluster=clusters[at] if clusters else None,
+        id_: Question(
+            id=id_, text=id_, cluster=clusters[at] if clusters else None
         )
         for at, id_ in enumerate(ids)
     }  # fmt: skip
@@ -73,14 +64,14 @@ def stored(
 
 
 def _metric(name, kind="quality", within_chunker=False, spec=None):
-    return MetricLine(
+    return MetricDescription(
         spec=spec or name, version=1, kind=kind, labels=None, own_chunks=within_chunker,
         within_chunker=within_chunker, about="",
     )  # fmt: skip
 
 
 def _cell(name, by, chunker, floor):
-    return CellLine(
+    return CellResult(
         name=name, chunker=chunker, embedder=None, retriever=name, reranker="none",
         generator="extractive", fingerprint=name, chunks=1, floor=floor, copies=False, asked=1,
         answered=1, declined=0, failed=0, seconds={},
@@ -92,30 +83,30 @@ def _aggregate(values):
     known = [0.0 if each is None else each for each in values]
     numbers = [each for each in known if not isinstance(each, list)]
     mean = sum(numbers) / len(numbers) if numbers else None
-    return AggregateLine(
+    return Aggregate(
         mean=mean, mean_finished=mean, low=None, high=None, n=len(values), failed=0, not_scored=0,
-        judge_failed=0, method="none",
+        metric_failed=0, method="none",
     )  # fmt: skip
 
 
 def _record(cell, question, values, tokens, seconds):
     failed = any(each is None for each in values.values())
-    usage = None if tokens is None else UsageLine(tokens_in=tokens - 1, tokens_out=1)
-    return RecordLine(
-        cell=cell, question=question, candidates=[], hits=[], context=None, answer=None,
-        declined=None, usage=usage, judged={}, keywords=[], touching=None,
+    usage = None if tokens is None else Usage(tokens_in=tokens - 1, tokens_out=1)
+    return Outcome(
+        cell=cell, question=question, usage=usage, touching=None, hits=(), answer=None,
+        declined=None, lost_at=None,
         seconds={} if seconds is None else {"retrieval": seconds / 4, "generation": seconds * 0.75},
         scores={name: _score(each) for name, each in values.items()},
-        error=FailureLine(stage="generation", reason="gone") if failed else None,
+        error=Failure(stage="generation", reason="gone") if failed else None,
     )  # fmt: skip
 
 
 def _score(value):
     if value is None:
-        return ScoreLine(value=None, reason="gone", state="failed")
+        return Score(value=None, reason="gone", state="failed")
     if isinstance(value, list):
-        return ScoreLine(value=None, counts=value)
-    return ScoreLine(value=value)
+        return Score(value=None, counts=tuple(value))
+    return Score(value=value)
 
 
 def _at(costs, cell, at):

@@ -2,18 +2,17 @@
 
 from contextlib import contextmanager
 
-from harness.cache import Cache
+from harness.cache.folders import Cache
 from harness.chunkers import chunkers
+from harness.config.grid import Cell, RunPlan
+from harness.config.settings import Settings
 from harness.corpus import Corpus
 from harness.embedders.hashing import Hashing
 from harness.generators import generators
-from harness.plan import Plan
 from harness.records import Document
 from harness.rerankers import rerankers
 from harness.retrievers import retrievers
-from harness.settings import Settings
-from harness.stages import Stages
-from harness.sweep import Cell
+from harness.runs.artefacts import Artefacts
 
 
 def documents(texts, **metadata):
@@ -24,9 +23,9 @@ def documents(texts, **metadata):
 @contextmanager
 def searching(folder, found, embedder=None, chunker="whole", **settings):
     """Yield a function that asks a retriever, by spec or built, for `k` hits a question."""
-    plan = Plan(Settings(corpus="", testset="", **settings), [], "evidence")
+    plan = RunPlan(Settings(corpus="", testset="", **settings), [], "evidence")
     with Cache(folder) as cache:
-        stages = Stages(Corpus(found, "corpus"), cache, plan, [])
+        stages = Artefacts(Corpus(found, "corpus"), cache, plan, [])
 
         def ask(retriever, questions, k=10, index=None):
             built = retrievers.build(retriever) if isinstance(retriever, str | dict) else retriever
@@ -35,7 +34,7 @@ def searching(folder, found, embedder=None, chunker="whole", **settings):
             view = index(stages.searchable(cell)) if index else stages.searchable(cell)
             return built.retrieve(questions, view, k)
 
-        ask.stages, ask.cache = stages, cache
+        ask.artefacts, ask.cache = stages, cache
         yield ask
 
 

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
-from harness import housekeeping, store
+from harness.cache import housekeeping
+from harness.store import reader
 from tests import disks, small
 from tests.kills import content
 
@@ -76,7 +77,7 @@ def few_handles(folder: Path, limits: Sequence[int]) -> tuple[int, list[str]]:
         broken += [f"{limit} files, {verb[0]}: {w}" for verb, d in said if (w := _out_of_order(d))]
         if _ran(folder, place).returncode != 0 or _records(place) != wanted:
             broken.append(f"{limit} files: with more, the same command does not come to the same")
-        store.load(run.parent)
+        reader.load(run.parent)
     return cases, broken
 
 

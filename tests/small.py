@@ -5,9 +5,11 @@ from pathlib import Path
 
 import yaml
 
-from harness import runner, store
-from harness.config import load
-from harness.store import StoredRun
+from harness import api
+from harness.config.run_config import load
+from harness.runs import runner
+from harness.store import reader
+from harness.store.reader import StoredRun
 
 DOCUMENTS = {
     "fares.md": "# Fares\n\nA day pass costs 6 dollars.\n\nA month pass costs 40 dollars.\n",
@@ -87,4 +89,4 @@ def project(folder: Path, questions: list[dict] | None = None, **changes: object
 def stored(folder: Path, **changes: object) -> StoredRun:
     """Run the project in `folder`, changed like that; returns what it stored."""
     prepared = runner.prepare(load(project(folder, **changes), [], {}))
-    return store.load(runner.run(prepared, lambda *_: None).folder)
+    return reader.load(api.run(prepared, lambda *_: None).folder)

@@ -1,12 +1,16 @@
 """Advice: each piece says how many questions it could mend, and on which figure it rests."""
 
+from dataclasses import replace
+
 import pytest
 
-from harness import runner, store
-from harness.config import load
-from harness.report.advising import advice
-from harness.report.view import View
-from harness.stored import ArrivalLine, FactsLine, FailureLine
+from harness import api
+from harness.config.run_config import load
+from harness.records import Arrival, Failure, PassageFacts
+from harness.report.advice_rules import advice
+from harness.report.run_view import View
+from harness.runs import runner
+from harness.store import reader
 from tests.small import project
 
 
@@ -14,12 +18,12 @@ from tests.small import project
 def stored(tmp_path_factory):
     changes = {"chunkers": [{"fixed": {"size": 60}}], "retrievers": ["bm25"], "retrieve": 3}
     made = project(tmp_path_factory.mktemp("advice"), **changes)
-    return store.load(runner.run(runner.prepare(load(made, [], {})), lambda *_: None).folder)
+    return reader.load(api.run(runner.prepare(load(made, [], {})), lambda *_: None).folder)
 
 
 def lost(at, passages=(), **changes):
     arrivals = [
-        ArrivalLine(group=str(number), stage=stage, facts=FactsLine(**facts))
+        Arrival(group=str(number), stage=stage, facts=PassageFacts(**facts))
         for number, (stage, facts) in enumerate(passages)
     ]
     return {
@@ -33,16 +37,18 @@ def advised(stored, *outcomes, **cell):
     The last question of the small project is unanswerable, and declined here.
     """
     (line,) = stored.run.cells
-    line = line.model_copy(update=cell)
+    line = replace(line, **cell)
     records = []
     for at, record in enumerate(stored.records):
         answerable = stored.questions[record.question].answerable
         update = outcomes[at] if at < len(outcomes) else lost("none" if answerable else None)
         if not answerable:
             update = {"declined": True, **update}
-        records.append(record.model_copy(update=update))
-    run = stored.run.model_copy(update={"cells": [line]})
-    view = View(store.StoredRun(stored.folder, run, tuple(records), stored.questions, stored.texts))
+        records.append(replace(record, **update))
+    run = replace(stored.run, cells=[line])
+    view = View(
+        reader.StoredRun(stored.folder, run, tuple(records), stored.questions, stored.texts)
+    )
     return advice(view, line)
 
 
@@ -137,7 +143,7 @@ def test_evidence_in_the_prompt_but_not_in_the_answer_is_the_generators(stored):
 
 
 def test_failures_come_with_their_reason(stored):
-    error = FailureLine(stage="generation", reason="429 Too Many Requests")
+    error = Failure(stage="generation", reason="429 Too Many Requests")
     (found,) = advised(stored, lost(None, error=error))
     assert found.text == (
         "1 question got no answer. The first failed at generation: 429 Too Many Requests"
@@ -157,3 +163,53 @@ def test_what_could_mend_most_comes_first(stored):
         stored, lost("context", [("context", {})]), lost("generation"), lost("generation")
     )
     assert [each.mends for each in found] == [2, 1]
+
+
+def scored(tmp_path, labels, **values):
+    """Return the advice of a run judged by `labels`, its metrics given these values."""
+    names = [name.replace("_at_", "@") for name in values]
+    made = project(
+        tmp_path, labels=labels, metrics=names, chunkers=["markdown"], retrievers=["bm25"]
+    )
+    run = reader.load(api.run(runner.prepare(load(made, [], {})), lambda *_: None).folder)
+    records = []
+    for at, record in enumerate(run.records):
+        lines = {
+            name: replace(record.scores[name], value=row[at], state="scored")
+            for name, row in zip(names, values.values(), strict=True)
+            if at < len(row)
+        }
+        records.append(
+            replace(record, scores={**record.scores, **lines}, lost_at=None, passages=[])
+        )
+    (line,) = run.run.cells
+    stored_run = replace(run.run, cells=[replace(line, losses=None)])
+    view = View(reader.StoredRun(run.folder, stored_run, tuple(records), run.questions, run.texts))
+    return [piece for piece in advice(view, view.cells[0]) if piece.stage != "failed"]
+
+
+def test_with_documents_alone_what_is_found_late_wants_order_and_what_is_not_wants_recall(tmp_path):
+    found = scored(tmp_path, "documents", hit_rate_at_2=[1, 1, 1, 0], mrr=[0.5, 0.25, 1, 0])
+
+    late, missed = (piece for piece in found if "hit_rate" in piece.text)
+    assert (late.mends, late.of, late.stage) == (2, 4, "reranking")
+    assert late.title == "Improve the order: rerank"
+    assert "for 2 of 4 questions" in late.text
+    assert (missed.mends, missed.of, missed.stage) == (1, 4, "retrieval")
+    assert "This is recall" in missed.text
+    assert "retrieve: " in missed.setting
+
+
+def test_with_keywords_alone_a_part_that_is_found_wants_more_results(tmp_path):
+    found = scored(tmp_path, "keywords", keyword_recall_at_2=[1, 0.5, 0.5, 0.5])
+
+    assert [(piece.mends, piece.title) for piece in found if "keyword_recall" in piece.text] == [
+        (3, "Read more results, or larger chunks")
+    ]
+
+
+def test_with_answers_alone_evidence_is_asked_for(tmp_path):
+    found = scored(tmp_path, "evidence", token_f1=[0.9, 0.2, 0.1, 0.8])
+
+    (piece,) = (piece for piece in found if "token_f1" in piece.text)
+    assert (piece.mends, piece.title) == (2, "Label the evidence of these questions")

@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from harness.statistics import nonnegative
-from harness.statistics.agreement import alpha, kappa
-from harness.statistics.rankcorrelation import _codes, _rhos, gain, spearman, spearmans
+from harness.stats import nonnegative
+from harness.stats.agreement import alpha, kappa
+from harness.stats.rank_correlation import (
+    _rhos,
+    _value_codes,
+    spearman,
+    spearman_by_column,
+    spearman_gain,
+)
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011, example D: four coders, twelve
 # units, five grades, with values missing.
@@ -115,7 +121,7 @@ class TestSpearman:
         drawn = draw.integers(0, 20, (5, 20))
         weights = np.array([np.bincount(row, minlength=20) for row in drawn], dtype=float)
 
-        found, known = _rhos([_codes(one)], _codes(other), weights)
+        found, known = _rhos([_value_codes(one)], _value_codes(other), weights)
 
         wanted = [spearmanr(one[row], other[row]).statistic for row in drawn]
         assert known.all()
@@ -148,7 +154,7 @@ class TestSpearman:
         groups = [str(at // 2) for at in range(30)]
         columns = [draw.random(30).tolist(), [1.0] * 30, [x + draw.random() for x in people]]
 
-        found = spearmans(columns, people, groups, 3)
+        found = spearman_by_column(columns, people, groups, 3)
 
         assert found == [spearman(each, people, groups, 3) for each in columns]
         assert found[1].reason == "the one does not vary"
@@ -166,12 +172,12 @@ class TestSpearman:
         good = [x + draw.normal() * 0.2 for x in people]
         poor = draw.random(60).tolist()
 
-        found = gain(good, poor, people)
+        found = spearman_gain(good, poor, people)
 
         wanted = spearmanr(good, people).statistic - spearmanr(poor, people).statistic
         assert found.value == pytest.approx(wanted)
         assert found.positive
-        assert gain(good, good, people).value == 0.0
+        assert spearman_gain(good, good, people).value == 0.0
 
 
 class TestWeights:
@@ -179,7 +185,7 @@ class TestWeights:
         columns = np.random.default_rng(7).random((400, 3))
         wanted = columns @ np.array([0.7, 0.3, 0.0])
 
-        found = nonnegative.weights(columns, 5 * wanted - 2)
+        found = nonnegative.fit_weights(columns, 5 * wanted - 2)
 
         assert found == pytest.approx([0.7, 0.3, 0.0], abs=0.01)
 
@@ -188,9 +194,9 @@ class TestWeights:
         x = draw.random(200)
         columns = np.stack([x, x, 1 - x, np.ones(200)], axis=1)
 
-        assert nonnegative.weights(columns, x) == pytest.approx([0.5, 0.5, 0.0, 0.0], abs=1e-6)
+        assert nonnegative.fit_weights(columns, x) == pytest.approx([0.5, 0.5, 0.0, 0.0], abs=1e-6)
 
     def test_there_are_none_where_nothing_rises_with_it(self):
         x = np.arange(10.0)
 
-        assert nonnegative.weights(np.stack([-x, np.ones(10)], axis=1), x) is None
+        assert nonnegative.fit_weights(np.stack([-x, np.ones(10)], axis=1), x) is None

@@ -5,8 +5,9 @@ import threading
 
 import pytest
 
-from harness import pipeline, store
 from harness.errors import RunError
+from harness.runs import loop
+from harness.store import reader
 from tests.chat_server import completion
 from tests.loopback import Handler, listening
 from tests.small import QUESTIONS, stored
@@ -23,7 +24,7 @@ HELD = f"Question: {ASKED[0]['question']}\n"
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """Return what runs the project, asking a server at `url` so many at once, in small batches."""
-    monkeypatch.setattr(pipeline, "_BATCH", BATCH)
+    monkeypatch.setattr(loop, "BATCH_QUESTIONS", BATCH)
 
     def run(url, concurrent, **parts):
         model = {"model": "openai:m", "base_url": f"{url}/v1", "concurrent": concurrent}
@@ -70,7 +71,7 @@ def test_one_slow_answer_holds_up_no_other_and_records_stay_in_order(project):
 
 
 def test_no_more_than_a_few_batches_are_begun(project, monkeypatch):
-    monkeypatch.setattr(pipeline, "_AHEAD", 2)
+    monkeypatch.setattr(loop, "_MAX_OPEN_BATCHES", 2)
     server = holding(2 * BATCH - 1)  # all of two batches but the slow one
     with listening(server) as url:
         run = project(url, 2)
@@ -98,7 +99,7 @@ def test_too_many_failures_end_it_with_what_was_answered_of_each_batch(project, 
     with listening(Refusing) as url, pytest.raises(RunError, match=r"1 of \d+ questions failed"):
         project(url, 2, max_failures=0)
     (folder,) = (each for each in (tmp_path / "reports").iterdir() if each.is_dir())
-    ids = [each.question for each in store.load(folder).records]
+    ids = [each.question for each in reader.load(folder).records]
     assert ids == [each["id"] for each in ASKED if each["id"] in ids]
     assert len(ids) > BATCH
     assert sum("-2" in each for each in ids) >= 1

@@ -9,8 +9,9 @@ from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics import BLEU
 
-from harness import scoring
+from harness.metrics import named_metrics
 from harness.records import Answer, Case, Question
+from harness.runs import scoring
 
 PYTHON = {
     "said": "Python is a high-level programming language known for its simplicity.",
@@ -29,7 +30,7 @@ def case(said, references=(), context=""):
 
 
 def score(name, *about, **more):
-    return scoring.score_all([scoring.build(name)], [case(*about, **more)])[0][name]
+    return scoring.score_all([named_metrics.build_metric(name)], [case(*about, **more)])[0][name]
 
 
 def value(name, *about, **more):
@@ -198,11 +199,13 @@ SLOW_PAIRS = [
 def test_bertscore_is_bert_score_s_best_precision_recall_and_f_over_the_references():
     from bert_score import BERTScorer
 
-    from harness.models import DEFAULT_MODEL, locate
+    from harness.models.model_files import DEFAULT_MODEL, locate
 
     theirs = BERTScorer(model_type=str(locate(DEFAULT_MODEL)), num_layers=6, device="cpu")
     names = ("bertscore_precision", "bertscore_recall", "bertscore_f1")
-    rows = scoring.score_all([scoring.build(n) for n in names], [case(*p) for p in SLOW_PAIRS])
+    rows = scoring.score_all(
+        [named_metrics.build_metric(n) for n in names], [case(*p) for p in SLOW_PAIRS]
+    )
     for (said, references), row in zip(SLOW_PAIRS, rows, strict=True):
         alone = [theirs.score([said], [reference]) for reference in references]
         expected = [max(float(each[part]) for each in alone) for part in range(3)]
@@ -220,7 +223,7 @@ def test_bertscore_gives_an_empty_answer_0_and_leaves_an_empty_reference_out():
 def test_semantic_similarity_is_the_cosine_of_the_closest_reference():
     from sentence_transformers import SentenceTransformer, util
 
-    from harness.models import DEFAULT_MODEL, locate
+    from harness.models.model_files import DEFAULT_MODEL, locate
 
     model = SentenceTransformer(str(locate(DEFAULT_MODEL)), device="cpu")
     for said, references in [*SLOW_PAIRS, ("cheese", ["The moon orbits.", "a red planet"])]:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from harness import scoring
 from harness.errors import SpecError
-from harness.metrics import metrics
+from harness.metrics import metrics, named_metrics
 from harness.records import Answer, Case, Failure, Question, Score, not_scored
+from harness.runs import scoring
 
 
 def case(said, references=(), context=None, **question):
@@ -15,7 +15,7 @@ def case(said, references=(), context=None, **question):
 
 
 def score(name, *about, **more):
-    return scoring.score_all([scoring.build(name)], [case(*about, **more)])[0][name]
+    return scoring.score_all([named_metrics.build_metric(name)], [case(*about, **more)])[0][name]
 
 
 @pytest.mark.parametrize(
@@ -189,17 +189,17 @@ class TestComposite:
     def test_fails_where_a_part_failed(self):
         question = Question("q", "?", answers=("far",))
         failed = Case(question, context="far", failure=Failure("generation", "429"))
-        row = scoring.score_all([scoring.build("composite")], [failed])[0]
+        row = scoring.score_all([named_metrics.build_metric("composite")], [failed])[0]
         assert row["composite"] == Score(None, "bleu: generation: 429", "failed")
 
     def test_does_not_apply_rather_than_fail_where_a_part_does_not_apply(self):
         name = "composite(weights=0.5*context_overlap + 0.5*bleu)"
         failed = Case(Question("q", "?"), context="far", failure=Failure("generation", "429"))
-        row = scoring.score_all([scoring.build(name)], [failed])[0]
+        row = scoring.score_all([named_metrics.build_metric(name)], [failed])[0]
         assert row[name] == not_scored("bleu: the question has no answer label")
 
     def test_judges_its_parts_by_the_run_s_labels_and_level(self):
-        built = scoring.build("composite(weights=1*recall@5)", "keywords", 2)
+        built = named_metrics.build_metric("composite(weights=1*recall@5)", "keywords", 2)
         question = Question("q", "?", documents={"a": 2})
         row = scoring.score_all([built], [Case(question)], "keywords", 2)[0]
         reason = "recall@5: the question has no keywords label"

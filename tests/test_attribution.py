@@ -7,11 +7,11 @@ gold    ..........##########....................   "one"
 
 import pytest
 
-from harness import attribution
-from harness.answertest import AnswerTest
-from harness.attribution import Lists, attribute, missing
-from harness.attribution_systems import attribution as of_system
+from harness.config.settings import AnswerTest
 from harness.records import Answer, Case, Chunk, Failure, Hit, Passage, Question, Span
+from harness.runs import attribution
+from harness.runs.attribution import SpanLists, attribute, list_missed
+from harness.runs.system_cell import attribute_system as of_system
 
 TEXT = "x" * 40
 
@@ -33,7 +33,7 @@ def lists(retrieved, prompt=None, **others):
     own = [retrieved[0]] if retrieved else []
     near = spans((0, 20), (20, 40))
     defaults = {"near": near, "exact": [(7, near[0])], "counted": 2, "chunks": 2, "budget": 9}
-    return Lists(retrieved, own if prompt is None else prompt, **{**defaults, **others})
+    return SpanLists(retrieved, own if prompt is None else prompt, **{**defaults, **others})
 
 
 def stages(case, found, answered=False, generates=True):
@@ -188,11 +188,10 @@ def chunk(number):
 
 def test_what_was_missed_comes_by_rank_then_by_grade_and_no_more_than_twenty():
     relevant = [(1, [chunk(5)]), (2, [chunk(6)]), (1, [chunk(7), chunk(8)]), (3, [chunk(9)])]
-    found = missing(relevant, {8: 2, 5: 40})
+    found = list_missed(relevant, {8: 2, 5: 40})
 
-    each = [(missed.chunk.index, missed.grade, missed.rank) for missed in found]
-    assert each == [(8, 1, 2), (5, 1, 40), (9, 3, None), (6, 2, None)]
-    assert len(missing([(1, [chunk(n)]) for n in range(30)], {})) == 20
+    assert [(missed.index, grade) for grade, missed in found] == [(8, 1), (5, 1), (9, 3), (6, 2)]
+    assert len(list_missed([(1, [chunk(n)]) for n in range(30)], {})) == 20
 
 
 def test_of_a_system_retrieval_context_and_generation_can_be_told_apart():

@@ -68,7 +68,7 @@ def test_on_error_skip_leaves_a_bad_document_out_and_the_run_warns_of_it(project
     project.config(corpus={"path": "corpus", "on_error": "skip"})
     said = "venus.md: is not UTF-8: byte 0xe9 at offset 3"
 
-    assert f"  skipped: {said}\n" in cli("validate", "config.yaml").out
+    assert f"\nskipped: {said}\n" in cli("validate", "config.yaml").out
     done = cli("run", "config.yaml")
 
     assert done.status == 0
@@ -187,11 +187,6 @@ def test_a_line_that_is_not_utf8_is_refused_with_its_offset(project, refused):
             "line 1: has answerable: false, and yet an answer or evidence",
             "take one of the two out",
         ),
-        (
-            [MOON | {"keywords": ["384,400 km", "cheese"]}],
-            "question 'q1': the keyword 'cheese' occurs nowhere in the corpus",
-            "correct it, or take it out",
-        ),
     ],
 )
 def test_a_label_that_resolves_to_nothing_is_refused_with_its_line(
@@ -200,6 +195,17 @@ def test_a_label_that_resolves_to_nothing_is_refused_with_its_line(
     project.testset(*rows)
 
     assert refused() == [TESTSET, f"  {problem}", f"    {hint}"]
+
+
+def test_a_keyword_that_is_nowhere_is_refused_where_keywords_are_asked_for(project, refused):
+    project.testset(MOON | {"keywords": ["384,400 km", "cheese"]})
+    project.config(labels="keywords", metrics=["recall@2"])
+
+    assert refused() == [
+        TESTSET,
+        "  question 'q1': the keyword 'cheese' occurs nowhere in the corpus",
+        "    correct it, or take it out",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ import pytest
 
 from harness import testset as testsets
 from harness.corpus import Corpus
-from harness.corpus import jsonl as documents
+from harness.corpus import jsonl_documents as documents
 from harness.corpus import load as load_corpus
 from harness.errors import DataError
-from harness.testset import jsonl as questions
-from harness.yamlfile import read, value
+from harness.files.yaml_lines import read
+from harness.testset import jsonl_questions as questions
 from tests.conftest import QUESTIONS
 
 MOON = QUESTIONS[0]
@@ -43,12 +43,9 @@ def test_a_value_that_is_none_of_its_kind_is_refused_with_its_place(
     ]
 
 
-def test_an_override_that_is_none_of_its_kind_is_refused(project, refused):
-    with pytest.raises(ValueError, match="is not YAML: '2020-13-45' is no timestamp"):
-        value("2020-13-45")
-
+def test_an_override_that_is_none_of_its_kind_is_refused_and_not_repeated(project, refused):
     assert refused("--set", "seed=2020-13-45")[1:] == [
-        "  --set seed: '2020-13-45' is not YAML: '2020-13-45' is no timestamp",
+        "  --set seed: it is not YAML (character 1)",
         "    the value is read as YAML",
     ]
 
@@ -87,7 +84,7 @@ def test_a_path_that_is_too_long_is_refused_with_its_key(project, refused):
 @pytest.mark.parametrize(
     "load",
     [
-        lambda path: load_corpus(documents.Jsonl(path)),
+        lambda path: load_corpus(documents.JsonlDocuments(path)),
         lambda path: testsets.load(questions.Jsonl(path), Corpus({}, "c")),
     ],
 )

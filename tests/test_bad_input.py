@@ -7,7 +7,7 @@ KEYS = (
     "answer_test, baseline, cache, chat, chunkers, clusters, context, corpus, cost, decide_by, "
     "decline_patterns, embedders, execution, gate, generators, index, judge, labels, margin, "
     "max_cost, max_failures, metrics, min_overlap, oracle, output, prices, relevance_level, "
-    "rerankers, retrieve, retrievers, sample, sample_seed, seed, system, targets, testset, "
+    "rerankers, retrieve, retrievers, reuse, sample, sample_seed, seed, system, targets, testset, "
     "token_budget, traffic"
 )
 

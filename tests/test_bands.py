@@ -2,10 +2,13 @@
 
 import pytest
 
-from harness.bands import word
+from harness.report.bands import word
 
 
-@pytest.mark.parametrize("metric", ["mrr", "ndcg", "passage_mrr", "keyword_mrr", "keyword_ndcg"])
+@pytest.mark.parametrize(
+    "metric",
+    ["mrr", "ndcg", "passage_mrr", "keyword_mrr", "keyword_ndcg", "hit_rate", "precision"],
+)
 @pytest.mark.parametrize(
     ("mean", "said"),
     [
@@ -43,6 +46,8 @@ def test_how_much_was_found(metric, mean, said):
     assert word(metric, mean) == said
 
 
-@pytest.mark.parametrize("metric", ["precision", "bertscore_recall", "decline_recall", "bleu"])
+@pytest.mark.parametrize(
+    "metric", ["evidence_precision", "bertscore_recall", "decline_recall", "bleu"]
+)
 def test_other_metrics_have_no_words(metric):
     assert word(metric, 0.95) == ""

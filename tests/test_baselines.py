@@ -1,18 +1,22 @@
 """Baselines: what is promoted, what the file holds, and that damaged files are refused."""
 
 import json
+import re
 import subprocess
+from dataclasses import replace
 
 import pytest
 
-from harness import runner
-from harness.baselines import named_sides, promotion, reading
-from harness.comparing import sides
-from harness.comparing.runs import comparison
-from harness.comparing.sides import Incomparable
-from harness.config import load as load_config
+from harness import api
+from harness.comparison import operand
+from harness.comparison.baselines import baseline_reader, named_operands, promotion
+from harness.comparison.compare_runs import compare_operands
+from harness.comparison.operand import Incomparable
+from harness.config.run_config import load as load_config
 from harness.errors import DataError, HarnessError
-from harness.stored import SampledLine
+from harness.report import baselines, terminal
+from harness.runs import runner
+from harness.store.run_file import QuestionSample
 from tests.compared import run, side, written
 from tests.small import project
 
@@ -35,13 +39,17 @@ def made(tmp_path):
 @pytest.fixture
 def file(made):
     """Return a baseline's file."""
-    return promotion.promote(made, "main", why="the first").path
+    return promotion.promote([made], "main", why="the first").path
 
 
 def test_the_file_says_which_run_who_when_and_why(made):
-    found = promotion.promote(made, "main", why="it is the one in use").held
+    found = promotion.promote([made], "main", why="it is the one in use").held
 
-    assert (found.name, found.run.id, found.why) == ("main", "r1", "it is the one in use")
+    assert (found.name, [run.id for run in found.runs], found.why) == (
+        "main",
+        ["r1"],
+        "it is the one in use",
+    )
     assert found.forced is False
     assert found.on[:4].isdigit()
     assert found.on.endswith("+00:00")
@@ -52,14 +60,14 @@ def test_who_is_the_name_that_git_knows(made, tmp_path, monkeypatch):
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     subprocess.run(["git", "config", "user.name", "Zoë <b>"], check=True, cwd=tmp_path)
 
-    assert promotion.promote(made, "main").held.by == "Zoë <b>"
+    assert promotion.promote([made], "main").held.by == "Zoë <b>"
 
 
 def test_who_is_the_login_where_git_knows_no_name(made, monkeypatch):
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("LOGNAME", "somebody")
 
-    assert promotion.promote(made, "main").held.by == "somebody"
+    assert promotion.promote([made], "main").held.by == "somebody"
 
 
 def test_the_file_has_one_line_a_metric_and_cell_with_values_of_six_digits(file):
@@ -70,12 +78,12 @@ def test_the_file_has_one_line_a_metric_and_cell_with_values_of_six_digits(file)
     assert of_ndcg[0].endswith('"values": [0.333333, 0, 0.666667]},') or of_ndcg[0].endswith(
         '"values": [0.333333, 0, 0.666667]}'
     )
-    asked = sides.asked(run(SCORES, categories=["fact"]).questions["q0"]).content
+    asked = operand.compared_question(run(SCORES, categories=["fact"]).questions["q0"]).content
     assert f'"q0": {{"content": "{asked}", "category": "fact"}},' in lines
 
 
 def test_a_side_made_of_the_file_is_the_run_without_its_texts(made, file):
-    side, whole = reading.read("main").side, sides.read(made)
+    side, whole = baseline_reader.read("main").operand, operand.read(made)
 
     assert side.id == "baseline main"
     assert side.stored is None
@@ -93,32 +101,114 @@ def test_states_failures_counts_seconds_and_tokens_survive(tmp_path):
     made = run(scores, metrics=about, seconds={"A": 0.123456}, tokens={"A": 12})
     folder = written(made, tmp_path / "r")
 
-    promotion.promote(folder, "main", force=True)
-    cell = reading.read("main").side.cells["A"]
+    promotion.promote([folder], "main", force=True)
+    cell = baseline_reader.read("main").operand.cells["A"]
 
     assert cell.results["q0"].scores[HIT].state == "failed"
     assert cell.results["q0"].scores[HIT].value is None
-    assert cell.results["q0"].scores["decline_recall"].counts == [1.0, 2.0]
+    assert cell.results["q0"].scores["decline_recall"].counts == (1.0, 2.0)
     assert cell.results["q0"].error.reason == "gone"
     assert (cell.results["q1"].seconds, cell.results["q1"].tokens) == (0.123, 12)
 
 
 def test_a_run_and_the_baseline_made_of_it_are_identical(made, file):
-    found = comparison(reading.read("main").side, reading.rounded(sides.read(made)))
+    found = compare_operands(
+        baseline_reader.read("main").operand, baseline_reader.round_scores(operand.read(made))
+    )
 
     assert found.identical
     assert [row.difference.p for pair in found.pairs for row in pair.rows] == [1.0] * 4
 
 
-def test_one_cell_can_be_kept(made):
-    found = promotion.promote(made, "main", cell="B")
+def several(tmp_path, *scores, **about):
+    """Return the folders of runs with these scores in one cell, a day after the other."""
+    return [
+        written(
+            replace(made, run=replace(made.run, started=f"2026-11-{day:02}")), tmp_path / f"s{day}"
+        )
+        for day, by_metric in enumerate(scores, start=1)
+        for made in [run({"A": by_metric}, f"s{day}", **about)]
+    ]
 
-    assert list(found.side.cells) == ["B"]
+
+def test_of_several_runs_each_questions_means_are_the_baseline(tmp_path):
+    scores = [{HIT: [1.0, 0.0, 1.0]}, {HIT: [1.0, 0.0, 0.0]}, {HIT: [1.0, 1.0, 0.0]}]
+    folders = several(tmp_path, *scores)
+
+    held = promotion.promote([folders[2], folders[0], folders[1]], "main").held
+    (cell,) = held.cells
+
+    assert [run.id for run in held.runs] == ["s1", "s2", "s3"]
+    assert cell.scores[HIT].values == [1, 0.333333, 0.333333]
+    assert (cell.scores[HIT].mean, cell.scores[HIT].n) == (pytest.approx(5 / 9, abs=1e-6), 3)
+    assert baseline_reader.read("main").operand.started == "2026-11-03"
+
+
+def test_counts_seconds_and_tokens_of_several_runs_are_means_and_failures_those_of_all(tmp_path):
+    about = {"metrics": {"decline_recall": {"kind": "whole set"}}}
+    made = [
+        run(
+            {"A": {"decline_recall": [[1.0, 2.0], [hits, 1.0]], HIT: [None, first]}},
+            f"f{number}", seconds={"A": seconds}, tokens={"A": tokens}, **about,
+        )
+        for number, (hits, first, seconds, tokens) in enumerate(
+            [(0.0, 1.0, 0.1, 10), (1.0, None, 0.3, 13)]
+        )
+    ]  # fmt: skip
+    folders = [written(one, tmp_path / one.run.id) for one in made]
+
+    (cell,) = promotion.promote(folders, "main", force=True).held.cells
+
+    assert cell.scores["decline_recall"].values == [[1, 2], [0.5, 1]]
+    assert cell.scores["decline_recall"].mean == pytest.approx(0.5)
+    assert cell.scores[HIT].values == ["failed", 1]
+    assert (list(cell.failures), cell.asked, cell.failed) == (["q0"], 2, 1)
+    assert (cell.seconds, cell.tokens) == ([0.2, 0.2], [12, 12])
+
+
+@pytest.mark.parametrize(
+    ("other", "reason"),
+    [
+        ({"about": {"corpus": {"hash": "d"}}}, "the corpus is another"),
+        ({"about": {"testset": {"hash": "u"}}}, "the test set is another"),
+        ({"metrics": {HIT: {"kind": "cost"}}}, "metric hit_rate@5: kind quality, now kind cost"),
+        ({}, "it is the same run"),
+    ],
+)
+def test_runs_that_make_no_baseline_together_are_refused_in_a_sentence(tmp_path, other, reason):
+    scores = {"A": {HIT: [1.0, 0.0, 1.0]}}
+    first = written(run(scores, "s1"), tmp_path / "s1")
+    second = written(run(scores, "s2" if other else "s1", **other), tmp_path / "s2")
+
+    with pytest.raises(Incomparable) as refused:
+        promotion.promote([first, second], "main")
+
+    assert f"make no baseline together: {reason}" in str(refused.value)
+    assert str(refused.value).count("\n") == 1
+    assert not (tmp_path / "baselines").exists()
+
+
+@pytest.mark.parametrize(
+    ("second", "odd"),
+    [({"B": {HIT: [1.0]}}, "cell 'A'"), ({"A": {"ndcg@10": [1.0]}}, f"metric '{HIT}'")],
+)
+def test_runs_of_other_cells_or_metrics_make_no_baseline_together(tmp_path, second, odd):
+    first = written(run({"A": {HIT: [1.0]}}, "s1"), tmp_path / "s1")
+    other = written(run(second, "s2"), tmp_path / "s2")
+
+    with pytest.raises(Incomparable, match=f"only one of them has the {odd}"):
+        promotion.promote([first, other], "main")
+
+
+def test_one_cell_can_be_kept(made):
+    found = promotion.promote([made], "main", cell="B")
+
+    assert list(found.operand.cells) == ["B"]
 
 
 def test_a_cell_that_is_not_there_is_refused(made):
     with pytest.raises(HarnessError, match=r"no cell has the name 'C'\n  choose from: A, B"):
-        promotion.promote(made, "main", cell="C")
+        promotion.promote([made], "main", cell="C")
 
 
 @pytest.mark.parametrize("status", ["interrupted", "failed"])
@@ -126,52 +216,52 @@ def test_an_unfinished_run_is_promoted_only_by_force_which_the_file_says(tmp_pat
     folder = written(run(SCORES, "r2", status=status), tmp_path / "r2")
 
     with pytest.raises(Incomparable, match=f"it is {status}") as refused:
-        promotion.promote(folder, "main")
+        promotion.promote([folder], "main")
 
     assert refused.value.status == 3
     assert not (tmp_path / "baselines").exists()
-    assert promotion.promote(folder, "main", force=True).held.forced is True
+    assert promotion.promote([folder], "main", force=True).held.forced is True
 
 
 def test_a_run_with_failures_is_promoted_only_by_force(tmp_path):
     made = run(SCORES, "r3")
-    cells = [each.model_copy(update={"failed": 2, "asked": 3}) for each in made.run.cells[:1]]
-    file = made.run.model_copy(update={"cells": [*cells, made.run.cells[1]]})
+    cells = [replace(each, failed=2, asked=3) for each in made.run.cells[:1]]
+    file = replace(made.run, cells=[*cells, made.run.cells[1]])
     folder = written(
         type(made)(made.folder, file, made.records, made.questions, {}), tmp_path / "r"
     )
 
     with pytest.raises(Incomparable, match="2 of 3 questions failed in A"):
-        promotion.promote(folder, "main")
+        promotion.promote([folder], "main")
 
-    assert promotion.promote(folder, "main", cell="B").held.forced is False
-    assert promotion.promote(folder, "main", force=True).held.forced is True
+    assert promotion.promote([folder], "main", cell="B").held.forced is False
+    assert promotion.promote([folder], "main", force=True).held.forced is True
 
 
 def test_a_sample_is_promoted_only_by_force(tmp_path):
     made = run(SCORES, "r4")
-    part = SampledLine(size=2, of=3, seed=7, day=None)
-    file = made.run.model_copy(update={"sample": part})
+    part = QuestionSample(size=2, of=3, seed=7, day=None)
+    file = replace(made.run, sample=part)
     folder = written(
         type(made)(made.folder, file, made.records, made.questions, {}), tmp_path / "r"
     )
 
     with pytest.raises(Incomparable, match="it asked a sample of 2 of 3 questions"):
-        promotion.promote(folder, "main")
+        promotion.promote([folder], "main")
 
-    assert promotion.promote(folder, "main", force=True).held.forced is True
+    assert promotion.promote([folder], "main", force=True).held.forced is True
 
 
 def test_a_run_of_the_first_questions_alone_is_promoted_only_by_force(tmp_path):
     config = project(tmp_path, retrievers=["bm25"])
-    folder = runner.run(runner.prepare(load_config(config), limit=2), lambda *_: None).folder
+    folder = api.run(runner.prepare(load_config(config), limit=2), lambda *_: None).folder
 
     with pytest.raises(Incomparable, match="it asked only 2 of the 5 questions of the test set"):
-        promotion.promote(folder, "main")
+        promotion.promote([folder], "main")
 
-    assert promotion.promote(folder, "main", force=True).held.forced is True
-    whole = runner.run(runner.prepare(load_config(config), limit=5), lambda *_: None).folder
-    assert promotion.promote(whole, "main").held.forced is False
+    assert promotion.promote([folder], "main", force=True).held.forced is True
+    whole = api.run(runner.prepare(load_config(config), limit=5), lambda *_: None).folder
+    assert promotion.promote([whole], "main").held.forced is False
 
 
 @pytest.mark.parametrize("kind", ["quality", "descriptive"])
@@ -182,42 +272,42 @@ def test_a_metric_of_another_kind_or_with_other_counts_is_refused_not_judged(tmp
     other = side({"A": {"pooled": [0.5] * 8}}, metrics={"pooled": {**spec["pooled"], "kind": kind}})
 
     with pytest.raises(Incomparable, match=f"metric pooled: kind whole set, now kind {kind}"):
-        comparison(old, other)
+        compare_operands(old, other)
     with pytest.raises(Incomparable, match="metric pooled: 2 counts a question, now 3"):
-        comparison(old, wider)
+        compare_operands(old, wider)
 
 
 def test_against_a_baseline_a_runs_scores_are_rounded_as_the_files_are(made, file):
-    before, after = named_sides.both("main", made)
+    before, after = named_operands.load_operands("main", made)
 
     assert after.cells["A"].results["q0"].scores["ndcg@10"].value == 0.333333
-    assert comparison(before, after).identical
+    assert compare_operands(before, after).identical
 
 
 def test_force_does_not_mark_what_needed_none(made):
-    assert promotion.promote(made, "main", force=True).held.forced is False
+    assert promotion.promote([made], "main", force=True).held.forced is False
 
 
 def test_promoting_again_moves_the_baseline_and_nothing_else_does(made, file, tmp_path):
     later = written(run(SCORES, "r9"), tmp_path / "r9")
     before = file.read_bytes()
-    reading.read("main")
+    baseline_reader.read("main")
     assert file.read_bytes() == before
 
-    promotion.promote(later, "main")
+    promotion.promote([later], "main")
 
-    assert reading.read("main").held.run.id == "r9"
+    assert baseline_reader.read("main").held.runs[0].id == "r9"
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", ".hidden", "a b", "x" * 81, "a\nb", "é"])
 def test_what_cannot_be_a_name_is_refused(made, name):
     with pytest.raises(HarnessError, match="is no name of a baseline"):
-        promotion.promote(made, name)
+        promotion.promote([made], name)
 
 
 def test_a_baseline_that_is_not_there_is_refused_with_those_there_are(file):
     with pytest.raises(HarnessError) as refused:
-        reading.read("mian")
+        baseline_reader.read("mian")
 
     assert str(refused.value) == (
         "baseline 'mian' is not there: no file 'baselines/mian.json'\n"
@@ -263,8 +353,9 @@ SCORED = ("cells", 0, "scores", HIT)
         (lambda file: file.write_text(file.read_text()[:200]), "the file", "is not JSON in UTF-8"),
         (lambda file: file.write_text("[" * 100_000), "the file", "is not JSON in UTF-8"),
         (lambda file: file.write_text("[]"), "the file", "is no baseline"),
-        (lambda file: file.write_text('{"schema": 1}'), "the file", "is no baseline"),
-        (put("schema", 2), "schema", "schema 2 is newer than this harness reads"),
+        (lambda file: file.write_text('{"schema": 2}'), "the file", "is no baseline"),
+        (put("schema", 3), "schema", "schema 3 is newer than this harness reads"),
+        (put("schema", 1), "schema", "schema 1 was written by an earlier version"),
         (put("by", 5), "by", "Input should be a valid string"),
         (put("extra", 5), "extra", "Extra inputs are not permitted"),
         (damaged(lambda data: data.pop("cells")), "cells", "Field required"),
@@ -298,7 +389,7 @@ def test_a_damaged_file_is_refused_with_place_fact_and_remedy(file, damage, wher
     damage(file)
 
     with pytest.raises(DataError) as refused:
-        reading.read("main")
+        baseline_reader.read("main")
 
     assert str(refused.value).startswith("baselines/main.json cannot be read:")
     problem = refused.value.problems[0]
@@ -308,26 +399,23 @@ def test_a_damaged_file_is_refused_with_place_fact_and_remedy(file, damage, wher
 
 
 def test_ls_names_each_baseline_and_says_which_cannot_be_read(file, made):
-    from harness.baselines import listed as baseline_report
+    promotion.promote([made], "other")
+    put("schema", 3)(file)
+    there = baseline_reader.read_all()
 
-    promotion.promote(made, "other")
-    put("schema", 2)(file)
+    shown = terminal.render(baselines.list_blocks(there))
 
-    broken, other = baseline_report.listed().split("\n")
-
-    assert broken.startswith("main: baselines/main.json cannot be read: schema: schema 2 is newer")
-    assert other.startswith("other: run r1, promoted 20")
-    heads = json.loads(baseline_report.listed_as_json())
+    assert re.search("^main +baselines/main.json cannot be read: schema: schema 3", shown, re.M)
+    assert re.search("^other +run r1, promoted 20", shown, re.MULTILINE)
+    heads = json.loads(json.dumps(baselines.list_as_data(there)))
     assert [each["name"] for each in heads] == ["main", "other"]
 
 
 def test_show_has_no_character_that_a_terminal_obeys(made):
-    from harness.baselines import listed as baseline_report
+    found = promotion.promote([made], "main", why="\x1b[31mred\x1b[0m\nand " + "more " * 40)
 
-    found = promotion.promote(made, "main", why="\x1b[31mred\x1b[0m\nand " + "more " * 40)
-
-    shown = baseline_report.shown(found)
+    shown = terminal.render(baselines.blocks(found))
 
     assert "\x1b" not in shown
     assert max(map(len, shown.split("\n"))) <= 100
-    assert "  hit_rate@5" in shown
+    assert "\nhit_rate@5" in shown

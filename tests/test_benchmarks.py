@@ -154,10 +154,10 @@ def test_a_row_of_it_is_made_of_medians_over_rounds():
 @pytest.mark.slow
 def test_the_same_is_measured_on_the_processor(tmp_path):
     pytest.importorskip("torch")
-    from harness.models import DEFAULT_MODEL
-    from harness.runtime import library
+    from harness.models.model_files import DEFAULT_MODEL
+    from harness.models.runtime import sentence_models
 
-    model = copy.deepcopy(library.load(DEFAULT_MODEL))
+    model = copy.deepcopy(sentence_models.load(DEFAULT_MODEL))
     del model[0].auto_model.encoder.layer[1:]
     model[0].auto_model.config.num_hidden_layers = 1
     model.save(str(tmp_path), create_model_card=False)

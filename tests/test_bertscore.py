@@ -6,13 +6,14 @@ import sys
 
 import pytest
 
-from harness import runtime
 from harness.errors import ModelError, SpecError
 from harness.metrics import metrics
-from harness.models import DEFAULT_MODEL, hush, locate, weights_id
+from harness.metrics.named_metrics import build_metric, fit_metrics
+from harness.metrics.token_match import LruCache, TokenMatcher
+from harness.models import runtime
+from harness.models.model_files import DEFAULT_MODEL, hide_progress_bars, locate, weights_id
 from harness.records import Answer, Case, Question
-from harness.scoring import build, fitted, score_all
-from harness.token_match import Matcher, Recent
+from harness.runs.scoring import score_all
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +41,7 @@ CASES = [
 
 
 def values(spec):
-    named = fitted([build(spec)], QUESTIONS, seed=7)
+    named = fit_metrics([build_metric(spec)], QUESTIONS, seed=7)
     return named[0].metric, [row[spec] for row in score_all(named, CASES)]
 
 
@@ -58,7 +59,7 @@ def test_rescaling_spreads_the_range_between_a_given_baseline_and_1():
 def test_without_one_the_baseline_is_what_pairs_of_the_references_score():
     metric, rescaled = values("bertscore_f1(rescale=true)")
     again, _ = values("bertscore_f1(rescale=true)")
-    plain = build("bertscore_f1").metric
+    plain = build_metric("bertscore_f1").metric
     pairs = [
         Case(Question("p", "?", answers=other.answers), answer=Answer(one.answers[0]))
         for one in QUESTIONS
@@ -84,7 +85,7 @@ def test_a_fitted_metric_reads_back_from_its_name():
 
 def test_too_few_references_are_refused_with_what_to_do():
     with pytest.raises(ModelError, match=r"10 or more different references, not 3"):
-        fitted([build("bertscore_f1(rescale=true)")], QUESTIONS[:3], seed=7)
+        fit_metrics([build_metric("bertscore_f1(rescale=true)")], QUESTIONS[:3], seed=7)
 
 
 @pytest.mark.parametrize(
@@ -106,11 +107,11 @@ def test_a_baseline_that_means_nothing_is_refused(spec, said):
 
 
 def test_the_identity_has_the_hash_that_bert_score_prints_and_the_weights():
-    identity = build("bertscore_f1").metric.identity()
+    identity = build_metric("bertscore_f1").metric.identity()
 
     assert identity["weights"] == weights_id(DEFAULT_MODEL)
     assert f"all-MiniLM-L6-v2@{weights_id(DEFAULT_MODEL)}_L6_no-idf_version=" in identity["hash"]
-    assert identity["runtime"] == runtime.available()
+    assert identity["runtime"] == runtime.default_runtime()
 
 
 TEXTS = [
@@ -124,16 +125,16 @@ PAIRS = [(TEXTS[at], (TEXTS[(7 * at + 3) % 24], TEXTS[(at + 11) % 24])) for at i
 @pytest.fixture(scope="module", params=["torch", "openvino"])
 def fresh(request):
     """Makes matchers that know no text yet."""
-    if request.param == "openvino" and runtime.available() != "openvino":
+    if request.param == "openvino" and runtime.default_runtime() != "openvino":
         pytest.skip("the extra [fast] is not installed")
     from bert_score.utils import get_model, get_tokenizer
 
-    hush()
+    hide_progress_bars()
     folder = str(locate(DEFAULT_MODEL))
     plain = get_model(folder, 6)
-    model = plain if request.param == "torch" else runtime.encoder(plain)
+    model = plain if request.param == "torch" else runtime.faster_encoder(plain)
     tokenizer = get_tokenizer(folder, True)
-    return lambda: Matcher(model, tokenizer)
+    return lambda: TokenMatcher(model, tokenizer)
 
 
 def test_a_pair_has_the_same_bits_in_any_order_and_company(fresh):
@@ -184,19 +185,19 @@ def test_what_was_unused_longest_goes_first_but_one_call_has_all_it_asked_for(si
         made.append(keys)
         return [key.upper() for key in keys]
 
-    recent = Recent(2 * size, lambda _: size)
-    assert recent.all(["a", "b", "a"], make) == {"a": "A", "b": "B"}
-    recent.all(["a", "c"], make)
-    assert recent.all(["a", "b", "c", "d"], make) == {"a": "A", "b": "B", "c": "C", "d": "D"}
-    recent.all(["c", "d"], make)
+    recent = LruCache(2 * size, lambda _: size)
+    assert recent.get_all(["a", "b", "a"], make) == {"a": "A", "b": "B"}
+    recent.get_all(["a", "c"], make)
+    assert recent.get_all(["a", "b", "c", "d"], make) == {"a": "A", "b": "B", "c": "C", "d": "D"}
+    recent.get_all(["c", "d"], make)
 
     assert made == [["a", "b"], ["c"], ["b", "d"]]
 
 
 def test_nothing_is_imported_for_an_identity_or_an_empty_answer():
     code = (
-        "import sys; from harness.scoring import build; from harness.records import *;"
-        "metric = build('bertscore_f1').metric; metric.identity();"
+        "import sys; from harness.runs.scoring import build_metric; from harness.records import *;"
+        "metric = build_metric('bertscore_f1').metric; metric.identity();"
         "case = Case(Question('q', '?', answers=('far',)), answer=Answer(' '));"
         "print(metric.score_all([case])[0].value, sorted({'bert_score', 'torch'} & {*sys.modules}))"
     )
@@ -208,14 +209,14 @@ def test_nothing_is_imported_for_an_identity_or_an_empty_answer():
 
 
 def test_openvino_gives_what_torch_gives_whatever_the_shape():
-    if runtime.available() != "openvino":
+    if runtime.default_runtime() != "openvino":
         pytest.skip("the extra [fast] is not installed")
     import torch
     from bert_score.utils import get_model
 
-    hush()
+    hide_progress_bars()
     plain = get_model(str(locate(DEFAULT_MODEL)), 6).eval()
-    fast = runtime.encoder(plain)
+    fast = runtime.faster_encoder(plain)
     generator = torch.Generator().manual_seed(7)
     for shape in ((1, 3), (2, 8), (5, 40), (3, 128)):
         ids = torch.randint(1000, 20_000, shape, generator=generator)
@@ -229,11 +230,12 @@ def test_openvino_gives_what_torch_gives_whatever_the_shape():
 
 
 def test_openvino_is_kept_from_reporting_that_it_was_imported():
-    if runtime.available() != "openvino":
+    if runtime.default_runtime() != "openvino":
         pytest.skip("the extra [fast] is not installed")
     code = (
-        "from harness.token_match import matcher; from harness.models import DEFAULT_MODEL;"
-        "matcher(DEFAULT_MODEL, 6); import sys; "
+        "from harness.metrics.token_match import load_matcher; "
+        "from harness.models.model_files import DEFAULT_MODEL;"
+        "load_matcher(DEFAULT_MODEL, 6); import sys; "
         "print('openvino' in sys.modules, sys.modules['openvino_telemetry'])"
     )
     done = subprocess.run(

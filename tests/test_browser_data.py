@@ -4,15 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from harness import report, runner, store
-from harness.config import load
-from harness.report.data import embedded
-from harness.report.view import View
+from harness import api, report
+from harness.config.run_config import load
+from harness.report.data import pack_page
+from harness.report.run_view import View
+from harness.runs import runner
+from harness.runs.outcomes import context_text
+from harness.store import reader
 from tests.browser import opened
 from tests.packed_data import Data
 from tests.small import QUESTIONS, project
 
-SCRIPT = Path(report.__file__).parent / "page" / "data.js"
+PAGE = Path(report.__file__).parent / "page"
+SCRIPTS = (PAGE / "data.js", PAGE / "dom.js")
 HOSTILE = [
     "</script><script>window.__pwned = 1</script>",
     "🚲🚲 two emoji, and \u202eright to left\u202c behind them",
@@ -33,12 +37,12 @@ ALL = """async () => {
 
 
 def page_of(stored, folder):
-    data = embedded(View(stored))
+    data = pack_page(View(stored))
     parts = "".join(
         f'<script type="text/plain" id="part-{name}">{packed}</script>'
         for name, packed in data.parts.items()
     )
-    script = SCRIPT.read_text(encoding="utf-8")
+    script = "".join(script.read_text(encoding="utf-8") for script in SCRIPTS)
     given = "globalThis.data = { index, questions, scores, lost, answersOf, record };"
     page = folder / "data.html"
     page.write_text(
@@ -62,8 +66,8 @@ def stored(tmp_path_factory):
     for at, text in enumerate(HOSTILE):
         evil = f"# Pass\n\n{text}\n\nA day pass, {text[:30]}, costs 7 dollars.\n"
         (folder / "corpus" / f"evil{at}.md").write_text(evil, encoding="utf-8")
-    finished = runner.run(runner.prepare(load(config, [], {})), lambda *_: None)
-    return store.load(finished.folder)
+    finished = api.run(runner.prepare(load(config, [], {})), lambda *_: None)
+    return reader.load(finished.folder)
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +80,7 @@ def test_every_record_is_the_stored_one(stored, opened_page):
     view, data, found = View(stored), Data(stored), opened_page.evaluate(ALL)
 
     assert found["asked"]["text"] == [line.text for line in stored.questions.values()]
-    assert found["asked"]["answers"] == [line.answers for line in stored.questions.values()]
+    assert found["asked"]["answers"] == [[*line.answers] for line in stored.questions.values()]
     assert [cell["name"] for cell in found["cells"]] == [view.name(cell) for cell in view.cells]
     assert found["pwned"] is None
     seen = set()
@@ -94,7 +98,7 @@ def test_every_record_is_the_stored_one(stored, opened_page):
             missed = [(m.doc, m.start, m.end, m.grade, m.rank) for m in record.missed]
             keys = ("doc", "start", "end", "grade", "rank")
             assert [tuple(m[key] for key in keys) for m in its["missed"]] == missed
-            assert its["context"] == record.context
+            assert its["context"] == context_text(record, stored.texts)
             assert (its["answer"], its["declined"]) == (record.answer, record.declined)
             assert (its["lost"], its["without"]) == (record.lost_at, record.without_evidence)
             groups = [(each.group, each.stage, each.facts.rank) for each in record.passages]
@@ -120,8 +124,8 @@ def test_judged_items_are_the_distinct_ones_of_the_ranking(stored, opened_page):
             if judged is None:
                 assert its["judged"] is None
                 continue
-            assert its["judged"]["grades"] == judged.grades
-            assert its["judged"]["inventory"] == judged.inventory
+            assert its["judged"]["grades"] == list(judged.grades)
+            assert its["judged"]["inventory"] == list(judged.inventory)
             assert its["judged"]["items"] == list(range(len(judged.grades)))
 
 

@@ -5,11 +5,13 @@ import re
 
 import pytest
 
-from harness import report, runner, store
-from harness.config import load
+from harness import api, report
+from harness.config.run_config import load
 from harness.report import html
+from harness.report.run_view import View
 from harness.report.sections import parts
-from harness.report.view import View
+from harness.runs import runner
+from harness.store import reader
 from tests import small
 from tests.browser import opened
 from tests.damage import unsealed
@@ -23,7 +25,7 @@ def run(tmp_path_factory):
     """A run in which three questions with evidence and one without failed everywhere."""
     folder = tmp_path_factory.mktemp("links")
     rows = [{**row, "id": f"{row['id']}-{at}"} for at in range(COPIES) for row in small.QUESTIONS]
-    made = runner.run(
+    made = api.run(
         runner.prepare(load(small.project(folder, rows), [], {})), lambda *_: None
     ).folder
     file = made / "records.jsonl"
@@ -37,7 +39,7 @@ def run(tmp_path_factory):
     file.write_text("".join(json.dumps(each) + "\n" for each in records), encoding="utf-8")
     unsealed(made)
     report.write(made)
-    return View(store.load(made))
+    return View(reader.load(made))
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,14 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from harness import runner, store
-from harness.config import load
+from harness import api
+from harness.config.run_config import load
 from harness.report import html
-from harness.report.blocks import Measure, Part, Table
-from harness.report.view import View
+from harness.report.document import Measure, Part, TableBlock
+from harness.report.run_view import View
+from harness.runs import runner
+from harness.runs.outcomes import context_text
+from harness.store import reader
 from tests import small
 from tests.browser import complaints, launched, opened
 
@@ -60,14 +63,14 @@ def hostile(folder):
     path = small.project(folder, questions, **SETTINGS)
     for name, text in documents.items():
         (folder / "corpus" / name.replace("/", "∕")).write_text(text, encoding="utf-8")
-    return runner.run(runner.prepare(load(path, [], {})), lambda *_: None).folder
+    return api.run(runner.prepare(load(path, [], {})), lambda *_: None).folder
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """The runs: made before the browser is there, as nothing may run beside it."""
     plain = small.project(tmp_path_factory.mktemp("plain"))
-    finished = runner.run(runner.prepare(load(plain, [], {})), lambda *_: None)
+    finished = api.run(runner.prepare(load(plain, [], {})), lambda *_: None)
     return {"plain": finished.folder, "hostile": hostile(tmp_path_factory.mktemp("hostile"))}
 
 
@@ -81,7 +84,7 @@ def plain(runs, browser):
 def evil(runs, browser):
     """The page of the hostile run with every question shown, and what the run holds."""
     with opened(browser, runs["hostile"] / "report.html") as page:
-        yield page, store.load(runs["hostile"])
+        yield page, reader.load(runs["hostile"])
 
 
 def test_the_page_opens_from_disk_without_a_network_and_paints_at_once(plain, record_property):
@@ -128,12 +131,25 @@ def test_axe_finds_no_serious_violation_and_the_headings_in_order(runs, browser,
     assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in serious] == []
 
 
+def test_what_is_folded_opens_by_its_link_without_a_script_and_in_print(runs, browser):
+    with opened(browser, runs["plain"] / "report.html", java_script_enabled=False) as page:
+        glossary = page.locator("#glossary")
+        expect(glossary).not_to_be_visible()
+        page.locator("nav a[href='#glossary']").click()
+        expect(glossary).to_be_visible()
+
+        provenance = page.locator("#provenance")
+        expect(provenance).not_to_be_visible()
+        page.emulate_media(media="print")
+        expect(provenance).to_be_visible()
+
+
 def test_on_a_phone_each_drawn_score_has_a_row_of_its_own_and_room_for_its_figures(
     runs, browser, tmp_path
 ):
     scores = [Measure("0.52", 0.52, 0.45, 0.59), Measure("1.00", 1.0, 0.97, 1.0)]
-    table = Table(["Chunker", "n", "Any 5", "Found"], [["fixed", "9", *scores]], cards=True)
-    view = View(store.load(runs["plain"]))
+    table = TableBlock(["Chunker", "n", "Any 5", "Found"], [["fixed", "9", *scores]], cards=True)
+    view = View(reader.load(runs["plain"]))
     (tmp_path / "one.html").write_text(html.render(view, [Part("one", "One", [table], "One")]))
     with opened(browser, tmp_path / "one.html", viewport={"width": 390, "height": 800}) as page:
         cells = page.locator("td.score").evaluate_all("""all => all.map((cell) => {
@@ -198,7 +214,10 @@ def test_hostile_texts_execute_nothing_and_are_all_there(evil, number):
     context = page.locator(".detail details", has_text="context").evaluate(
         "node => node.textContent"
     )
-    assert all(unturned(text.strip()) in context for text in record.context.split("\n\n"))
+    assert all(
+        unturned(text.strip()) in context
+        for text in context_text(record, stored.texts).split("\n\n")
+    )
     assert not re.search(TURNS, page.evaluate("document.body.innerText"))
     assert page.evaluate("window.__pwned") is None
     assert page.evaluate("[...document.scripts].filter((script) => !script.type).length") == 1

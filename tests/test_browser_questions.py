@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from harness import report, runner, store
-from harness.config import load
-from harness.report.view import View
+from harness import api, report
+from harness.config.run_config import load
+from harness.report.run_view import View
+from harness.runs import runner
+from harness.runs.outcomes import context_text
+from harness.store import reader
 from tests import small
 from tests.browser import opened
 from tests.damage import unsealed
@@ -53,7 +56,7 @@ class Run:
 
     def __init__(self, folder):
         self.folder = folder
-        self.view = View(store.load(folder))
+        self.view = View(reader.load(folder))
         self.questions = list(self.view.stored.questions)
         self.cells = [self.view.records(cell) for cell in self.view.cells]
         best = (self.view.shipped or self.view.best).name
@@ -86,7 +89,7 @@ def stored(tmp_path_factory):
     judged = [{**json.loads(row), "documents": {doc(row): 1}} for row in rows]
     lines = "".join(json.dumps(row) + "\n" for row in judged)
     (folder / "testset.jsonl").write_text(lines, encoding="utf-8")
-    made = runner.run(runner.prepare(load(path, [], {})), lambda *_: None).folder
+    made = api.run(runner.prepare(load(path, [], {})), lambda *_: None).folder
     change(made)
     report.write(made)
     return Run(made)
@@ -194,7 +197,7 @@ def plain(text):
 def findable(stored, question):
     """Return the text that a search of this question goes through."""
     line = stored.view.stored.questions[question]
-    docs = [*(line.documents or {}), *(passage.doc for passage in line.passages)]
+    docs = [*(line.documents or {}), *(passage.span.doc for passage in line.passages)]
     answer = stored.record(question).answer or ""
     return plain("\n".join([line.id, line.text, *line.answers, *docs, answer]))
 
@@ -356,7 +359,7 @@ def test_the_context_is_shown_whole_with_the_evidence_in_it(page, stored):
         " chunk.querySelectorAll('.held-said').forEach((said) => said.remove());"
         " return chunk.textContent; })"
     )
-    assert "\n\n".join(parts) == stored.record(question).context
+    assert "\n\n".join(parts) == context_text(stored.record(question), stored.view.stored.texts)
     gold = stored.view.stored.questions[question].passages[0].text
     assert "".join(page.locator(".sent").first.locator("mark").all_text_contents()) in gold
 

@@ -8,9 +8,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from harness import store
-from harness.ratings.saved import SavedFile
-from harness.report import rating
+from harness.people import forms
+from harness.people.ratings.saved_forms import SavedFile
+from harness.report.rating_page import render
+from harness.store import reader
 from tests import small
 from tests.browser import opened
 from tests.pages import Page
@@ -49,8 +50,8 @@ def shared(tmp_path_factory):
 
 def form(stored, folder=None, **wishes):
     made = chosen(stored, **wishes)
-    path = rating.form_path(stored, made) if folder is None else folder / "form.html"
-    rating.write(replace(stored, folder=path.parent), made, path)
+    path = forms.form_path(stored, made) if folder is None else folder / "form.html"
+    forms.write(replace(stored, folder=path.parent), made, render(stored, made.key), path)
     return made.key, path
 
 
@@ -312,10 +313,9 @@ def test_hostile_texts_stay_text_and_long_ones_are_folded(browser, tmp_path):
     texts = {span: f"{HOSTILE} {span[1]}" for span in stored.texts}
     texts = {span: long if span[1] else text for span, text in texts.items()}
     questions = {
-        id_: line.model_copy(update={"text": f"{HOSTILE} {id_}"})
-        for id_, line in stored.questions.items()
+        id_: replace(line, text=f"{HOSTILE} {id_}") for id_, line in stored.questions.items()
     }
-    untold = [record.model_copy(update={"context": None}) for record in stored.records]
+    untold = [replace(record, context=None) for record in stored.records]
     evil = replace(stored, texts=texts, questions=questions, records=tuple(untold))
     _, path = form(evil, tmp_path, n=2)
     with opened(browser, path) as page:
@@ -397,4 +397,4 @@ def test_the_command_writes_form_and_key_and_says_what_is_in_them(real, cli, tmp
     )
     assert cli(*again, "--force").status == 0
     assert cli("rate", tmp_path).status == 2
-    assert store.load(folder).run == stored.run
+    assert reader.load(folder).run == stored.run

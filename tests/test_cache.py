@@ -8,10 +8,10 @@ from functools import partial
 
 import pytest
 
-from harness import removal
-from harness.cache import MARK, VERSION, Cache
+from harness.cache import users
+from harness.cache.folders import MARK, VERSION, Cache
+from harness.cache.sqlite import content_sum
 from harness.errors import HarnessError
-from harness.rows import content_sum
 from tests import damage, disks
 from tests.processes import begun, kill, running, said
 
@@ -20,7 +20,7 @@ FILES = {"one.bin": b"\x01" * 700, "deep/two.txt": b"zwei\n", "empty": b""}
 HALF = """
 import sys, time
 from pathlib import Path
-from harness.cache import Cache
+from harness.cache.folders import Cache
 def make(folder):
     (folder / "one.bin").write_bytes(b"1" * 700)
     print("half", folder.name)
@@ -37,7 +37,7 @@ with Cache(Path(sys.argv[1])) as cache:
 USE = """
 import sys
 from pathlib import Path
-from harness.cache import Cache
+from harness.cache.folders import Cache
 with Cache(Path(sys.argv[1])) as cache:
     folder = cache.folder("chunks", {"of": "all"}, lambda folder: None)
     print(folder.name)
@@ -72,7 +72,7 @@ def content(folder):
 
 def left(root):
     """Return what is half made, or was taken out of use and is not deleted yet."""
-    return [path.name for path in root.glob(f"**/{removal.HIDDEN}*")]
+    return [path.name for path in root.glob(f"**/{users.HIDDEN}*")]
 
 
 def checked(cache):
@@ -114,12 +114,12 @@ def test_whatever_shapes_an_artefact_gives_it_a_folder_of_its_own(quick):
 def test_a_using_run_notes_the_time(quick):
     with Cache(quick) as cache:
         folder, _ = artefact(cache)
-        cache.rows("vectors", ABOUT)
+        cache.table("vectors", bytes, ABOUT)
     for each in (folder, *(quick / "vectors").iterdir()):
         os.utime(each, (1_000, 1_000))
     with Cache(quick) as cache:
         artefact(cache)
-        cache.rows("vectors", ABOUT)
+        cache.table("vectors", bytes, ABOUT)
 
     for each in (folder, *(quick / "vectors").iterdir()):
         assert time.time() - each.stat().st_mtime < 60
@@ -164,7 +164,7 @@ def test_caches_that_are_opened_while_artefacts_are_made_take_nothing_away(quick
     code = """
 import sys
 from pathlib import Path
-from harness.cache import Cache
+from harness.cache.folders import Cache
 for number in range(60):
     with Cache(Path(sys.argv[1])) as cache:
         make = lambda folder: (folder / "file").write_text("x")
@@ -182,10 +182,10 @@ for number in range(60):
 def test_nothing_that_a_live_process_uses_is_deleted(quick):
     with running(USE, quick) as process:
         (folder,) = (quick / "chunks").iterdir()
-        assert not removal.delete(folder)
+        assert not users.remove(quick, folder)
         assert folder.is_dir()
         kill(process)
-        assert removal.delete(folder)
+        assert users.remove(quick, folder)
         assert list((quick / "chunks").iterdir()) == []
 
 
@@ -233,8 +233,8 @@ def test_whatever_is_damaged_is_noticed_and_made_anew(quick):
 def test_something_else_in_the_place_of_an_artefact_is_taken_away(quick, what):
     with Cache(quick) as cache:
         folder, _ = artefact(cache)
-        rows = cache.rows("vectors", ABOUT)
-        rows.put({b"key": b"1"})
+        rows = cache.table("vectors", bytes, ABOUT)
+        rows.put({"key": b"1"})
     (place,) = (quick / "vectors").iterdir()
     for each in (folder, place):
         damage.restored(each, {})
@@ -246,10 +246,10 @@ def test_something_else_in_the_place_of_an_artefact_is_taken_away(quick, what):
     with Cache(quick) as cache:
         assert artefact(cache) == (folder, True)
         assert content(folder) == FILES
-        rows = cache.rows("vectors", ABOUT)
-        assert rows.get([b"key"]) == {}
-        rows.put({b"key": b"2"})
-        assert rows.get([b"key"]) == {b"key": b"2"}
+        rows = cache.table("vectors", bytes, ABOUT)
+        assert rows.get(["key"]) == {}
+        rows.put({"key": b"2"})
+        assert rows.get(["key"]) == {"key": b"2"}
         assert len(checked(cache)) == 1
     assert left(quick) == []
 
@@ -306,7 +306,7 @@ def test_what_is_damaged_is_not_deleted_while_another_process_uses_it(quick):
 def test_a_fresh_run_uses_nothing_that_was_there_and_others_go_on_using_it(quick):
     with Cache(quick) as cache:
         folder, _ = artefact(cache)
-        cache.rows("vectors", ABOUT).put({b"key": b"old"})
+        cache.table("vectors", bytes, ABOUT).put({"key": b"old"})
 
     def again(new):
         assert content(folder) == FILES, "there is always one for others to read"
@@ -315,40 +315,39 @@ def test_a_fresh_run_uses_nothing_that_was_there_and_others_go_on_using_it(quick
     with Cache(quick, fresh=True) as cache:
         assert artefact(cache, again) == (folder, True)
         assert artefact(cache, again) == (folder, False)
-        rows = cache.rows("vectors", ABOUT)
-        assert rows.get([b"key"]) == {}
-        rows.put({b"key": b"new"})
-        assert rows.get([b"key"]) == {b"key": b"new"}
+        rows = cache.table("vectors", bytes, ABOUT)
+        assert rows.get(["key"]) == {}
+        rows.put({"key": b"new"})
+        assert rows.get(["key"]) == {"key": b"new"}
         assert cache.warnings == []
     with Cache(quick) as cache:
         assert artefact(cache) == (folder, False)
         assert content(folder) == {"new": b"new"}
-        assert cache.rows("vectors", ABOUT).get([b"key"]) == {b"key": b"new"}
+        assert cache.table("vectors", bytes, ABOUT).get(["key"]) == {"key": b"new"}
     assert left(quick) == []
 
 
 def test_rows_are_one_file_for_what_says_the_same(quick):
     with Cache(quick) as cache:
-        rows = cache.rows("vectors", ABOUT)
-        assert cache.rows("vectors", dict(reversed(ABOUT.items()))) is rows
-        rows.put({b"key": b"1"})
-        cache.release("vectors", ABOUT)
-        assert cache.rows("vectors", ABOUT).get([b"key"]) == {b"key": b"1"}
+        rows = cache.table("vectors", bytes, dict(reversed(ABOUT.items())))
+        rows.put({"key": b"1"})
+        rows.close()
+        assert cache.table("vectors", bytes, ABOUT).get(["key"]) == {"key": b"1"}
         (folder,) = (quick / "vectors").iterdir()
         assert json.loads((folder / "about.json").read_text()) == ABOUT
-        assert not removal.delete(folder)
-    assert removal.delete(folder)
+        assert not users.remove(quick, folder)
+    assert users.remove(quick, folder)
 
 
 def test_damaged_rows_are_warned_of_by_name(quick):
     with Cache(quick) as cache:
-        cache.rows("vectors", ABOUT).put({b"key": b"1"})
+        cache.table("vectors", bytes, ABOUT).put({"key": b"1"})
     (folder,) = (quick / "vectors").iterdir()
     (folder / "rows.db").write_bytes(damage.garbage(1))
     (folder / "about.json").write_bytes(damage.garbage(2))
 
     with Cache(quick) as cache:
-        assert cache.rows("vectors", ABOUT).get([b"key"]) == {}
+        assert cache.table("vectors", bytes, ABOUT).get(["key"]) == {}
         assert checked(cache) == [
             f"cache: vectors/{folder.name} is damaged; it is begun anew",
         ]
@@ -404,9 +403,9 @@ def test_a_file_in_the_place_of_a_kind_costs_its_rows_and_refuses_its_folders(qu
     quick.mkdir()
     (quick / "chunks").write_text("in the way")
     with Cache(quick) as cache:
-        rows = cache.rows("chunks", ABOUT)
-        rows.put({b"key": b"1"})
-        assert rows.get([b"key"]) == {}
+        rows = cache.table("chunks", bytes, ABOUT)
+        rows.put({"key": b"1"})
+        assert rows.get(["key"]) == {}
         assert checked(cache)
         with pytest.raises(OSError, match="chunks"):
             artefact(cache)
@@ -428,10 +427,10 @@ def test_on_a_full_disk_rows_are_given_up_and_nothing_half_made_stays(tmp_path):
     with disks.small(tmp_path / "disk") as disk:
         with Cache(disk) as cache:
             kept, _ = artefact(cache)
-            rows = cache.rows("vectors", ABOUT)
-            rows.put({b"small": b"1"})
-            rows.put({b"large": b"x" * 2_000_000})
-            assert rows.get([b"small", b"large"]) == {b"small": b"1"}
+            rows = cache.table("vectors", bytes, ABOUT)
+            rows.put({"small": b"1"})
+            rows.put({"large": b"x" * 2_000_000})
+            assert rows.get(["small", "large"]) == {"small": b"1"}
             with pytest.raises(OSError, match="No space left"):
                 artefact(cache, large, {"of": "large"})
             assert left(disk) == []
@@ -439,5 +438,5 @@ def test_on_a_full_disk_rows_are_given_up_and_nothing_half_made_stays(tmp_path):
         assert "cannot be used (database or disk is full); going on without" in warned
         with Cache(disk) as cache:
             assert artefact(cache) == (kept, False)
-            assert cache.rows("vectors", ABOUT).get([b"small"]) == {b"small": b"1"}
+            assert cache.table("vectors", bytes, ABOUT).get(["small"]) == {"small": b"1"}
             assert cache.warnings == []

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from harness.chat import ChatModel
-from harness.chat.hosted import _options
 from harness.errors import HarnessError, SpecError, StageError
 from harness.generators import generators
+from harness.models.chat import ChatModel
+from harness.models.chat.hosted_chat import _options
 from tests.chat_server import serving
 
 PROVIDER = """
@@ -59,7 +59,7 @@ def provider(monkeypatch, tmp_path):
         return ChatModel(f"{package}:of-{name}", seed=7, **settings)
 
     yield make
-    for name in ("cohere", "fireworks", "mistralai", "ollama", "together", "xai"):
+    for name in ("cohere", "fireworks", "mistralai", "ollama", "perplexity", "together", "xai"):
         sys.modules.pop(f"langchain_{name}", None)
 
 
@@ -135,6 +135,15 @@ def test_a_setting_that_nobody_asked_for_is_not_given_to_a_class_that_does_not_t
     chat = provider("fireworks", "ChatFireworks", field, "self.model_extra", (), retries=0)
     chat.check()
     assert chat.ask("x").text == "{}"
+
+
+def test_a_class_that_repeats_nothing_is_asked_again_for_it(provider):
+    field = "left: list = [1, 2]"
+    said = "open('/not/there') if self.left and self.left.pop() else 'at last'"
+    chat = provider("perplexity", "ChatPerplexity", field, said, (), retries=2)
+    assert chat.ask("x").text == "at last"
+    with pytest.raises(StageError, match="FileNotFoundError"):
+        replace(chat, retries=1).ask("x")
 
 
 def test_a_setting_that_a_class_knows_by_another_name_is_taken(provider):

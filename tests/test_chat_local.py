@@ -15,10 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from harness import runner
-from harness.chat import ChatModel, local, located
-from harness.config import load
+from harness import api
+from harness.config.run_config import load
 from harness.errors import HarnessError, MissingExtra, ModelError, StageError
+from harness.models.chat import ChatModel, gguf_chat, relocate_model
+from harness.runs import runner
 from tests.tiny_gguf import write
 
 xllamacpp = pytest.importorskip("xllamacpp")
@@ -26,7 +27,7 @@ MODELS = os.environ.get("HARNESS_TEST_MODELS")
 SMALL = "smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 LONG = """
 import signal, sys
-from harness.chat import ChatModel
+from harness.models.chat import ChatModel
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 chat = ChatModel("gguf:" + sys.argv[1], max_tokens=10**9, window=1 << 17)
@@ -38,7 +39,7 @@ LEFT = """
 import sys, time
 from contextlib import suppress
 from threading import Thread
-from harness.chat import ChatModel
+from harness.models.chat import ChatModel
 from harness.errors import StageError
 
 def ask():
@@ -109,7 +110,7 @@ def test_models_in_turn_are_each_asked_for_their_own_reply_and_two_stay_open(fil
     first = [tiny(each).ask("hello").text for each in files]
     assert len(set(first)) == 3
     assert [tiny(each).ask("hello").text for each in files] == first
-    assert local._open.cache_info().currsize == 2
+    assert gguf_chat._open.cache_info().currsize == 2
 
 
 def test_a_prompt_longer_than_the_window_is_a_failure_and_never_cut(file):
@@ -131,9 +132,9 @@ def test_a_prompt_that_no_file_could_hold_or_that_is_empty_is_answered(file):
 
 
 def test_nothing_is_written_to_the_terminal(file, capfd):
-    local._open.cache_clear()
+    gguf_chat._open.cache_clear()
     tiny(file).ask("hello")
-    local._open.cache_clear()
+    gguf_chat._open.cache_clear()
     assert capfd.readouterr() == ("", "")
 
 
@@ -175,15 +176,15 @@ def test_a_file_that_cannot_be_a_model_is_refused_by_the_check(file, tmp_path):
 
 def test_without_the_library_it_says_what_to_install(file, monkeypatch):
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
-    local._open.cache_clear()
-    with pytest.raises(MissingExtra, match=r"rag-eval-harness\[local-llm\]"):
+    gguf_chat._open.cache_clear()
+    with pytest.raises(MissingExtra, match=r"pip install 'xllamacpp>=2026\.10'"):
         tiny(file).check()
 
 
 def test_a_model_that_is_closed_as_soon_as_it_is_open_keeps_nobody_waiting(tmp_path):
     file = str(write(tmp_path / "tiny.gguf"))
     code = (
-        "import sys; from pathlib import Path; from harness.chat import local\n"
+        "import sys; from pathlib import Path; from harness.models.chat import gguf_chat as local\n"
         "for _ in range(10): local._open(Path(sys.argv[1]), 4096); local._open.cache_clear()\n"
         "local._open(Path(sys.argv[1]), 4096)"
     )
@@ -191,14 +192,14 @@ def test_a_model_that_is_closed_as_soon_as_it_is_open_keeps_nobody_waiting(tmp_p
 
 
 def test_the_path_of_a_file_is_looked_up_and_the_name_of_a_hosted_model_is_not():
-    assert located("gguf:a.gguf", "models/{}".format) == "gguf:models/a.gguf"
-    assert located("openai:gpt-test", "models/{}".format) == "openai:gpt-test"
+    assert relocate_model("gguf:a.gguf", "models/{}".format) == "gguf:models/a.gguf"
+    assert relocate_model("openai:gpt-test", "models/{}".format) == "openai:gpt-test"
     assert tiny("/home/me/a.gguf").shown == "gguf:a.gguf"
 
 
 def test_nobody_else_on_the_machine_can_ask_the_model(file):
     tiny(file).check()
-    address = local._open(file, tiny(file).window).listening_address
+    address = gguf_chat._open(file, tiny(file).window).listening_address
     body = json.dumps({"messages": [{"role": "user", "content": "hello"}]}).encode()
     with pytest.raises(urllib.error.HTTPError, match="401") as raised:
         urllib.request.urlopen(f"{address}/v1/chat/completions", body, timeout=5)
@@ -266,7 +267,7 @@ def test_a_run_answers_with_a_local_model_and_stores_no_place_of_the_machine(fil
 
 def test_a_file_named_by_its_whole_path_is_stored_by_its_name_alone(file, project, cli):
     project.config(generators=[{"chat": {"model": f"gguf:{file}", "max_tokens": 9}}])
-    said = cli("run", "config.yaml", "--allow-outside")
+    said = cli("run", "config.yaml")
     assert said.status == 0, said.err
     (folder,) = [path for path in (project.folder / "reports").iterdir() if path.is_dir()]
     stored = "".join(path.read_text("utf-8") for path in folder.iterdir() if path.is_file())
@@ -280,10 +281,10 @@ def test_the_shipped_configuration_answers_with_the_model_that_the_environment_n
     root = Path(__file__).parent.parent
     place = [f"output={tmp_path}/reports", f"cache={tmp_path}/cache", "retrievers=[bm25]"]
     metrics = "metrics=[token_f1, rougeL, context_overlap, abstention]"
-    config = load(root / "configs" / "local-llm.yaml", [*place, metrics], {"LLM": str(file)}, True)
-    done = runner.run(runner.prepare(config, limit=2), lambda *_: None)
+    config = load(root / "configs" / "local-llm.yaml", [*place, metrics], {"LLM": str(file)})
+    done = api.run(runner.prepare(config, limit=2), lambda *_: None)
     lines = (done.folder / "records.jsonl").read_text("utf-8").splitlines()
-    said = [row for row in map(json.loads, lines) if row["usage"]["model"] == "tiny.gguf"]
+    said = [row for row in map(json.loads, lines) if row["usage"].get("model") == "tiny.gguf"]
     assert [len(row["answer"]) for row in said] == [100, 100]
     assert all(row["scores"]["context_overlap"]["value"] is not None for row in said)
     assert str(file.parent) not in "".join(lines) + (done.folder / "run.json").read_text("utf-8")

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from harness.cache import Cache
+from harness.cache.folders import Cache
 from harness.errors import RunError
-from harness.index import IndexSettings, open_or_build, portions
+from harness.index import IndexSettings, open_or_build, request_size
 from harness.index.collection import Source
-from harness.index.settings import Existing, Server
+from harness.index.index_settings import ChromaServer, Existing
 from tests.chroma_between import between
 from tests.chroma_server import chroma_running
 from tests.given import Given, numbered, unit
@@ -32,7 +32,7 @@ def passing(running):
 
 
 def opened(folder, passing, vectors=VECTORS, retries=0):
-    settings = IndexSettings(server=Server(passing.url, retries=retries))
+    settings = IndexSettings(server=ChromaServer(passing.url, retries=retries))
     with Cache(folder) as cache:
         return open_or_build(cache, numbered(vectors), Given(vectors), settings)
 
@@ -200,11 +200,13 @@ def test_a_collection_that_is_there_is_read_in_pages_of_so_many_bytes(
     passing, tmp_path, monkeypatch
 ):
     name = opened(tmp_path / "cache", passing).name
-    monkeypatch.setattr(portions, "_PAYLOAD", 50_000)  # 60 times 32 numbers in JSON, and ids
+    monkeypatch.setattr(
+        request_size, "_MAX_PAYLOAD_BYTES", 50_000
+    )  # 60 times 32 numbers in JSON, and ids
     pages = []
     passing.changed = lambda what, answer: (
         pages.append(len(answer["ids"])) or answer if what == "get" else answer
     )
-    rows, _ = Source(Existing(name, server=Server(passing.url)), tmp_path).content()
+    rows, _ = Source(Existing(name, server=ChromaServer(passing.url)), tmp_path).content()
     assert pages == [1, 60, 59, 0]
     assert [row.id for row in rows] == list(map(str, range(ROWS)))

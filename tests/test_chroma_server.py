@@ -7,14 +7,15 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from harness import runner
-from harness.cache import Cache
-from harness.config import load
+from harness import api
+from harness.cache.folders import Cache
+from harness.config.run_config import load
 from harness.errors import HarnessError, RunError
 from harness.index import IndexSettings, open_or_build, remote
-from harness.index.portions import Portions
+from harness.index.index_settings import ChromaServer, Cloud
 from harness.index.remote import Connection
-from harness.index.settings import Cloud, Server
+from harness.index.request_size import RequestSizes
+from harness.runs import runner
 from tests.chroma_filler import DONE, FILL
 from tests.chroma_server import chroma_running, free_port
 from tests.given import Given, numbered, unit
@@ -74,7 +75,7 @@ def silent():
 
 
 def settings(server, **others):
-    return IndexSettings(**{**EXACT_ENOUGH, **others}, server=Server(server.url, retries=0))
+    return IndexSettings(**{**EXACT_ENOUGH, **others}, server=ChromaServer(server.url, retries=0))
 
 
 def collections(server):
@@ -181,7 +182,7 @@ def test_more_vectors_than_a_request_may_hold_are_sent_in_several(running, tmp_p
     vectors = unit(5_500, dimensions=300, seed=10)
     found = opened(tmp_path, vectors, settings(running, ef_construction=20, ef_search=20))
     assert collections(running)[found.name] == (5_500, {"complete": 5_500})
-    portions = Portions(Connection(Server(running.url)))
+    portions = RequestSizes(Connection(ChromaServer(running.url)))
     # 4 bytes a number are 5 1/3 in base64, and up to 24 in JSON, as replies and questions have it.
     assert portions.most_added(3_072) == 30_000_000 // (5.4 * 3_072 + 64)
     assert portions.rows(3_072, 2_000) == 30_000_000 // (24 * 3_072 + 64)
@@ -190,12 +191,12 @@ def test_more_vectors_than_a_request_may_hold_are_sent_in_several(running, tmp_p
 
 def test_the_cloud_is_given_and_asked_300_at_most():
     connection = Connection(Cloud("team", "docs"))
-    assert (Portions(connection).rows(4, 5_000), connection.most_found) == (300, 300)
+    assert (RequestSizes(connection).rows(4, 5_000), connection.most_found) == (300, 300)
 
 
 def test_one_chunk_alone_is_compared_without_the_server(tmp_path):
     vectors = unit(1)
-    nobody = IndexSettings(server=Server(f"http://127.0.0.1:{free_port()}", retries=0))
+    nobody = IndexSettings(server=ChromaServer(f"http://127.0.0.1:{free_port()}", retries=0))
     assert opened(tmp_path, vectors, nobody).nearest(vectors, 3)[0][0].chunk == 0
 
 
@@ -249,7 +250,7 @@ def test_a_server_that_goes_away_while_the_client_is_made_is_asked_again():
 
         answering = threading.Thread(target=answer_once)
         answering.start()
-        connection = Connection(Server(f"http://127.0.0.1:{port}", retries=2))
+        connection = Connection(ChromaServer(f"http://127.0.0.1:{port}", retries=2))
         with pytest.raises(RunError, match=r"gave up at request 3: .*Connection refused"):
             connection.ask(lambda client: client.heartbeat())
         answering.join()
@@ -259,7 +260,7 @@ class TestCheck:
     def test_nobody_there(self):
         url = f"http://127.0.0.1:{free_port()}"
         with pytest.raises(HarnessError) as caught:
-            Connection(Server(url)).check()
+            Connection(ChromaServer(url)).check()
         assert str(caught.value).splitlines() == [
             f"Chroma at {url} cannot be used: [Errno 111] Connection refused",
             "  start it, or correct `index` in the configuration",
@@ -267,11 +268,11 @@ class TestCheck:
 
     def test_somebody_else_there(self, asked):
         with pytest.raises(HarnessError, match=r"cannot be used: .*404"):
-            Connection(Server(asked.url)).check()
+            Connection(ChromaServer(asked.url)).check()
 
     def test_somebody_who_never_answers(self, silent):
         with pytest.raises(HarnessError, match="cannot be used: timed out"):
-            Connection(Server(silent, timeout=0.2)).check()
+            Connection(ChromaServer(silent, timeout=0.2)).check()
 
     def test_a_cloud_that_never_answers(self, silent, monkeypatch):
         monkeypatch.setenv("CHROMA_API_KEY", "s3cret")
@@ -288,18 +289,18 @@ class TestCheck:
         assert "s3cret" not in str(caught.value)
 
     def test_a_tenant_a_database_or_a_collection_that_is_not_there(self, running):
-        nobody = Server(running.url, tenant="nobody")
+        nobody = ChromaServer(running.url, tenant="nobody")
         path = "/api/v2/tenants/nobody/databases/default_database"
         with pytest.raises(HarnessError, match=f"cannot be used: 404 Not Found, asked for {path}"):
             Connection(nobody).check()
         with pytest.raises(HarnessError, match=r"Collection \[nothing\] does not exist"):
-            Connection(Server(running.url)).check("nothing")
+            Connection(ChromaServer(running.url)).check("nothing")
 
     def test_a_key_that_is_not_set(self, monkeypatch):
         monkeypatch.delenv("CHROMA_API_KEY", raising=False)
         for place, name in (
             (Cloud("team", "docs"), "CHROMA_API_KEY"),
-            (Server("http://127.0.0.1:1", token="${OUR_TOKEN}"), "OUR_TOKEN"),
+            (ChromaServer("http://127.0.0.1:1", token="${OUR_TOKEN}"), "OUR_TOKEN"),
         ):
             with pytest.raises(HarnessError) as caught:
                 Connection(place).check()
@@ -311,9 +312,9 @@ class TestCheck:
     def test_the_token_is_sent_with_every_request_and_is_in_no_message(self, asked, monkeypatch):
         monkeypatch.setenv("OUR_TOKEN", "s3cret")
         with pytest.raises(HarnessError) as caught:
-            Connection(Server(asked.url, token="${OUR_TOKEN}")).check()
+            Connection(ChromaServer(asked.url, token="${OUR_TOKEN}")).check()
         assert asked.tokens == ["Bearer s3cret"]
-        assert "404 nothing for Bearer ${OUR_TOKEN}, asked for " in str(caught.value)
+        assert "404 nothing for Bearer $OUR_TOKEN, asked for " in str(caught.value)
         assert "s3cret" not in str(caught.value)
 
 
@@ -402,7 +403,7 @@ class TestRun:
                 own_server.kill()
 
         with pytest.raises(RunError, match="the same command continues"):
-            runner.run(prepared, kill_it)
+            api.run(prepared, kill_it)
         own_server.start()
         said = self.run(project, cli, own_server.url, retrievers=both)
         assert said.status == 0

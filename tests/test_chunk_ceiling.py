@@ -9,8 +9,8 @@ index   aaaaaaaaaaaaaaa         ccccccccccccccccdddddddddddddddddddd
 import pytest
 
 from harness.metrics import metrics
+from harness.ranking.relevance import Relevance
 from harness.records import Case, Chunk, Hit, Passage, Question, Span, not_scored
-from harness.relevance import Relevance
 from tests.listed import Listed
 
 TEXT = "x" * 60
@@ -29,7 +29,9 @@ def case(gold=GOLD, index=INDEX, shown=0):
     )
     question = Question("q", "?", passages=passages)
     hits = tuple(Hit(chunk, 1.0) for chunk in chunks[:shown])
-    return Case(question, hits, touching=Relevance(Listed([*chunks, other])).touching(question))
+    return Case(
+        question, hits, touching=Relevance(Listed([*chunks, other])).spans_near_gold(question)
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from harness.report import allowing
-from harness.report.blocks import Table
-from harness.report.view import View
+from harness.report import chunker_limits
+from harness.report.document import TableBlock
+from harness.report.run_view import View
 from tests import small
 
 
@@ -14,17 +14,16 @@ def test_a_higher_ceiling_does_not_put_a_chunker_before_a_better_one(tmp_path):
     ranked = list(dict.fromkeys(cell.chunker for cell in View(stored).cells))
     assert len(ranked) == 2
     ceilings = [
-        line.model_copy(
-            update={
-                "evidence_recall": line.evidence_recall.model_copy(
-                    update={"mean": 0.1 if line.chunker == ranked[0] else 0.9}
-                )
-            }
+        replace(
+            line,
+            evidence_recall=replace(
+                line.evidence_recall, mean=0.1 if line.chunker == ranked[0] else 0.9
+            ),
         )
         for line in stored.run.ceilings
     ]
     assert len(ceilings) == 2
-    view = View(replace(stored, run=stored.run.model_copy(update={"ceilings": ceilings})))
+    view = View(replace(stored, run=replace(stored.run, ceilings=ceilings)))
 
-    (table,) = (each for each in allowing.blocks(view) if isinstance(each, Table))
+    (table,) = (each for each in chunker_limits.blocks(view) if isinstance(each, TableBlock))
     assert [row[0] for row in table.rows] == ranked

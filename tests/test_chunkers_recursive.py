@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from harness.chunkers import chunkers
-from harness.models import DEFAULT_MODEL, locate
+from harness.models.model_files import DEFAULT_MODEL, locate
 
 CORPUS = Path(__file__).parent.parent / "corpora" / "insurellm"
 DOCUMENTS = sorted(CORPUS.rglob("*.md"))
@@ -124,7 +124,7 @@ def test_with_unit_tokens_chunks_are_counted_in_the_models_own_tokens():
 
 @pytest.mark.slow
 def test_with_unit_tokens_no_chunk_exceeds_the_size_in_any_script():
-    from harness.models import token_counter
+    from harness.models.model_files import token_counter
 
     count = token_counter(DEFAULT_MODEL)
     text = "保険は契約者を守る。" * 40 + " " + "Donaudampfschifffahrtsgesellschaft " * 20 + "é" * 90

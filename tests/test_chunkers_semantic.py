@@ -14,7 +14,7 @@ from harness.chunkers.cluster_semantic import partition
 from harness.embedders import embedders
 from harness.errors import ModelError, SpecError
 from harness.fingerprint import fingerprint, identity_of
-from harness.sentences import sentences
+from harness.text.sentences import find_sentences
 from tests.given import unit
 
 CATS = "A cat sat on a cat. The cat saw a cat. That cat is a cat."
@@ -45,7 +45,7 @@ class TestSemantic:
 
     def test_a_gap_is_cut_where_its_distance_is_above_the_percentile_of_all(self):
         text = f"{CATS} {DOGS} {BREAD} {ORBIT}"
-        spans = list(sentences(text))
+        spans = list(find_sentences(text))
         for buffer in (0, 1, 2):
             windows = [
                 text[spans[max(at - buffer, 0)][0] : spans[min(at + buffer, len(spans) - 1)][1]]
@@ -80,8 +80,8 @@ class TestSemantic:
         choose = random.Random(3).choice
         names = ["cats", "dogs", "bread", "moons", "trees", "ships", "songs", "kings"]
         text = " ".join(f"All {choose(names)} {choose(names)} {n % 50}." for n in range(9_000))
-        found = np.round(cosine_distances([text[a:b] for a, b in sentences(text)]), 6)
-        starts = [start for start, _ in sentences(text)]
+        found = np.round(cosine_distances([text[a:b] for a, b in find_sentences(text)]), 6)
+        starts = [start for start, _ in find_sentences(text)]
         limit = np.percentile(found, 95)
         expected = [0, *(starts[at + 1] for at in np.flatnonzero(found > limit))]
         built = chunkers.build({"semantic": {"embedder": "hashing", "buffer": 0}})

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.chunkers import chunkers
-from harness.cuts import pieces as cut
 from harness.errors import SpecError
-from harness.markup import tags
+from harness.text.cuts import cut_pieces as cut
+from harness.text.markup import find_tags
 
 HARNESS = Path(__file__).parent.parent / "harness"
 
@@ -121,7 +121,7 @@ class TestHtml:
 
     def test_tags_are_found_as_browsers_do_and_what_is_unfinished_is_text(self):
         text = "<P class='a>b'>x</p ><!-- > <b> --><br/><!DOCTYPE x><a<b><i x='<u>"
-        found = [(text[tag.start : tag.end], tag.name, tag.kind) for tag in tags(text)]
+        found = [(text[tag.start : tag.end], tag.name, tag.kind) for tag in find_tags(text)]
         assert found == [
             ("<P class='a>b'>", "p", "open"),
             ("</p >", "p", "close"),
@@ -157,7 +157,7 @@ class TestHtml:
         st.integers(1, 40),
     )
     def test_no_chunk_starts_or_ends_inside_a_tag(self, text, size):
-        inside = {at for tag in tags(text) for at in range(tag.start + 1, tag.end)}
+        inside = {at for tag in find_tags(text) for at in range(tag.start + 1, tag.end)}
         spans = list(chunkers.build({"html": {"size": size}}).split(text))
         assert not inside & {edge for span in spans for edge in span}
 

@@ -3,7 +3,8 @@
 import pytest
 
 from harness.chunkers import chunkers
-from harness.sentences import sentences
+from harness.errors import SpecError
+from harness.text.sentences import find_sentences
 
 
 def pieces(name, text, **parameters):
@@ -143,7 +144,7 @@ class TestSentence:
 
     def test_chunks_are_unions_of_the_sentences_in_order(self):
         text = self.TEXT * 9
-        edges = list(sentences(text))
+        edges = list(find_sentences(text))
         for start, end in chunkers.build({"sentence": {"size": 40, "overlap": 1}}).split(text):
             assert start in {left for left, _ in edges}
             assert end in {right for _, right in edges}
@@ -154,3 +155,25 @@ def test_many_headings_without_a_body_take_no_quadratic_time():
     text = "# a\n" * 50_000
 
     assert list(chunkers.build("markdown(size=1000000)").split(text)) == [(0, len(text) - 1)]
+
+
+class TestSeparators:
+    def test_a_text_is_cut_at_the_first_separator_that_it_has(self):
+        text = "One is. Two is; three is. Four is."
+
+        assert pieces("recursive", text, size=18, overlap=0, separators=[". ", "; ", ""]) == [
+            "One is",
+            ". Two is; three is",
+            ". Four is.",
+        ]
+
+    def test_what_repeats_is_found_where_it_stands(self):
+        text = "a|a|a|b|a"
+        found = chunkers.build({"recursive": {"size": 3, "overlap": 0, "separators": ["|"]}})
+
+        assert list(found.split(text)) == [(0, 3), (3, 5), (5, 7), (7, 9)]
+
+    @pytest.mark.parametrize("separators", [[], ["\U0001f680"]])
+    def test_none_and_those_of_upper_planes_are_refused(self, separators):
+        with pytest.raises(SpecError, match="separators: at least one is needed"):
+            chunkers.build({"recursive": {"separators": separators}})

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from harness import models as harness_models
 from harness.chunkers import chunkers
+from harness.config.grid import fit_to_embedder
 from harness.embedders import embedders
 from harness.errors import ModelError, SpecError
-from harness.models import DEFAULT_MODEL, locate, token_starts
-from harness.sweep import fitted
+from harness.models import model_files as harness_models
+from harness.models.model_files import DEFAULT_MODEL, locate, token_starts
 
 CORPUS = Path(__file__).parent.parent / "corpora" / "insurellm"
 
@@ -124,16 +124,16 @@ def test_a_tokenizer_that_drops_characters_loses_none_of_the_text(text):
 
 def test_a_long_text_has_the_same_tokens_at_the_same_places_as_in_one_go(encode):
     text = "The moon is far away, and 384,400 km is not near.\n" * 12_000
-    assert len(text) > 2 * harness_models._SECTION
+    assert len(text) > 2 * harness_models._SECTION_CHARS
     assert token_starts(DEFAULT_MODEL)(text) == [start for start, _ in encode(text).offsets]
 
 
 def test_the_tokenizer_of_the_cell_s_embedder_is_taken_where_none_is_named():
     bare = build(size=5)
-    assert fitted(bare, embedders.build("sentence_transformer")).tokenizer == DEFAULT_MODEL
-    assert fitted(bare, embedders.build("hashing")) == bare
+    assert fit_to_embedder(bare, embedders.build("sentence_transformer")).tokenizer == DEFAULT_MODEL
+    assert fit_to_embedder(bare, embedders.build("hashing")) == bare
     named = build(size=5, tokenizer="my/own")
-    assert fitted(named, embedders.build("sentence_transformer")) == named
+    assert fit_to_embedder(named, embedders.build("sentence_transformer")) == named
 
 
 def test_a_model_without_a_tokenizer_is_refused_by_name(tmp_path):

@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.statistics import classical
-from harness.statistics.differences import Pair, compare
-from harness.statistics.families import benjamini_hochberg
+from harness.stats import classical
+from harness.stats.corrections import benjamini_hochberg
+from harness.stats.paired_units import PairedScores
+from harness.stats.separate_tests import estimate_separately
 
 DRAWS = 10_000
 
 
 def pair(left, right, **more):
-    return Pair(np.array(left, dtype=float), np.array(right, dtype=float), **more)
+    return PairedScores(np.array(left, dtype=float), np.array(right, dtype=float), **more)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 13, 50, 179, 1_000])
@@ -74,7 +75,7 @@ def test_graded_scores_are_tested_as_was_asked_and_shares_by_mcnemar(test, oracl
     values = np.random.default_rng(3).uniform(0, 1, (2, 12))
     graded, shares = pair(*values), pair([1, 1, 1, 0, 1, 1], [0, 0, 0, 0, 0, 0])
 
-    one, other = compare([graded, shares], 7, test=test)
+    one, other = estimate_separately([graded, shares], 7, test=test)
 
     assert one.test == test
     assert one.p == pytest.approx(oracle(*values).pvalue, abs=1e-9)
@@ -86,7 +87,7 @@ def test_wilcoxon_shows_nothing_where_ranks_and_mean_point_opposite_ways():
     # Nine small gains outrank one great loss in number; the mean is a loss.
     left, right = [0.51, 0.52, 0.53, 0.54, 0.55, 0.56, 0.57, 0.58, 0.59, 0.0], [0.5] * 9 + [1.0]
 
-    (found,) = compare([pair(left, right)], 7, test="wilcoxon")
+    (found,) = estimate_separately([pair(left, right)], 7, test="wilcoxon")
 
     assert found.difference < 0
     assert found.p == 1.0
@@ -96,21 +97,21 @@ def test_wilcoxon_shows_nothing_where_ranks_and_mean_point_opposite_ways():
 def test_the_effect_is_the_mean_in_standard_deviations_of_the_differences():
     left, right = [0.5, 0.25, 1.0, 0.0], [0.0, 0.25, 0.5, 0.5]  # 0.5, 0, 0.5, -0.5
 
-    (found,) = compare([pair(left, right)], 7)
+    (found,) = estimate_separately([pair(left, right)], 7)
 
     assert found.effect == pytest.approx(0.125 / np.std([0.5, 0, 0.5, -0.5], ddof=1))
-    assert found.turned.effect == -found.effect
-    assert compare([pair([1, 0], [1, 0])], 7)[0].effect is None
+    assert found.reversed.effect == -found.effect
+    assert estimate_separately([pair([1, 0], [1, 0])], 7)[0].effect is None
 
 
 def test_false_discoveries_are_kept_rare_where_holm_keeps_all_alarms_rare():
     values = np.random.default_rng(5).uniform(0, 1, (60, 8))
     pairs = [pair(column + 0.05 * at, values[:, 0]) for at, column in enumerate(values.T)]
 
-    strict = [each.corrected for each in compare(pairs, 7)]
-    loose = [each.corrected for each in compare(pairs, 7, correction="bh")]
+    strict = [each.corrected for each in estimate_separately(pairs, 7)]
+    loose = [each.corrected for each in estimate_separately(pairs, 7, correction="bh")]
 
-    plain = [each.p for each in compare(pairs, 7)]
+    plain = [each.p for each in estimate_separately(pairs, 7)]
     assert loose == pytest.approx(stats.false_discovery_control(plain).tolist(), abs=1e-12)
     assert all(one <= other for one, other in zip(loose, strict, strict=True))
     assert loose != strict

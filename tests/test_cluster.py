@@ -11,18 +11,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.cache import Cache
-from harness.cluster.job import Job, Workplace, publish
-from harness.cluster.tasks import attempted
-from harness.config import load
-from harness.doctor import Fact, checks
+from harness.cache.shared import Store
+from harness.config.execution import OnRay
+from harness.config.run_config import load
 from harness.embedders.sentence_transformer import SentenceTransformer
 from harness.errors import ConfigError, MissingExtra, RunError
-from harness.execution import OnRay
-from harness.runner import prepare
-from harness.runtime import choice
-from harness.runtime.choice import Choice
-from harness.shared import Shared
+from harness.models.runtime import runtime_choice
+from harness.models.runtime.runtime_choice import Choice
+from harness.preflight.machine import Fact, checks
+from harness.runs.cluster.work import Job, explain_crashes
+from harness.runs.runner import prepare
 from tests.cluster_runs import begun, records, scores, stored
 from tests.ray_cluster import ray_cluster
 
@@ -55,7 +53,7 @@ def test_a_cluster_of_two_machines_one_of_which_dies_gives_what_one_machine_give
         assert (unshared.returncode, out) == (3, "")
         assert "nothing was spent" in err
         for name in ("head", "second"):
-            assert f"{name}: the store 'memory://x' is not shared: what the run put there" in err
+            assert f"{name}: the store 'memory://x' is not shared there, shared here" in err
         run = begun(tmp_path, "--limit", "16", *on_it, "--set", "output=together", env=cluster)
         for line in run.stderr:
             assert "Warning" not in line
@@ -64,7 +62,12 @@ def test_a_cluster_of_two_machines_one_of_which_dies_gives_what_one_machine_give
                 break
         out, err = run.communicate(timeout=PATIENCE)
         assert run.returncode == 0, err
+        again = begun(tmp_path, "--limit", "16", *on_it, "--set", "output=again", env=cluster)
+        out, err = again.communicate(timeout=PATIENCE)
+        assert again.returncode == 0, err
 
+    assert scores(tmp_path / "again") == scores(tmp_path / "together")
+    assert stored(tmp_path / "again")["ran"] == []
     assert scores(tmp_path / "together") == scores(tmp_path / "alone")
     assert records(tmp_path / "together") == records(tmp_path / "alone")
     assert len(records(tmp_path / "together")) == 3 * 16
@@ -75,68 +78,30 @@ def test_a_cluster_of_two_machines_one_of_which_dies_gives_what_one_machine_give
     assert stored(tmp_path / "alone")["ran"] == []
     counts = stored(tmp_path / "together")["cache"]
     assert counts["rankings"] == {"made": 0, "reused": 48}
-    assert {kind for kind, each in counts.items() if each["made"]} == {"documents"}
+    assert {kind for kind, each in counts.items() if each["made"]} == set()
     assert list((tmp_path / "cache" / "shared").glob("canary*")) == []
-
-
-START_TWICE_IN_VAIN = """
-import gc, os, sys
-from pathlib import Path
-from harness.cluster.connecting import connected
-from harness.errors import RunError
-from harness.execution import OnRay
-
-starts = []
-def hook(event, given):
-    if event == "subprocess.Popen" and "gcs_server" in str(given[0]):
-        starts.append(given[0])
-
-sys.addaudithook(hook)
-os.environ["RAY_gcs_server_port_wait_time_s"] = "0"
-try:
-    with connected(OnRay("local")):
-        print("connected")
-except RunError as error:
-    print(str(error).partition(":")[0])
-gc.collect()
-left = [each for task in Path("/proc/self/task").iterdir() for each in (task / "children").open()]
-print(len(starts), left)
-"""
-
-
-def test_a_ray_that_cannot_be_started_is_tried_once_more_and_leaves_no_process():
-    said = subprocess.run(
-        [sys.executable, "-W", "always::ResourceWarning", "-c", START_TWICE_IN_VAIN],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert (said.stdout.splitlines(), said.returncode) == (["execution", "2 []"], 0), said.stderr
-    assert "ResourceWarning: subprocess" not in said.stderr
 
 
 def test_what_the_run_chose_to_embed_with_embeds_on_other_machines(project, monkeypatch):
     for known in ("_adopted", "_used"):  # a process of the cluster is another
-        monkeypatch.setattr(choice, known, {})
+        monkeypatch.setattr(runtime_choice, known, {})
     monkeypatch.setattr(sys, "path", [*sys.path])
     project.config(embedders=["sentence_transformer"])
     prepared = prepare(load(Path("config.yaml")))
     model, chosen = SentenceTransformer(), Choice("torch", "bfloat16", "cpu")
     job = Job(
-        id="one",
-        store=str(Path("store").resolve()),
+        store=Store("store"),
         scratch=str(Path("scratch").resolve()),
+        fresh=False,
         folder=str(Path().resolve()),
         path=(),
         corpus=prepared.corpus.id,
+        documents=(),
         plan=prepared.plan,
         questions=prepared.testset.questions,
         choices={(model.model, model.runtime, model.precision): chosen},
     )
-    with Cache(Path("own"), shared=Shared(job.store)) as cache:
-        publish(cache, prepared.corpus)
-    Workplace(job).cache.close()
+    job.cache.close()
 
     assert model.describe() == asdict(chosen)
     assert (model.identity()["runtime"], model.identity()["precision"]) == ("torch", "bfloat16")
@@ -145,13 +110,13 @@ def test_what_the_run_chose_to_embed_with_embeds_on_other_machines(project, monk
 def test_a_death_is_told_in_words_and_a_fault_of_the_harness_keeps_its_traceback():
     from ray.exceptions import NodeDiedError, RayTaskError
 
-    with pytest.raises(RunError) as died, attempted("embedding"):
+    with pytest.raises(RunError) as died, explain_crashes("embedding"):
         raise NodeDiedError("the node is gone\nand more")
     assert str(died.value).splitlines()[0] == (
         "embedding: a process of the cluster died each time it was tried: the node is gone"
     )
     fault = RayTaskError("made", "Traceback: in line 7", ValueError("odd"))
-    with pytest.raises(RayTaskError, match="Traceback: in line 7"), attempted("embedding"):
+    with pytest.raises(RayTaskError, match="Traceback: in line 7"), explain_crashes("embedding"):
         raise fault
 
 
@@ -233,6 +198,12 @@ def test_an_address_that_is_none_is_refused(project, given):
         load(Path("config.yaml"))
 
 
+def test_a_colon_in_the_path_of_the_store_is_no_secret(project):
+    project.config(execution={"ray": {"address": "auto", "store": "s3://bucket/a:b@c"}})
+
+    assert load(Path("config.yaml")).settings.execution.ray.store == "s3://bucket/a:b@c"
+
+
 def test_a_secret_in_the_address_of_the_store_is_refused(project):
     project.config(execution={"ray": {"address": "auto", "store": "s3://me:hidden@bucket/runs"}})
 
@@ -259,12 +230,12 @@ def test_a_cluster_can_be_named_on_the_command_line(project):
 
 
 def test_where_ray_is_not_installed_the_extra_is_named(project, monkeypatch):
-    from harness.cluster.connecting import imported
+    from harness.runs.cluster.connection import import_ray
 
     monkeypatch.setitem(sys.modules, "ray", None)
 
-    with pytest.raises(MissingExtra, match=r"ray\n  pip install 'rag-eval-harness\[ray\]'"):
-        imported()
+    with pytest.raises(MissingExtra, match=r"ray\n  pip install 'fsspec>=2024\.6' 'ray>=2\.53,<3'"):
+        import_ray()
 
 
 def test_validating_and_listing_load_neither_ray_nor_fsspec(project):

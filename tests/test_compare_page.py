@@ -4,13 +4,20 @@ import re
 
 import pytest
 
-from harness.comparing import sides
-from harness.comparing.runs import comparison
-from harness.report.comparison import render, write
-from harness.report.comparison_markdown import LIMIT
-from harness.report.comparison_markdown import render as markdown
+from harness import api
+from harness.comparison import operand
+from harness.comparison.compare_runs import compare_operands
+from harness.comparison.compared_runs import Options
+from harness.config.run_config import load
+from harness.report import terminal
+from harness.report.comparison import blocks, write
+from harness.report.comparison import render_html as render
+from harness.report.comparison import render_markdown as markdown
+from harness.report.markdown import MAX_BYTES
+from harness.runs import runner
 from tests.browser import opened
 from tests.compared import run, told
+from tests.small import project
 
 BEFORE = [1.0] * 12 + [0.5] * 30
 AFTER = [0.0] * 12 + [0.25] * 20 + [1.0] * 10
@@ -22,7 +29,7 @@ def made(names=("a",), text="A pass", doc="fares.md"):
         told(run({n: {"recall": each} for n in names}, id_, texts=_texts(text)), text, doc, text)
         for id_, each in (("old", BEFORE), ("new", AFTER))
     )
-    return comparison(sides.of_run(before), sides.of_run(after))
+    return compare_operands(operand.operand_from_run(before), operand.operand_from_run(after))
 
 
 def _texts(text):
@@ -35,7 +42,7 @@ def test_twenty_lost_questions_are_shown_and_how_many_more_there_are():
     assert "32 questions lost" in page
     assert "12 more lost" in page
     assert "10 questions won" in page
-    lost = page[page.index("32 questions lost") : page.index("10 questions won")]
+    lost = page[page.index("<h3>32 questions lost") : page.index("<h3>10 questions won")]
     assert lost.count("<details") == 20
     assert lost.index("1.00 → 0.00") < lost.index("0.50 → 0.25")
 
@@ -43,9 +50,10 @@ def test_twenty_lost_questions_are_shown_and_how_many_more_there_are():
 def test_both_rankings_and_both_answers_stand_side_by_side():
     page = render(made())
 
-    fold = page[page.index('<div class="sides">') : page.index("</details>")]
-    assert fold.count("<ol") == fold.count("<pre>A pass</pre>") == 2
-    assert fold.count("relevant</span>") == 2
+    fold = page[page.index("1.00 → 0.00 · A pass") :].partition("</details>")[0]
+    assert fold.count("<pre>A pass</pre>") == 2
+    assert [fold.count(f"<figcaption>{side}") for side in ("Before 1.00", "After 0.00")] == [1, 1]
+    assert fold.count(">✓ fares.md: A pass</td>") == 2
 
 
 def test_texts_of_others_stay_text():
@@ -80,7 +88,7 @@ def test_markdown_has_at_most_60_kb_and_says_what_is_left_out():
 
     text = markdown(made(names), "compare-old.html")
 
-    assert len(text.encode()) <= LIMIT
+    assert len(text.encode()) <= MAX_BYTES
     assert text.endswith("*What is left out is in [compare-old.html](compare-old.html).*\n")
 
 
@@ -89,12 +97,34 @@ def test_markdown_has_at_most_60_kb_and_says_what_is_left_out():
     [("old", "old"), ("baseline main", "baseline-main"), ("../../x", "x"), ("a/b", "a-b")],
 )
 def test_the_baselines_name_is_part_of_the_files_names(tmp_path, id_, name):
-    side = sides.of_run(run({"a": {"recall": BEFORE}}, id_))
+    side = operand.operand_from_run(run({"a": {"recall": BEFORE}}, id_))
 
-    page, text = write(comparison(side, sides.of_run(run({"a": {"recall": AFTER}}))), tmp_path)
+    page, text = write(
+        compare_operands(side, operand.operand_from_run(run({"a": {"recall": AFTER}}))), tmp_path
+    )
 
     assert (page.name, text.name) == (f"compare-{name}.html", f"compare-{name}.md")
     assert page.parent == tmp_path
+
+
+def test_what_both_took_and_where_they_lost_questions_stands_in_it_as_in_the_report(tmp_path):
+    folder = api.run(runner.prepare(load(project(tmp_path), [], {})), lambda *_: None).folder
+    side = operand.read(folder)
+    names = [cell.name for cell in side.stored.run.cells if "bm25" in cell.name]
+    found = compare_operands(side, side, Options(pairs=["=".join(names)]))
+    text = terminal.render(blocks(found))
+
+    cells = {cell.name: cell for cell in side.stored.run.cells}
+    chunks = [f"{cells[name].chunks:,}" for name in names]
+    assert re.search(f"^Chunks +{chunks[0]} +{chunks[1]}$", text, re.MULTILINE)
+    assert chunks[0] != chunks[1]
+    for label, name in zip(("Before", "After"), names, strict=True):
+        counts = cells[name].losses.questions
+        row = re.search(f"^{label} +{counts['none'].of} +(.*)$", text, re.MULTILINE)
+        assert f"{counts['none'].count}  " in row[1]
+        assert f"{counts['chunking'].count}  " in row[1]
+    assert "Questions by the first stage that lost a passage they need" in text
+    assert "Questions by the first stage that lost a passage they need" in render(found)
 
 
 @pytest.mark.parametrize("width", [1280, 390])

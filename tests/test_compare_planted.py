@@ -4,11 +4,12 @@ from pathlib import Path
 
 import yaml
 
-from harness import runner
-from harness.comparing import sides
-from harness.comparing import words as comparison_words
-from harness.comparing.runs import comparison
-from harness.config import load
+from harness import api
+from harness.comparison import operand as sides
+from harness.comparison.compare_runs import compare_operands
+from harness.config.run_config import load
+from harness.report import comparison_words
+from harness.runs import runner
 
 ROOT = Path(__file__).parent.parent
 
@@ -30,14 +31,14 @@ def ran(folder, category):
         "cache": str(folder / "cache"),
     }
     config.write_text(yaml.safe_dump(settings), encoding="utf-8")
-    finished = runner.run(runner.prepare(load(config)), lambda *_: None)
+    finished = api.run(runner.prepare(load(config)), lambda *_: None)
     return sides.read(finished.folder)
 
 
 def test_an_embedder_that_shuffles_one_category_is_caught_and_the_category_named(tmp_path):
     before, after = ran(tmp_path, ""), ran(tmp_path, "direct_fact")
 
-    found = comparison(before, after)
+    found = compare_operands(before, after)
 
     assert found.worse
     (pair,) = found.pairs

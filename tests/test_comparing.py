@@ -5,20 +5,24 @@ from dataclasses import replace
 
 import pytest
 
-from harness.comparing import sides
-from harness.comparing import words as comparison_words
-from harness.comparing.as_json import as_json
-from harness.comparing.comparison import Options
-from harness.comparing.contrasts import Contrasts
-from harness.comparing.pairing import Pairing
-from harness.comparing.runs import comparison
-from harness.comparing.sides import Incomparable
-from harness.comparing.text import text
+from harness.comparison import operand
+from harness.comparison.cell_differences import CellDifferences
+from harness.comparison.compare_runs import compare_operands
+from harness.comparison.compared_runs import Options
+from harness.comparison.operand import Incomparable
+from harness.comparison.pairing import Pairing
 from harness.errors import HarnessError
+from harness.report import comparison_words, terminal
+from harness.report.comparison import as_dict
+from harness.report.comparison_blocks import blocks
 from tests.compared import run, side, without
 
 BEFORE = [1.0, 1.0, 1.0, 0.5, 0.0, 1.0, 1.0, 1.0, 0.5, 0.0]
 AFTER = [0.0, 0.5, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]
+
+
+def text(found):
+    return terminal.render(blocks(found))
 
 
 def one(values, metric="recall"):
@@ -31,7 +35,7 @@ def rows(found, at=0):
 
 class TestWhatIsShown:
     def test_the_difference_is_the_run_less_the_baseline_on_each_question(self):
-        found = comparison(side(one(BEFORE), "old"), side(one(AFTER)))
+        found = compare_operands(side(one(BEFORE), "old"), side(one(AFTER)))
 
         row = rows(found)["recall"]
         assert (row.baseline, row.run) == (pytest.approx(0.7), pytest.approx(0.2))
@@ -55,7 +59,7 @@ class TestWhatIsShown:
         old = {"hit": [0.0] * 20 + [1.0] * 80, **dict.fromkeys(worse, [1.0] * 100)}
         new = {"hit": [1.0] * 100, **dict.fromkeys(worse, [0.3] * 100)}
 
-        found = comparison(side({"cell": old}, "old"), side({"cell": new}))
+        found = compare_operands(side({"cell": old}, "old"), side({"cell": new}))
 
         assert comparison_words.headline(found) == f"Better: hit rose by 0.20{said}"
         assert found.worse is bool(worse)
@@ -65,7 +69,7 @@ class TestWhatIsShown:
         old = side(one([0.9] * 40), "old", clusters=names)
         new = side(one([0.9 - 0.1 * (at % 3) for at in range(40)]), clusters=names)
 
-        said = " ".join(text(comparison(old, new)).split())
+        said = " ".join(text(compare_operands(old, new)).split())
 
         assert "With this few clusters of questions no difference, however large," in said
 
@@ -73,7 +77,7 @@ class TestWhatIsShown:
         scores = {"cell": {"recall": BEFORE, "pooled": [[1.0, 2.0]] * 10}}
         kinds = {"pooled": {"kind": "whole set", "spec": "decline_recall"}}
 
-        found = comparison(side(scores, "old", metrics=kinds), side(scores, metrics=kinds))
+        found = compare_operands(side(scores, "old", metrics=kinds), side(scores, metrics=kinds))
 
         for row in found.pairs[0].rows:
             assert (row.difference.difference, row.difference.p) == (0.0, 1.0)
@@ -85,7 +89,7 @@ class TestWhatIsShown:
         assert not found.worse
 
     def test_scores_that_differ_evenly_are_not_identical(self):
-        found = comparison(side(one([1, 0, 1, 0]), "old"), side(one([0, 1, 1, 0])))
+        found = compare_operands(side(one([1, 0, 1, 0]), "old"), side(one([0, 1, 1, 0])))
 
         assert rows(found)["recall"].difference.difference == 0.0
         assert not found.identical
@@ -93,29 +97,34 @@ class TestWhatIsShown:
     def test_all_metrics_of_all_cells_are_one_family(self):
         scores = {name: {"a": BEFORE, "b": BEFORE} for name in ("x", "y", "z")}
 
-        found = comparison(side(scores, "old"), side(scores))
+        found = compare_operands(side(scores, "old"), side(scores))
 
         assert found.family == 6
         assert {row.difference.family for pair in found.pairs for row in pair.rows} == {6}
 
-    def test_holm_is_replaced_by_the_false_discovery_rate_on_request(self):
+    def test_max_t_is_replaced_by_holm_or_the_false_discovery_rate_on_request(self):
         metrics = {"a": AFTER, "b": AFTER, "c": BEFORE}
         both = (side({"cell": dict.fromkeys("abc", BEFORE)}, "old"), side({"cell": metrics}))
         p = 6 / 2**7
 
-        strict, loose = (
-            [row.difference.corrected for row in comparison(*both, each).pairs[0].rows]
-            for each in (Options(), Options(correction="bh"))
-        )
+        corrected = {
+            each.method: [
+                row.difference.corrected for row in compare_operands(*both, each).pairs[0].rows
+            ]
+            for each in (Options(), Options(correction="holm"), Options(correction="bh"))
+        }
 
-        assert strict == [3 * p, 3 * p, 1.0]
-        assert loose == [3 / 2 * p, 3 / 2 * p, 1.0]
+        # The two columns are the same: one of them is no more likely to be as large than one alone.
+        assert corrected["max-t"] == [p, p, 1.0]
+        assert corrected["holm"] == [3 * p, 3 * p, 1.0]
+        assert corrected["bh"] == [3 / 2 * p, 3 / 2 * p, 1.0]
+        assert Options(test="t").method == "holm"
 
     def test_a_segment_that_got_worse_is_named_and_few_questions_are_no_segment(self):
         kinds = ["fact"] * 8 + ["sum"] * 8 + ["odd"] * 4
         before, after = [1.0] * 20, [1.0] * 8 + [0.0] * 8 + [1.0] * 4
 
-        found = comparison(
+        found = compare_operands(
             side(one(before), "old", categories=kinds), side(one(after), categories=kinds)
         )
 
@@ -123,11 +132,11 @@ class TestWhatIsShown:
         assert segments.keys() == {"fact", "sum"}
         assert found.segment_family == 2
         assert segments["sum"].difference.worse
-        assert segments["sum"].difference.corrected == pytest.approx(2 * 2 / 2**8)
+        assert segments["sum"].difference.corrected == pytest.approx(2 / 2**8)
         assert segments["fact"].identical
 
     def test_questions_lost_and_won_come_greatest_gap_first(self):
-        found = comparison(
+        found = compare_operands(
             side(one([1, 1, 0, 0.2, 1]), "old"), side(one([0.5, 0, 0.9, 1, 1])), Options()
         )
 
@@ -141,7 +150,7 @@ class TestWhatIsShown:
     def test_failures_are_tested_by_themselves_and_never_as_scores(self):
         before, after = [1.0] * 10, [1.0, None, None, None, None, None, None, 1.0, 1.0, 1.0]
 
-        found = comparison(side(one(before), "old"), side(one(after)))
+        found = compare_operands(side(one(before), "old"), side(one(after)))
 
         (pair,) = found.pairs
         assert rows(found)["recall"].identical
@@ -155,7 +164,7 @@ class TestWhatIsShown:
         kinds = {"declined": {"kind": "whole set", "spec": "decline_recall"}}
         before, after = [[1.0, 1.0]] * 8, [[0.0, 1.0]] * 6 + [[1.0, 1.0]] * 2
 
-        found = comparison(
+        found = compare_operands(
             side(one(before, "declined"), "old", metrics=kinds),
             side(one(after, "declined"), metrics=kinds),
         )
@@ -169,7 +178,7 @@ class TestWhatIsShown:
         metrics = {"words": {"kind": "descriptive"}, "precision": {"within_chunker": True}}
         scores = {"cell": {"recall": BEFORE, "words": BEFORE, "precision": BEFORE}}
 
-        found = comparison(
+        found = compare_operands(
             side(scores, "old", metrics=metrics, chunkers={"cell": "fixed"}),
             side(scores, metrics=metrics, chunkers={"cell": "sentence"}),
         )
@@ -183,7 +192,7 @@ class TestWhatIsShown:
         clusters = ["a", "a", "b", "b", "c", "c", "d", "d", "e", "e", "f", "f"]
         before, after = [1.0] * 12, [0.0] * 12
 
-        found = comparison(
+        found = compare_operands(
             side(one(before), "old", clusters=clusters), side(one(after), clusters=clusters)
         )
 
@@ -192,11 +201,11 @@ class TestWhatIsShown:
     def test_cells_of_one_run_differ_as_their_report_says(self):
         scores = {name: {"recall": each} for name, each in (("b", BEFORE), ("a", AFTER))}
         made = run(scores, baseline="b")
-        only = sides.of_run(made)
+        only = operand.operand_from_run(made)
 
-        (row,) = comparison(only, only).pairs[0].rows
+        (row,) = compare_operands(only, only).pairs[0].rows
 
-        assert row.difference == Contrasts(made).against_baseline["a", "recall"]
+        assert row.difference == CellDifferences(made).against_baseline["a", "recall"]
 
 
 class TestWhichCells:
@@ -204,7 +213,7 @@ class TestWhichCells:
         return {name: {"recall": BEFORE} for name in names}
 
     def pairs(self, old, new, *wanted):
-        found = comparison(
+        found = compare_operands(
             side(self.cells(*old), "old"), side(self.cells(*new)), Options(pairs=wanted)
         )
         return [pair.pairing for pair in found.pairs]
@@ -226,17 +235,15 @@ class TestWhichCells:
     def test_a_cell_may_be_named_by_the_components_that_only_it_has(self):
         made = run(self.cells("a × dense", "a × bm25", "b × bm25"))
         cells = [
-            cell.model_copy(
-                update={"chunker": cell.name[0], "retriever": cell.name.split(" × ")[1]}
-            )
+            replace(cell, chunker=cell.name[0], retriever=cell.name.split(" × ")[1])
             for cell in made.run.cells
         ]
-        only = sides.of_run(replace(made, run=made.run.model_copy(update={"cells": cells})))
+        only = operand.operand_from_run(replace(made, run=replace(made.run, cells=cells)))
 
-        found = comparison(only, only, Options(pairs=["dense=b x bm25"]))
+        found = compare_operands(only, only, Options(pairs=["dense=b x bm25"]))
         assert found.pairs[0].pairing == Pairing("a × dense", "b × bm25")
         with pytest.raises(HarnessError, match="names several cells"):
-            comparison(only, only, Options(pairs=["dense=bm25"]))
+            compare_operands(only, only, Options(pairs=["dense=bm25"]))
 
     def test_no_name_in_common_is_refused_with_the_names_of_both_sides(self):
         with pytest.raises(Incomparable) as refused:
@@ -260,7 +267,7 @@ class TestWhichCells:
     def test_cells_of_one_run_stand_against_its_baseline_cell(self):
         only = side(self.cells("a", "b", "c"), baseline="b")
 
-        found = comparison(only, only)
+        found = compare_operands(only, only)
 
         assert [p.pairing for p in found.pairs] == [Pairing("b", "a"), Pairing("b", "c")]
         assert found.changes == ()
@@ -270,10 +277,10 @@ class TestWhichCells:
         only = side(self.cells("a", "b"))
 
         with pytest.raises(HarnessError, match=r'--pair "A=B"\n  cells of new:\n    a'):
-            comparison(only, only)
+            compare_operands(only, only)
 
     def test_cells_without_a_partner_are_said_to_be_left_out(self):
-        found = comparison(side(self.cells("a", "b"), "old"), side(self.cells("a", "c")))
+        found = compare_operands(side(self.cells("a", "b"), "old"), side(self.cells("a", "c")))
 
         assert found.left_out == {"cell b": "only in old", "cell c": "only in new"}
 
@@ -283,7 +290,7 @@ class TestWhichQuestions:
         old = without(run(one(BEFORE), "old"), "q1", "q2")
         new = without(run(one(AFTER)), "q9")
 
-        found = comparison(sides.of_run(old), sides.of_run(new))
+        found = compare_operands(operand.operand_from_run(old), operand.operand_from_run(new))
 
         assert (found.only_baseline, found.only_run) == (("q9",), ("q1", "q2"))
         assert rows(found)["recall"].difference.n == 7
@@ -291,7 +298,7 @@ class TestWhichQuestions:
         assert "2 questions asked by new alone: q1, q2" in text(found)
 
     def test_a_question_with_a_value_on_one_side_alone_is_listed_with_the_reason(self):
-        found = comparison(side(one([1, 1, 1, None]), "old"), side(one([1, None, 1, 1])))
+        found = compare_operands(side(one([1, 1, 1, None]), "old"), side(one([1, None, 1, 1])))
 
         (pair,) = found.pairs
         assert [(each.question, each.missing, each.reason) for each in pair.unpaired] == [
@@ -304,7 +311,7 @@ class TestWhichQuestions:
     def test_a_question_whose_text_or_gold_changed_is_not_the_same_question(self):
         other = {"q3": {"text": "What else?"}, "q5": {"answers": ["42"]}}
 
-        found = comparison(side(one(BEFORE), "old"), side(one(AFTER), texts=other))
+        found = compare_operands(side(one(BEFORE), "old"), side(one(AFTER), texts=other))
 
         assert found.changed == ("q3", "q5")
         assert rows(found)["recall"].difference.n == 8
@@ -313,7 +320,7 @@ class TestWhichQuestions:
         texts = {f"q{at}": {"text": f"other {at}"} for at in range(10)}
 
         with pytest.raises(Incomparable, match="share no question, though 10 have the same id"):
-            comparison(side(one(BEFORE), "old"), side(one(AFTER), texts=texts))
+            compare_operands(side(one(BEFORE), "old"), side(one(AFTER), texts=texts))
 
 
 class TestWhatIsRefused:
@@ -323,10 +330,10 @@ class TestWhatIsRefused:
         new = side({"cell": dict.fromkeys(metrics, [None] * 10)})
 
         with pytest.raises(Incomparable, match="no value to compare: 10 answers failed in new"):
-            comparison(old, new)
+            compare_operands(old, new)
 
     def test_a_side_with_one_value_is_compared(self):
-        found = comparison(side(one(BEFORE), "old"), side(one([1.0, *[None] * 9])))
+        found = compare_operands(side(one(BEFORE), "old"), side(one([1.0, *[None] * 9])))
 
         assert rows(found)["recall"].difference.n == 1
 
@@ -339,12 +346,12 @@ class TestWhatIsRefused:
         new = side(one(AFTER), about={kind: {"hash": "2", "path": "here"}})
 
         with pytest.raises(Incomparable) as refused:
-            comparison(old, new)
+            compare_operands(old, new)
 
         assert refused.value.status == 3
         assert f"{said}: there (1), now here (2)" in str(refused.value)
         assert f"--allow {kind}" in str(refused.value)
-        found = comparison(old, new, Options(allow=[kind]))
+        found = compare_operands(old, new, Options(allow=[kind]))
         assert rows(found)["recall"].difference.n == 10
         assert ("hash", "1", "2") in [(c.what, c.before, c.after) for c in found.changes]
 
@@ -352,16 +359,16 @@ class TestWhatIsRefused:
         scores = {"cell": {"recall": BEFORE, "f1": BEFORE}}
         made = run(scores)
         metrics = dict(made.run.provenance.metrics)
-        metrics["f1"] = metrics["f1"].model_copy(update={"version": 2})
+        metrics["f1"] = replace(metrics["f1"], version=2)
         new = side(scores, about={"metrics": metrics})
 
         with pytest.raises(Incomparable, match="metric f1: version 1, now version 2"):
-            comparison(side(scores, "old"), new)
+            compare_operands(side(scores, "old"), new)
 
-        found = comparison(side(scores, "old"), new, Options(allow=["metrics"]))
+        found = compare_operands(side(scores, "old"), new, Options(allow=["metrics"]))
         assert rows(found).keys() == {"recall"}
         assert found.left_out == {"f1": "version 1, now version 2"}
-        only = comparison(side(scores, "old"), new, Options(metrics=["recall"]))
+        only = compare_operands(side(scores, "old"), new, Options(metrics=["recall"]))
         assert rows(only).keys() == {"recall"}
 
     def test_a_metric_that_another_model_scored_is_refused(self):
@@ -370,16 +377,16 @@ class TestWhatIsRefused:
         other = [{"used_by": "recall", "model": "b"}]
         old = side(one(BEFORE), "old", about={"models": models})
 
-        assert comparison(old, side(one(BEFORE), about={"models": fast})).identical
+        assert compare_operands(old, side(one(BEFORE), about={"models": fast})).identical
         with pytest.raises(Incomparable, match="its judge or its prompt is another"):
-            comparison(old, side(one(BEFORE), about={"models": other}))
+            compare_operands(old, side(one(BEFORE), about={"models": other}))
 
     def test_all_reasons_are_said_at_once(self):
         old = side(one(BEFORE), "old", about={"corpus": {"hash": "1"}, "testset": {"hash": "1"}})
         new = side(one(AFTER), about={"corpus": {"hash": "2"}, "testset": {"hash": "2"}})
 
         with pytest.raises(Incomparable) as refused:
-            comparison(old, new)
+            compare_operands(old, new)
 
         assert "--allow testset" in str(refused.value)
         assert "--allow corpus" in str(refused.value)
@@ -391,7 +398,7 @@ class TestWhatIsRefused:
 
     def test_a_metric_of_neither_side_is_refused_with_those_there_are(self):
         with pytest.raises(HarnessError, match="did you mean 'recall'") as refused:
-            comparison(side(one(BEFORE), "old"), side(one(AFTER)), Options(metrics=["recal"]))
+            compare_operands(side(one(BEFORE), "old"), side(one(AFTER)), Options(metrics=["recal"]))
 
         assert refused.value.status == 2
 
@@ -400,12 +407,12 @@ class TestWhatIsRefused:
         new = side({"cell": {"recall": AFTER, "f1": AFTER}})
 
         with pytest.raises(Incomparable, match="old was not scored by it"):
-            comparison(old, new, Options(metrics=["f1"]))
-        assert comparison(old, new).left_out == {"f1": "only new was scored by it"}
+            compare_operands(old, new, Options(metrics=["f1"]))
+        assert compare_operands(old, new).left_out == {"f1": "only new was scored by it"}
 
     def test_no_metric_in_common_is_refused(self):
         with pytest.raises(Incomparable, match="share no metric"):
-            comparison(side(one(BEFORE), "old"), side(one(AFTER, "f1")))
+            compare_operands(side(one(BEFORE), "old"), side(one(AFTER, "f1")))
 
 
 class TestWhatChanged:
@@ -422,13 +429,13 @@ class TestWhatChanged:
             "git_dirty": True,
         }
 
-        found = comparison(
+        found = compare_operands(
             side(one(BEFORE), "old", resolved=before, about=old),
             side(one(BEFORE), resolved=after, about=new),
         )
 
         assert [(c.about, c.what, c.before, c.after) for c in found.changes] == [
-            ("config", "chunkers[0].fixed.size", "800", "400"),
+            ("config", "chunkers.fixed.size", "800", "400"),
             ("config", "retrieve", "20", "–"),
             ("config", "judge", "–", "m"),
             ("model", "x.weights", "1", "2"),
@@ -439,9 +446,10 @@ class TestWhatChanged:
 
 
 def test_json_holds_every_number_and_no_nan():
-    found = comparison(side(one([*BEFORE, None]), "old"), side(one([*AFTER, 1.0])))
+    found = compare_operands(side(one([*BEFORE, None]), "old"), side(one([*AFTER, 1.0])))
 
-    said = json.loads(as_json(found))
+    data = as_dict(found)
+    said = json.loads(json.dumps(data, allow_nan=False))
 
     (cell,) = said["cells"]
     (metric,) = cell["metrics"]
@@ -449,12 +457,11 @@ def test_json_holds_every_number_and_no_nan():
     assert metric["outcome"] == "worse"
     assert said["worse"] is True
     assert cell["unpaired"][0]["question"] == "q10"
-    assert "NaN" not in as_json(found)
 
 
 def test_the_terminal_is_100_columns_wide_and_obeys_no_text_of_others():
     name = "ein sehr langer Name " * 12 + "\x1b[2J"
-    found = comparison(
+    found = compare_operands(
         side({name: {"recall": BEFORE}}, "old\x1b[31m"), side({name: {"recall": AFTER}})
     )
 

@@ -2,10 +2,12 @@
 
 import pytest
 
-from harness import scoring
+from harness.embedders import embedders
 from harness.errors import SpecError
-from harness.metrics import metrics
+from harness.metrics import metrics, named_metrics
+from harness.metrics.metric_names import usual_name
 from harness.registry import label
+from harness.rerankers import rerankers
 
 
 @pytest.mark.parametrize(
@@ -19,9 +21,6 @@ from harness.registry import label
         ("recall(labels=none)@5", "recall@5"),
         ({"evidence_recall": {"budget": 1000}}, "evidence_recall@1000t"),
         ({"passage_recall": {"k": 5, "whole": 0.8}}, "passage_recall(whole=0.8)@5"),
-        ("map", "ap"),
-        ("rr@10", "mrr@10"),
-        ("success@5", "hit_rate@5"),
         ({"rougeL": {"stemmer": True}}, "rougeL(stemmer=True)"),
         ({"composite": {"weights": {"bleu": 0.25, "recall@5": 0.75}}}, None),
         ("composite(weights=0.5*bleu(smoothing=2, tokens=whitespace) + 0.5*ndcg@10)", None),
@@ -35,7 +34,9 @@ def test_every_form_of_a_spec_reads_back_from_its_label(spec, name):
 
 
 def test_an_alias_is_shown_as_it_was_typed():
-    assert scoring.build("map@5") == scoring.Named("map@5", scoring.build("ap@5").metric)
+    assert named_metrics.build_metric("map@5") == named_metrics.NamedMetric(
+        "map@5", named_metrics.build_metric("ap@5").metric
+    )
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,7 @@ def test_an_alias_is_shown_as_it_was_typed():
         ("recal@5", "unknown metric 'recal'", "did you mean 'recall'? choose from: abstention, a"),
         ("zzz", "unknown metric 'zzz'", "choose from: abstention, answer_relevance, ap"),
         ({"ndcg": {"gian": "x"}}, "metric 'ndcg' has no parameter 'gian'", "did you mean 'gain'?"),
-        ("map(level=2)", "metric 'ap' has no parameter 'level'", "choose from: denominator, k"),
+        ("ap(level=2)", "metric 'ap' has no parameter 'level'", "choose from: denominator, k"),
         ("bleu@5", "metric 'bleu' has no cut-off @k", "choose from: smoothing, tokens"),
         ("recall@100t", "metric 'recall' has no token budget @...t", "choose from: k, labels, rel"),
         ("exact_match(x=1)", "metric 'exact_match' has no parameter 'x'", "it takes no parameters"),
@@ -83,3 +84,41 @@ def test_a_bad_spec_says_what_is_wrong_and_what_would_be_right(spec, what, hint)
     assert caught.value.what.startswith(what)
     assert caught.value.hint.startswith(hint)
     assert bool(caught.value.hint) == bool(hint)
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "here"),
+    [
+        ("NDCG@10", "ndcg@10"),
+        ("ndcg_cut_10", "ndcg@10"),
+        ("P_5", "precision@5"),
+        ("P.5", "precision@5"),
+        ("map", "ap"),
+        ("MAP@5", "ap@5"),
+        ("recip_rank", "mrr"),
+        ("RR@10", "mrr@10"),
+        ("Rprec", "r_precision"),
+        ("recall_5", "recall@5"),
+        ("success_3", "hit_rate@3"),
+        ("NDCG(gain=exponential)@2", "ndcg(gain=exponential)@2"),
+        ("mypkg.Metrics:NDCG@3", "mypkg.Metrics:NDCG@3"),
+        ("nothing@5", "nothing@5"),
+    ],
+)
+def test_a_metric_is_known_by_its_names_elsewhere(elsewhere, here):
+    assert usual_name(elsewhere) == here
+
+
+@pytest.mark.parametrize(
+    ("registry", "model", "hint"),
+    [
+        (embedders, "sentence-transformers/all-MiniLM-L6-v2", "sentence_transformer: {model: "),
+        (rerankers, "BAAI/bge-reranker-base", "cross_encoder: {model: "),
+    ],
+)
+def test_a_model_in_the_place_of_a_component_is_answered_with_what_to_write(registry, model, hint):
+    with pytest.raises(SpecError) as caught:
+        registry.build(model)
+
+    assert caught.value.what == f"{model!r} is the name of a model, no {registry.family}"
+    assert caught.value.hint == f"write {{{hint}{model}}}}}"

@@ -4,13 +4,13 @@ from typing import get_args
 
 import pytest
 
-from harness import scoring
-from harness.facts import Facts
-from harness.metrics import Asking, Batched, Combined, metrics
-from harness.needs import Kind
+from harness.metrics import BatchMetric, CombinedMetric, JudgeMetric, metrics, named_metrics
+from harness.metrics.facts import MetricFacts
+from harness.metrics.needs import Kind
+from harness.ranking.relevance import Relevance
 from harness.records import Answer, Case, Chunk, Hit, Passage, Question, Span
 from harness.registry import label, parameters
-from harness.relevance import Relevance
+from harness.runs import scoring
 from tests.judge_server import sitting
 from tests.listed import Listed
 
@@ -54,7 +54,7 @@ def case(gold, shown, answers, said, keywords=("air",), declined=False):
         context="\n\n".join(hit.chunk.text for hit in hits),
         answer=Answer(said, declined),
         keywords=relevance.keywords(question, hits),
-        touching=relevance.touching(question),
+        touching=relevance.spans_near_gold(question),
     )
 
 
@@ -69,7 +69,7 @@ PERFECT = {
         "It has no air.",
         keywords=("no air", "Phobos"),
     ),
-    "an answer of one word": case([4], [4], ("yes",), "yes", keywords=("yes",)),
+    "an answer of one word": case([4], [4], ("does",), "does", keywords=("does",)),
     "another script, two lines": case(
         [3], [3], ("Mond\n月", "auf Japanisch"), "Mond\n月", keywords=("月",)
     ),
@@ -123,7 +123,7 @@ def kinds(spec):
 
 
 def slow(name):
-    return [pytest.mark.slow] if isinstance(metrics[name], Batched | Asking) else []
+    return [pytest.mark.slow] if isinstance(metrics[name], BatchMetric | JudgeMetric) else []
 
 
 EVERY = [pytest.param(spec, marks=slow(name), id=spec) for name in metrics for spec in specs(name)]
@@ -142,12 +142,12 @@ def _a_judge_sits():
 
 
 def scores(spec, cases, labels="documents"):
-    named = scoring.with_judge([scoring.build(spec, labels)], JUDGES[0])
+    named = named_metrics.with_judge([named_metrics.build_metric(spec, labels)], JUDGES[0])
     return [row[spec] for row in scoring.score_all(named, cases, labels)]
 
 
 def reads_gold(metric):
-    if isinstance(metric, Combined):
+    if isinstance(metric, CombinedMetric):
         return any(reads_gold(metrics.build(part)) for part in metric.parts)
     return bool(metric.needs & GOLD) or hasattr(metric, "labels")
 
@@ -222,4 +222,4 @@ class TestEveryMetric:
         assert "Source:" in metric.__doc__
         assert metric.version >= 1
         assert metric.kind in get_args(Kind)
-        assert isinstance(metric.facts, Facts)
+        assert isinstance(metric.facts, MetricFacts)

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness import runner, store
-from harness.config import load
-from harness.models import DEFAULT_MODEL, weights_id
-from harness.report.view import View
+from harness import api
+from harness.config.run_config import load
+from harness.models.model_files import DEFAULT_MODEL, weights_id
+from harness.report.run_view import View
+from harness.runs import runner
+from harness.store import reader
 from tests import tiny_gguf
 from tests.small import project
 
@@ -21,7 +23,7 @@ CARD = (ROOT / "testsets" / "insurellm.md").read_text(encoding="utf-8")
 def run(config, cache, *overrides):
     place = (f"output={cache.parent}/reports", f"cache={cache}")
     loaded = load(ROOT / config, [*place, *overrides], {})
-    return View(store.load(runner.run(runner.prepare(loaded), lambda *_: None).folder))
+    return View(reader.load(api.run(runner.prepare(loaded), lambda *_: None).folder))
 
 
 PRICES = "prices.yaml"
@@ -56,7 +58,6 @@ def environment(tmp_path):
     (tmp_path / "qrels").mkdir()
     (tmp_path / "qrels" / "test.tsv").write_text("q\td\t1\n")
     return {
-        "HARNESS_ALLOW_OUTSIDE": "1",
         "BEIR": str(tmp_path),
         "SQUAD": str(tmp_path / "squad.json"),
         "LLM": str(tiny_gguf.write(tmp_path / "tiny.gguf")),
@@ -73,7 +74,7 @@ def test_every_configuration_is_found_valid_from_any_folder(
     path, environment, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    load(ROOT / path, [], environment, allow_outside=True)
+    load(ROOT / path, [], environment)
 
 
 @pytest.mark.slow
@@ -86,7 +87,7 @@ def test_every_configuration_runs_on_a_small_corpus(path, tmp_path, own_cache, e
     if isinstance(given["corpus"], str):
         small = tmp_path / "small"
         place += [f"corpus={small}/corpus", f"testset={small}/testset.jsonl"]
-    finished = runner.run(runner.prepare(load(ROOT / path, place, environment)), lambda *_: None)
+    finished = api.run(runner.prepare(load(ROOT / path, place, environment)), lambda *_: None)
 
     assert [(cell.asked, cell.failed) for cell in finished.run.cells] == [
         (asked, 0) for _ in finished.run.cells
@@ -107,7 +108,7 @@ def test_keyword_search_finds_the_shipped_questions_as_hard_as_their_card_says(o
     (cell,) = [cell for cell in view.cells if cell.chunker == "recursive"]
     asked = [each for each in view.stored.questions.values() if each.answerable]
     means = {
-        name: view.part(
+        name: view.aggregate_of(
             cell, "hit_rate(labels=evidence)@1", {q.id for q in asked if q.category == name}
         ).mean
         for name in {each.category for each in asked}

@@ -2,10 +2,9 @@
 
 import pytest
 
-from harness.context import assemble, joined
-from harness.context import cut as cut_hits
+from harness.ranking.context import assemble_context, cut_hits, join_parts
 from harness.records import Chunk, Hit, Span
-from harness.tokens import count, cut, tokenise
+from harness.text.words import count, cut, tokenise
 
 
 def hits(*texts):
@@ -20,38 +19,40 @@ THREE = hits("One two three.", "Four, five!", "Six seven eight nine")
 
 
 def test_the_first_chunks_are_joined_in_order_by_an_empty_line():
-    assert assemble(THREE, 2, 100) == "One two three.\n\nFour, five!"
-    assert assemble(THREE, 9, 100) == "One two three.\n\nFour, five!\n\nSix seven eight nine"
+    assert assemble_context(THREE, 2, 100) == "One two three.\n\nFour, five!"
+    assert (
+        assemble_context(THREE, 9, 100) == "One two three.\n\nFour, five!\n\nSix seven eight nine"
+    )
 
 
 def test_the_last_chunk_is_cut_where_the_budget_is_spent():
-    assert assemble(THREE, 3, 12) == "One two three.\n\nFour, five!\n\nSix seven eight nine"
-    assert assemble(THREE, 3, 11) == "One two three.\n\nFour, five!\n\nSix seven eight"
-    assert assemble(THREE, 3, 9) == "One two three.\n\nFour, five!\n\nSix"
-    assert assemble(THREE, 3, 6) == "One two three.\n\nFour,"
+    assert assemble_context(THREE, 3, 12) == "One two three.\n\nFour, five!\n\nSix seven eight nine"
+    assert assemble_context(THREE, 3, 11) == "One two three.\n\nFour, five!\n\nSix seven eight"
+    assert assemble_context(THREE, 3, 9) == "One two three.\n\nFour, five!\n\nSix"
+    assert assemble_context(THREE, 3, 6) == "One two three.\n\nFour,"
 
 
 def test_a_chunk_behind_a_spent_budget_leaves_no_separator():
-    assert assemble(THREE, 3, 8) == "One two three.\n\nFour, five!"
-    assert assemble(THREE, 3, 4) == "One two three."
+    assert assemble_context(THREE, 3, 8) == "One two three.\n\nFour, five!"
+    assert assemble_context(THREE, 3, 4) == "One two three."
 
 
 @pytest.mark.parametrize(
     ("budget", "expected"), [(1, "One"), (3, "One two three"), (4, "One two three.")]
 )
 def test_the_first_chunk_is_cut_and_never_dropped(budget, expected):
-    assert assemble(THREE, 3, budget) == expected
+    assert assemble_context(THREE, 3, budget) == expected
 
 
 def test_both_bounds_apply_and_the_one_that_is_met_first_ends_it():
-    assert assemble(THREE, 1, 100) == "One two three."
-    assert assemble(THREE, 1, 2) == "One two"
-    assert assemble(THREE, 3, 2) == "One two"
+    assert assemble_context(THREE, 1, 100) == "One two three."
+    assert assemble_context(THREE, 1, 2) == "One two"
+    assert assemble_context(THREE, 3, 2) == "One two"
 
 
 @pytest.mark.parametrize("budget", range(1, 14))
 def test_a_context_never_has_more_tokens_than_its_budget_and_uses_all_it_can(budget):
-    assert count(assemble(THREE, 3, budget)) == min(budget, 12)
+    assert count(assemble_context(THREE, 3, budget)) == min(budget, 12)
 
 
 def test_what_reaches_the_generator_is_told_with_its_place():
@@ -62,15 +63,15 @@ def test_what_reaches_the_generator_is_told_with_its_place():
         (Span("doc", 0, 14), "One two three."),
         (Span("doc", 100, 105), "Four,"),
     ]
-    assert joined(cut_hits(found, 2, 6)) == assemble(found, 2, 6)
+    assert join_parts(cut_hits(found, 2, 6)) == assemble_context(found, 2, 6)
 
 
 def test_nothing_retrieved_is_an_empty_context():
-    assert assemble([], 5, 1500) == ""
+    assert assemble_context([], 5, 1500) == ""
 
 
 def test_a_header_is_not_part_of_the_context_and_white_space_inside_a_chunk_is_kept():
-    assert assemble(hits("a\n\n  b ", "c"), 2, 9) == "a\n\n  b \n\nc"
+    assert assemble_context(hits("a\n\n  b ", "c"), 2, 9) == "a\n\n  b \n\nc"
 
 
 def test_tokens_are_words_and_single_marks():

@@ -8,14 +8,15 @@ from dataclasses import replace
 
 import pytest
 
-from harness.corpus import Ignored, load, normalised, readers
-from harness.corpus.beir import Beir
-from harness.corpus.csv import Csv
-from harness.corpus.folder import Folder
-from harness.corpus.jsonl import Jsonl
+from harness.corpus import Ignored, load, readers
+from harness.corpus.beir_documents import BeirDocuments
+from harness.corpus.csv_documents import CsvDocuments
+from harness.corpus.folder_documents import FolderDocuments
+from harness.corpus.jsonl_documents import JsonlDocuments
 from harness.errors import DataError, SpecError
 from harness.records import Document
-from harness.sources import corpus_reader
+from harness.testset.reader_choice import corpus_reader
+from harness.text.normal_form import normalise
 
 NFD = "Cafe\u0301"
 NFC = "Caf\u00e9"
@@ -55,7 +56,7 @@ def as_found(spec):
     ],
 )
 def test_text_takes_one_form_nfc_line_feeds_and_no_byte_order_mark(raw, text):
-    assert normalised(raw) == text
+    assert normalise(raw) == text
     assert unicodedata.is_normalized("NFC", text)
 
 
@@ -67,9 +68,9 @@ def test_every_reader_normalises_text_and_title(tmp_path):
 
     expected = [Document("a.md", f"# {NFC}\n\nOne\ntwo\n", NFC)]
     placed = replace(expected[0], metadata={"folder": ".", "suffix": ".md"})
-    assert documents(Folder(str(tmp_path / "folder"))) == [placed]
-    assert documents(Jsonl(str(tmp_path / "a.jsonl"))) == expected
-    assert documents(Beir(str(tmp_path / "beir"))) == expected
+    assert documents(FolderDocuments(str(tmp_path / "folder"))) == [placed]
+    assert documents(JsonlDocuments(str(tmp_path / "a.jsonl"))) == expected
+    assert documents(BeirDocuments(str(tmp_path / "beir"))) == expected
 
 
 def test_a_folder_gives_its_markdown_and_text_files_by_relative_path_sorted(tmp_path):
@@ -85,7 +86,7 @@ def test_a_folder_gives_its_markdown_and_text_files_by_relative_path_sorted(tmp_
     ):
         write(tmp_path / name, f"text of {name}")
 
-    corpus = load(Folder(str(tmp_path)))
+    corpus = load(FolderDocuments(str(tmp_path)))
     found = list(corpus.documents.values())
 
     assert corpus.ignored == {".json": 1, ".png": 2, "without a suffix": 1}
@@ -101,7 +102,10 @@ def test_the_card_hidden_files_and_hidden_folders_are_left_out(tmp_path):
         write(tmp_path / name, "text")
 
     # The card is the corpus's own; a document of that name further down is a document.
-    assert [each.id for each in documents(Folder(str(tmp_path)))] == ["deep/card.md", "kept.md"]
+    assert [each.id for each in documents(FolderDocuments(str(tmp_path)))] == [
+        "deep/card.md",
+        "kept.md",
+    ]
 
 
 def test_links_are_followed_inside_the_folder_and_left_out_where_they_leave_it(tmp_path):
@@ -115,7 +119,7 @@ def test_links_are_followed_inside_the_folder_and_left_out_where_they_leave_it(t
     os.symlink("..", tmp_path / "corpus" / "loop")
     os.symlink("none.md", tmp_path / "corpus" / "dangling.md")
 
-    found = load(Folder(str(tmp_path / "corpus")))
+    found = load(FolderDocuments(str(tmp_path / "corpus")))
 
     assert list(found.documents) == ["a.md", "same.md"]
     assert found.ignored == {"link out of the folder": 4, "link to nothing": 1}
@@ -130,7 +134,7 @@ def test_a_glob_chooses_among_the_files_and_never_leaves_the_folder(tmp_path):
         write(tmp_path / name, name)
 
     def ids(glob):
-        return [each.id for each in documents(Folder(str(tmp_path / "corpus"), glob))]
+        return [each.id for each in documents(FolderDocuments(str(tmp_path / "corpus"), glob))]
 
     assert ids("*.md") == ["a.md"]
     assert ids("**/*.md") == ["a.md", "deep/b.md"]
@@ -154,7 +158,9 @@ def test_the_title_is_the_first_top_heading_or_the_files_name(tmp_path, text, ti
     write(tmp_path / "other.md", "text")
 
     metadata = {"folder": "deep", "suffix": ".md"}
-    assert documents(Folder(str(tmp_path)))[0] == Document("deep/moon.md", text, title, metadata)
+    assert documents(FolderDocuments(str(tmp_path)))[0] == Document(
+        "deep/moon.md", text, title, metadata
+    )
 
 
 def test_json_lines_keep_their_order_and_take_id_or_underscore_id(tmp_path):
@@ -165,7 +171,7 @@ def test_json_lines_keep_their_order_and_take_id_or_underscore_id(tmp_path):
         {"id": "a", "text": "", "title": None},
     )
 
-    assert documents(Jsonl(str(tmp_path / "c.jsonl"))) == [
+    assert documents(JsonlDocuments(str(tmp_path / "c.jsonl"))) == [
         Document("b", "two", "B"),
         Document("1", "one", ""),
         Document("a", "", ""),
@@ -175,7 +181,7 @@ def test_json_lines_keep_their_order_and_take_id_or_underscore_id(tmp_path):
 def test_json_lines_may_begin_with_a_byte_order_mark_and_hold_empty_lines(tmp_path):
     write(tmp_path / "c.jsonl", '\ufeff{"id": "a", "text": "x"}\r\n\r\n{"id": "b", "text": "y"}')
 
-    assert [each.id for each in documents(Jsonl(str(tmp_path / "c.jsonl")))] == ["a", "b"]
+    assert [each.id for each in documents(JsonlDocuments(str(tmp_path / "c.jsonl")))] == ["a", "b"]
 
 
 def test_bad_lines_can_be_skipped_and_are_counted_with_their_places(tmp_path):
@@ -183,7 +189,7 @@ def test_bad_lines_can_be_skipped_and_are_counted_with_their_places(tmp_path):
         tmp_path / "corpus.jsonl", {"_id": "a", "text": "x"}, {"_id": "b"}, {"_id": "a", "text": ""}
     )
 
-    corpus = load(Beir(str(tmp_path), on_error="skip"))
+    corpus = load(BeirDocuments(str(tmp_path), on_error="skip"))
 
     assert corpus.documents == {"a": Document("a", "x", "")}
     assert [(each.where, each.what) for each in corpus.skipped] == [
@@ -194,14 +200,14 @@ def test_bad_lines_can_be_skipped_and_are_counted_with_their_places(tmp_path):
 
 def test_a_beir_folder_without_its_file_is_refused(tmp_path):
     with pytest.raises(DataError, match=r"holds no corpus\.jsonl\n    beir: wants the folder"):
-        load(Beir(str(tmp_path)))
+        load(BeirDocuments(str(tmp_path)))
 
 
 def test_the_identity_follows_ids_titles_texts_and_order_and_nothing_else(tmp_path):
     def identity(*objects, ending="\n", name="c"):
         path = tmp_path / f"{name}.jsonl"
         write(path, "".join(json.dumps(each) + ending for each in objects))
-        return load(Jsonl(str(path))).id
+        return load(JsonlDocuments(str(path))).id
 
     one, two = {"id": "a", "text": "x\ny"}, {"id": "b", "text": "z"}
     first = identity(one, two)
@@ -222,12 +228,12 @@ def test_a_path_is_read_by_the_most_particular_format_that_fits(tmp_path):
     rows(tmp_path / "corpus.jsonl", {"_id": "a", "text": "x"})
     folder, file = str(tmp_path), str(tmp_path / "corpus.jsonl")
 
-    assert as_found(folder) == Beir(folder)
-    assert as_found(file) == Jsonl(file)
+    assert as_found(folder) == BeirDocuments(folder)
+    assert as_found(file) == JsonlDocuments(file)
     # A parameter that only one format has decides for it.
-    assert as_found({"path": folder, "glob": "*.md"}) == Folder(folder, "*.md")
-    assert as_found({"folder": folder}) == Folder(folder)
-    assert as_found({"beir": {"path": folder, "on_error": "skip"}}) == Beir(folder, "skip")
+    assert as_found({"path": folder, "glob": "*.md"}) == FolderDocuments(folder, "*.md")
+    assert as_found({"folder": folder}) == FolderDocuments(folder)
+    assert as_found({"beir": {"path": folder, "on_error": "skip"}}) == BeirDocuments(folder, "skip")
 
 
 def test_a_path_of_no_known_format_is_refused_with_the_ones_there_are(tmp_path):
@@ -246,16 +252,16 @@ def test_a_path_of_no_known_format_is_refused_with_the_ones_there_are(tmp_path):
 def test_one_file_is_a_corpus_of_its_own_kind(tmp_path, name):
     write(tmp_path / name, "x")
 
-    assert as_found(str(tmp_path / name)) == Folder(str(tmp_path / name))
+    assert as_found(str(tmp_path / name)) == FolderDocuments(str(tmp_path / name))
 
 
 def test_tables_and_json_lines_alone_are_read_by_their_own_readers(tmp_path):
     for name in ("a.csv", "a.tsv", "a.jsonl"):
         write(tmp_path / name, "x")
 
-    assert as_found(str(tmp_path / "a.csv")) == Csv(str(tmp_path / "a.csv"))
-    assert as_found(str(tmp_path / "a.tsv")) == Csv(str(tmp_path / "a.tsv"))
-    assert as_found(str(tmp_path / "a.jsonl")) == Jsonl(str(tmp_path / "a.jsonl"))
+    assert as_found(str(tmp_path / "a.csv")) == CsvDocuments(str(tmp_path / "a.csv"))
+    assert as_found(str(tmp_path / "a.tsv")) == CsvDocuments(str(tmp_path / "a.tsv"))
+    assert as_found(str(tmp_path / "a.jsonl")) == JsonlDocuments(str(tmp_path / "a.jsonl"))
 
 
 def test_the_place_of_a_file_is_metadata_and_changes_no_identity(tmp_path):
@@ -263,18 +269,18 @@ def test_the_place_of_a_file_is_metadata_and_changes_no_identity(tmp_path):
     rows(tmp_path / "c.jsonl", {"id": "a.md", "title": "a", "text": "text"})
     rows(tmp_path / "d.jsonl", {"id": "a.md", "title": "a", "text": "text", "metadata": {"y": 1}})
 
-    found = load(Folder(str(tmp_path / "folder")))
+    found = load(FolderDocuments(str(tmp_path / "folder")))
 
     assert found.documents["a.md"].metadata == {"folder": ".", "suffix": ".md"}
-    assert found.id == load(Jsonl(str(tmp_path / "c.jsonl"))).id
-    assert found.id != load(Jsonl(str(tmp_path / "d.jsonl"))).id
+    assert found.id == load(JsonlDocuments(str(tmp_path / "c.jsonl"))).id
+    assert found.id != load(JsonlDocuments(str(tmp_path / "d.jsonl"))).id
 
 
 def test_json_lines_in_a_folder_are_documents_named_by_file_and_id(tmp_path):
     rows(tmp_path / "faq" / "a.jsonl", {"id": 1, "text": "one"}, {"id": "b", "text": "two"})
     write(tmp_path / "z.md", "three")
 
-    found = documents(Folder(str(tmp_path)))
+    found = documents(FolderDocuments(str(tmp_path)))
 
     assert [(each.id, each.text) for each in found] == [
         ("faq/a.jsonl#1", "one"),
@@ -288,7 +294,7 @@ def test_a_bad_line_in_a_folder_is_named_with_its_file(tmp_path):
     write(tmp_path / "questions.jsonl", '{"id": 1, "question": "Why?"}\n')
 
     with pytest.raises(DataError) as caught:
-        load(Folder(str(tmp_path)))
+        load(FolderDocuments(str(tmp_path)))
 
     (problem,) = [each for each in caught.value.problems if "question" in each.where]
     assert problem.where == "questions.jsonl, line 1"
@@ -305,7 +311,7 @@ def test_published_benchmarks_are_read_as_they_are(test_data, name, count):
     assert len(corpus.documents) == count
     assert list(corpus.documents) == list(raw)
     for id_, document in corpus.documents.items():
-        assert document.text == normalised(raw[id_]["text"])
+        assert document.text == normalise(raw[id_]["text"])
 
 
 @pytest.mark.parametrize("glob", ["**/*", "*", "../**/*", "../*/*"])
@@ -317,7 +323,7 @@ def test_links_that_lead_round_in_a_circle_are_left_out(tmp_path, glob):
     (tmp_path / "c" / "up").symlink_to("..")
     (tmp_path / "outside.md").symlink_to("outside.md")
 
-    found = [each for each in Folder(str(tmp_path / "c"), glob).read()]
+    found = [each for each in FolderDocuments(str(tmp_path / "c"), glob).read()]
 
     left_out = [Ignored("link to nothing")] * 3 + [Ignored("link out of the folder")]
     read = [each.id for each in found if each not in left_out]
@@ -334,8 +340,8 @@ def test_a_file_whose_name_is_not_utf_8_is_a_problem(tmp_path, name):
     shown = repr(os.fsdecode(name))
 
     with pytest.raises(DataError) as caught:
-        load(Folder(str(tmp_path)))
-    found = load(Folder(str(tmp_path), on_error="skip"))
+        load(FolderDocuments(str(tmp_path)))
+    found = load(FolderDocuments(str(tmp_path), on_error="skip"))
 
     (problem,) = caught.value.problems
     assert (problem.where, problem.what, problem.hint) == (
@@ -350,4 +356,4 @@ def test_a_file_whose_name_is_not_utf_8_is_a_problem(tmp_path, name):
 def test_a_suffix_in_capitals_is_a_suffix(tmp_path):
     rows(tmp_path / "A.JSONL", {"id": "a", "text": "text"})
 
-    assert as_found(str(tmp_path / "A.JSONL")) == Jsonl(str(tmp_path / "A.JSONL"))
+    assert as_found(str(tmp_path / "A.JSONL")) == JsonlDocuments(str(tmp_path / "A.JSONL"))

@@ -4,13 +4,13 @@ import hashlib
 
 import pytest
 
-from harness.converting.kept import Origin
 from harness.corpus import load
-from harness.corpus.csv import Csv
-from harness.corpus.folder import Folder
+from harness.corpus.converting.conversion_cache import ConversionOrigin
+from harness.corpus.csv_documents import CsvDocuments
+from harness.corpus.folder_documents import FolderDocuments
 from harness.errors import DataError
 from harness.records import Document
-from harness.sources import corpus_reader
+from harness.testset.reader_choice import corpus_reader
 
 FAQ = "id,question,answer,topic,year\na,Who?,Me,people,2024\nb,Why?,,reasons,n/a\n"
 
@@ -19,7 +19,7 @@ def read(folder, content, **parameters):
     """Return the documents of a table with `content`."""
     path = folder / "table.csv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return list(load(Csv(str(path), **parameters)).documents.values())
+    return list(load(CsvDocuments(str(path), **parameters)).documents.values())
 
 
 def refused(folder, content, **parameters):
@@ -84,7 +84,7 @@ def test_one_text_column_may_be_named_without_a_list(tmp_path):
 
     reader = corpus_reader({"csv": {"path": str(path), "text": "answer"}}, lambda found: found)
 
-    assert reader == Csv(str(path), text=("answer",))
+    assert reader == CsvDocuments(str(path), text=("answer",))
 
 
 def test_rows_that_were_composed_say_what_they_were_made_from(tmp_path):
@@ -92,10 +92,13 @@ def test_rows_that_were_composed_say_what_they_were_made_from(tmp_path):
     path.write_text(FAQ)
     source = f"sha256:{hashlib.sha256(FAQ.encode()).hexdigest()}"
 
-    composed, bare = load(Csv(str(path))), load(Csv(str(path), text=("question",)))
+    composed, bare = (
+        load(CsvDocuments(str(path))),
+        load(CsvDocuments(str(path), text=("question",))),
+    )
 
-    assert composed.origins == dict.fromkeys("ab", Origin(source, "table 1"))
-    assert [each["text"] for each in composed.converted()] == [
+    assert composed.origins == dict.fromkeys("ab", ConversionOrigin(source, "table 1"))
+    assert [each["text"] for each in composed.converted_documents()] == [
         each.text for each in composed.documents.values()
     ]
     assert bare.origins == {}
@@ -146,7 +149,7 @@ def test_a_value_may_be_longer_than_python_reads_by_default(tmp_path):
 def test_a_table_in_a_folder_is_one_document_with_every_value_named(tmp_path):
     (tmp_path / "faq.csv").write_text("q,a\nWho?,Me\nWhy?,\n,\n", "utf-8")
 
-    found = load(Folder(str(tmp_path)))
+    found = load(FolderDocuments(str(tmp_path)))
 
     metadata = {"folder": ".", "suffix": ".csv"}
     text = "q: Who?\na: Me\n\nq: Why?"

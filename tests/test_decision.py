@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from harness.comparing import costs
-from harness.comparing.contrasts import Contrasts
-from harness.comparing.decision import decide
+from harness.comparison import costs
+from harness.comparison.cell_differences import CellDifferences
+from harness.comparison.decision import decide
 from tests.runs_made import stored
 
 N = 40
@@ -20,7 +20,7 @@ def near(shift, noise=1.0):
 
 def decided(scores, **rest):
     cells = {name: {"ndcg": list(each)} for name, each in scores.items()}
-    return decide(Contrasts(stored(cells, **rest)))
+    return decide(CellDifferences(stored(cells, **rest)))
 
 
 class TestForm:
@@ -69,7 +69,7 @@ class TestForm:
 
     def test_a_run_without_a_cell_or_a_score(self):
         empty = stored({"one": {"ndcg": []}, "two": {"ndcg": []}}, baseline="one")
-        assert decide(Contrasts(empty)).form == "nothing to compare"
+        assert decide(CellDifferences(empty)).form == "nothing to compare"
 
     def test_a_floor_is_never_the_best_but_is_compared(self):
         found = decided({"floor": near(0.2), "one": near(0), "two": near(-0.2)}, floors=["floor"])
@@ -86,23 +86,23 @@ class TestForm:
     def test_what_counts_an_indexs_own_chunks_is_compared_within_a_chunker_alone(self):
         cells = {name: {"recall": near(at / 10)} for at, name in enumerate(("a", "b", "c"))}
         own = {"recall": {"within_chunker": True}}
-        found = decide(Contrasts(stored(cells, chunkers={"a": "markdown"}, metrics=own)))
+        found = decide(CellDifferences(stored(cells, chunkers={"a": "markdown"}, metrics=own)))
         assert list(found.others) == ["b"]
 
 
 class TestFamily:
     def test_every_pair_of_cells_counts_since_only_the_data_say_which_is_the_best(self):
         found = decided({name: near(at / 100) for at, name in enumerate("abcde")})
-        assert found.family == 10
         assert {each.family for each in found.others.values()} == {10}
+        assert {each.method for each in found.others.values()} == {"max-t"}
         first = min(found.others.values(), key=lambda each: each.p)
-        assert first.corrected == pytest.approx(min(1, 10 * first.p))
+        assert first.p < first.corrected
 
     def test_the_difference_from_the_baseline_is_the_leaderboard_s_own(self):
         cells = {
             name: {"ndcg": near(at / 100), "bleu": near(0.3)} for at, name in enumerate("abcd")
         }
-        contrasts = Contrasts(stored(cells, baseline="b"))
+        contrasts = CellDifferences(stored(cells, baseline="b"))
         found = decide(contrasts)
         assert found.others["b"] == contrasts.against_baseline["d", "ndcg"]
         assert found.others["b"].family == 6
@@ -172,7 +172,7 @@ class TestCheaper:
         clusters = [f"c{at // 2}" for at in range(200)]
         scores = {"best": alike, "cheap": alike}
         found = decided(scores, tokens={"best": 9, "cheap": 5}, clusters=clusters)
-        assert found.units == {"cheap": 100}
+        assert found.others["cheap"].units == 100
         # 183 clusters of two questions each.
         assert (found.cheaper.warranted, found.cheaper.questions) == (False, 366)
 
@@ -197,30 +197,63 @@ class TestCheaper:
 
 class TestCosts:
     def run(self, **rest):
-        return stored({"a": {"ndcg": near(0)}, "b": {"ndcg": near(0.1)}}, **rest).records
+        return stored({"a": {"ndcg": near(0)}, "b": {"ndcg": near(0.1)}}, **rest)
 
     def test_tokens_are_the_mean_of_what_was_sent_and_said(self):
-        records = self.run(tokens={"a": [10, 30] * 20, "b": 50}, seconds={"a": 1, "b": 2})
-        kind, found = costs.known(["money", "tokens", "seconds"], ["a", "b"], records)
+        run = self.run(tokens={"a": [10, 30] * 20, "b": 50}, seconds={"a": 1, "b": 2})
+        kind, found = costs.first_known_cost(["money", "tokens", "seconds"], ["a", "b"], run)
         assert (kind, found) == ("tokens", {"a": 20, "b": 50})
 
     def test_seconds_are_the_median_of_all_stages_together(self):
-        records = self.run(seconds={"a": [1.0] * 20 + [3.0] * 19 + [90.0], "b": 2.0})
-        kind, found = costs.known(["money", "tokens", "seconds"], ["a", "b"], records)
+        run = self.run(seconds={"a": [1.0] * 20 + [3.0] * 19 + [90.0], "b": 2.0})
+        kind, found = costs.first_known_cost(["money", "tokens", "seconds"], ["a", "b"], run)
         assert (kind, found) == ("seconds", {"a": 2.0, "b": 2.0})
 
     def test_the_first_kind_that_is_known_of_every_cell_counts(self):
-        records = self.run(tokens={"a": 10, "b": [10] * 39 + [None]}, seconds={"a": 1, "b": 2})
-        assert costs.known(["tokens", "seconds"], ["a", "b"], records)[0] == "seconds"
-        assert costs.known(["tokens", "seconds"], ["a"], records)[0] == "tokens"
-        assert costs.known(["seconds", "tokens"], ["a"], records)[0] == "seconds"
+        run = self.run(tokens={"a": 10, "b": [10] * 39 + [None]}, seconds={"a": 1, "b": 2})
+        assert costs.first_known_cost(["tokens", "seconds"], ["a", "b"], run)[0] == "seconds"
+        assert costs.first_known_cost(["tokens", "seconds"], ["a"], run)[0] == "tokens"
+        assert costs.first_known_cost(["seconds", "tokens"], ["a"], run)[0] == "seconds"
 
     def test_failed_questions_cost_nothing(self):
         cells = {"a": {"ndcg": [None, 0.5, 0.5]}}
-        records = stored(cells, tokens={"a": [None, 10, 20]}).records
-        assert costs.known(["tokens"], ["a"], records) == ("tokens", {"a": 15})
+        run = stored(cells, tokens={"a": [None, 10, 20]})
+        assert costs.first_known_cost(["tokens"], ["a"], run) == ("tokens", {"a": 15})
 
     def test_where_none_is_known_there_is_none(self):
-        assert costs.known(["money", "tokens", "seconds"], ["a"], self.run()) == (None, {})
-        assert costs.known(["money"], ["a"], self.run(tokens={"a": 1, "b": 1})) == (None, {})
-        assert costs.known(["tokens"], ["a"], ()) == (None, {})
+        assert costs.first_known_cost(["money", "tokens", "seconds"], ["a"], self.run()) == (
+            None,
+            {},
+        )
+        assert costs.first_known_cost(["money"], ["a"], self.run(tokens={"a": 1, "b": 1})) == (
+            None,
+            {},
+        )
+        assert costs.first_known_cost(["tokens"], [], self.run()) == (None, {})
+
+
+class TestWorseAt:
+    """The other metrics on which the recommended cell is shown to be worse."""
+
+    def three(self, **rest):
+        cells = {
+            "base": {"ndcg": near(0), "bleu": near(0.2), "rougeL": near(0)},
+            "best": {"ndcg": near(0.3), "bleu": near(0), "rougeL": near(0.001)},
+            "next": {"ndcg": near(0.1), "bleu": near(0), "rougeL": near(0.3)},
+        }
+        return decide(CellDifferences(stored(cells, **rest)))
+
+    def test_is_told_of_the_baseline(self):
+        found = self.three(baseline="base")
+        assert (found.form, found.ship, found.worse_than) == ("beats baseline", "best", "base")
+        assert list(found.worse_at) == ["bleu"]
+        assert found.worse_at["bleu"].difference == pytest.approx(-0.2, abs=0.02)
+
+    def test_without_one_is_told_of_the_next_best(self):
+        found = self.three()
+        assert (found.worse_than, list(found.worse_at)) == ("next", ["rougeL"])
+        assert found.worse_at["rougeL"].family == 3
+
+    def test_is_nothing_where_nothing_is_shown(self):
+        found = decided({"low": near(-0.1), "base": near(0), "high": near(0.2)}, baseline="base")
+        assert (found.worse_than, found.worse_at) == (None, {})

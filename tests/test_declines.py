@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.config import load
-from harness.declines import DECLINES, is_decline
+from harness.config.run_config import load
+from harness.text.decline_patterns import DECLINES, is_decline
 from tests.small import project
 
 OWN = {"chat": {"model": "openai:m", "decline_patterns": ["^no idea$"]}}

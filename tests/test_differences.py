@@ -9,24 +9,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.statistics import mcnemar, signflip
-from harness.statistics.difference import Difference, about
-from harness.statistics.differences import Pair, compare
-from harness.statistics.families import holm
+from harness.stats import mcnemar, sign_flip
+from harness.stats.corrections import holm
+from harness.stats.difference_estimate import DifferenceEstimate, round_up
+from harness.stats.intervals import mean_interval
+from harness.stats.paired_units import PairedScores
+from harness.stats.separate_tests import estimate_separately
 
 
 def pair(left, right, **rest):
-    return Pair(np.array(left, dtype=float), np.array(right, dtype=float), **rest)
+    return PairedScores(np.array(left, dtype=float), np.array(right, dtype=float), **rest)
 
 
 def differing(values, n=0):
     """A pair with these differences, and as many questions without one as make n."""
     padded = np.array([*values, *[0.0] * max(0, n - len(values))], dtype=float)
-    return Pair(np.maximum(padded, 0.0), np.maximum(-padded, 0.0))
+    return PairedScores(np.maximum(padded, 0.0), np.maximum(-padded, 0.0))
 
 
 def one(pair, **rest):
-    (found,) = compare([pair], **rest)
+    (found,) = estimate_separately([pair], **rest)
     return found
 
 
@@ -60,8 +62,8 @@ class TestSignFlip:
         values = np.ones(18)
         counts = np.stack([values, np.ones(18)], axis=1)
 
-        assert signflip.p_values(values[:, None], 2**18, 0)[0] == 2 / 2**18
-        swapped = signflip.p_of_whole(
+        assert sign_flip.p_values(values[:, None], 2**18, 0)[0] == 2 / 2**18
+        swapped = sign_flip.whole_set_p_value(
             counts, counts * [0, 1], lambda sums: sums[0] / sums[1], 2**18, 0
         )
         assert swapped == 2 / 2**18
@@ -83,11 +85,11 @@ class TestSignFlip:
         assert found.p == 1 / 10_001
 
     def test_draws_rise_with_the_family_so_that_holms_first_step_can_be_passed(self):
-        assert signflip.draws_for(10) == 10_000
-        assert signflip.draws_for(780) == 31_200
+        assert sign_flip.draws_for(10) == 10_000
+        assert sign_flip.draws_for(780) == 31_200
         # A gate's one-sided tests at 95 % and at 99.9 %.
-        assert signflip.draws_for(780, alarms=0.1) == 31_200
-        assert signflip.draws_for(21, alarms=2 * (1 - 0.999)) == 42_000
+        assert sign_flip.draws_for(780, alarms=0.1) == 31_200
+        assert sign_flip.draws_for(21, alarms=2 * (1 - 0.999)) == 42_000
         found = one(differing([0.5, 0.4] * 20), family=780)
         assert found.p == 1 / 31_201
         assert found.corrected == pytest.approx(780 / 31_201)
@@ -111,7 +113,7 @@ class TestSignFlip:
     def test_the_same_flips_serve_every_test_of_the_same_n(self):
         random = np.random.default_rng(3)
         values = [random.normal(0.02, 0.2, 50) for _ in range(4)]
-        together = compare([differing(each) for each in values], seed=5)
+        together = estimate_separately([differing(each) for each in values], seed=5)
         alone = [one(differing(each), seed=5) for each in values]
         assert [each.p for each in together] == pytest.approx([each.p for each in alone], abs=2e-4)
 
@@ -137,7 +139,7 @@ class TestShares:
     @pytest.mark.parametrize(("wins", "losses"), [(3, 1), (7, 2), (4, 8)])
     def test_the_sign_flip_test_gives_the_same(self, wins, losses):
         values = np.array([1.0] * wins + [-1.0] * losses)[:, None]
-        flipped = signflip.p_values(values, 10_000, 7)[0]
+        flipped = sign_flip.p_values(values, 10_000, 7)[0]
         assert flipped == pytest.approx(mcnemar.p_value(wins, losses), abs=1e-12)
 
     def test_by_hand(self):
@@ -180,34 +182,30 @@ class TestNoInterval:
             assert (found.low, found.high, found.visible) == (None, None, None)
             assert found.p is not None
 
-    def test_differences_that_are_all_equal_have_none(self):
+    def test_differences_that_are_all_equal_have_the_exact_bound(self):
         found = one(pair([0.5] * 8, [0.25] * 8))
-        assert found.reason == "all differences are equal"
+        bound = 1 - 0.025 ** (1 / 8)
         assert found.difference == 0.25
+        assert (found.low, found.high) == pytest.approx((0.25 - 1.25 * bound, 0.25 + 0.75 * bound))
         assert found.p == 2 / 2**8
 
     def test_nothing_scored_on_both_sides_is_no_test_and_not_in_the_family(self):
-        nothing, some = compare([pair([], [], unpaired=7), differing([0.3, 0.2, 0.1])])
-        assert nothing == Difference(0, 7, 1, "no question was scored on both sides")
+        nothing, some = estimate_separately([pair([], [], unpaired=7), differing([0.3, 0.2, 0.1])])
+        assert nothing == DifferenceEstimate(0, 7, 1, "no question was scored on both sides")
         assert some.family == 1
         assert some.corrected == some.p
-        assert compare([]) == []
+        assert estimate_separately([]) == []
 
 
 class TestIntervalOfAMean:
     @pytest.mark.parametrize("n", [12, 60, 1500])
-    def test_is_the_bca_interval_that_scipy_gives(self, n):
+    def test_is_that_of_a_mean_brought_to_0_to_1_and_back(self, n):
         random = np.random.default_rng(n)
         values = random.choice([-0.5, 0.0, 0.1, 0.8], size=n, p=[0.2, 0.4, 0.3, 0.1])
-        found = one(differing(values), seed=7)
-        theirs = stats.bootstrap(
-            (values,), np.mean, n_resamples=20_000, method="BCa", batch=2_000, rng=11
-        )
-        near = 0.15 * theirs.standard_error
-        assert found.method == "bca"
-        assert found.low == pytest.approx(theirs.confidence_interval.low, abs=near)
-        assert found.high == pytest.approx(theirs.confidence_interval.high, abs=near)
-        assert found.error == pytest.approx(theirs.standard_error, rel=0.06)
+        found, ends = one(differing(values), seed=7), mean_interval((values + 1) / 2)
+        assert found.method == "t"
+        assert (found.low, found.high) == pytest.approx((2 * ends.low - 1, 2 * ends.high - 1))
+        assert found.error == pytest.approx(stats.sem(values))
 
 
 @pytest.mark.parametrize("clusters", [None, np.array([0])])
@@ -235,12 +233,12 @@ def test_differences_that_cancel_within_each_cluster_are_not_identical():
 def test_seen_from_the_other_side_all_signs_change():
     values = np.random.default_rng(8).normal(0.1, 0.2, 40)
     found, mirrored = one(differing(values)), one(differing(-values))
-    turned = found.turned
+    turned = found.reversed
     assert turned.difference == mirrored.difference
     assert (turned.wins, turned.losses) == (mirrored.wins, mirrored.losses)
     assert (turned.low, turned.high) == pytest.approx((mirrored.low, mirrored.high), abs=0.005)
     assert turned.worse == found.better
-    assert turned.turned == found
+    assert turned.reversed == found
 
 
 class TestHolm:
@@ -269,7 +267,7 @@ class TestHolm:
     ("number", "shown"), [(0.0, 1), (0.2, 1), (9.1, 10), (182.1, 190), (1730, 1800), (200.0, 200)]
 )
 def test_numbers_of_questions_are_rounded_up_to_two_digits(number, shown):
-    assert about(number) == shown
+    assert round_up(number) == shown
 
 
 @settings(max_examples=150, deadline=None, derandomize=True, database=None)

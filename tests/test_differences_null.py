@@ -1,11 +1,13 @@
 """Cells that are all alike: how often a family of tests raises a false alarm."""
 
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 import pytest
 
-from harness.statistics.differences import Pair, compare
+from harness.stats.differences import estimate_differences
+from harness.stats.paired_units import PairedScores
 
 SETS = 300
 AT_MOST = 0.05 + 3 * np.sqrt(0.05 * 0.95 / SETS)
@@ -28,8 +30,8 @@ def scores(random, n):
 def against_one(random, n):
     """Four cells against a baseline by two metrics: eight tests of one family."""
     tables = [scores(random, n) for _ in range(2)]
-    pairs = [Pair(table[cell], table[0]) for table in tables for cell in range(1, CELLS)]
-    found = compare(pairs, seed=7)
+    pairs = [PairedScores(table[cell], table[0]) for table in tables for cell in range(1, CELLS)]
+    found = estimate_differences(pairs, seed=7)
     assert {each.family for each in found} == {8}
     return any(each.better or each.worse for each in found)
 
@@ -38,8 +40,10 @@ def best_against_the_rest(random, n):
     """The cell with the highest mean against each other, of ten pairs there are."""
     table = scores(random, n)
     best = int(table.mean(axis=1).argmax())
-    pairs = [Pair(table[best], table[cell]) for cell in range(CELLS) if cell != best]
-    return any(each.better for each in compare(pairs, seed=7, family=CELLS * (CELLS - 1) // 2))
+    rest = [cell for cell in range(CELLS) if cell != best]
+    pairs = [PairedScores(table[best], table[cell]) for cell in rest]
+    others = [PairedScores(table[one], table[other]) for one, other in combinations(rest, 2)]
+    return any(each.better for each in estimate_differences(pairs, seed=7, others=others))
 
 
 def in_clusters(random, n):
@@ -47,7 +51,7 @@ def in_clusters(random, n):
     clusters = np.arange(n) // 3
     luck = random.normal(size=(2, clusters.max() + 1))[:, clusters]
     left, right = np.clip(0.5 + 0.3 * luck + 0.05 * random.normal(size=(2, n)), 0, 1)
-    (found,) = compare([Pair(left, right, clusters=clusters)], seed=7)
+    (found,) = estimate_differences([PairedScores(left, right, clusters=clusters)], seed=7)
     return found.better or found.worse
 
 
@@ -65,7 +69,7 @@ def test_questions_that_hang_together_would_raise_them_if_they_were_taken_apart(
     for _ in range(SETS):
         luck = np.repeat(random.normal(size=(2, 20)), 3, axis=1)
         left, right = np.clip(0.5 + 0.3 * luck, 0, 1)
-        (found,) = compare([Pair(left, right)], seed=7)
+        (found,) = estimate_differences([PairedScores(left, right)], seed=7)
         alarms += found.better or found.worse
 
     assert alarms / SETS > 0.15

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from harness.comparing.contrasts import Contrasts
-from harness.statistics.differences import Pair, compare
-from harness.statistics.intervals import interval_of_whole
-from harness.statistics.signflip import p_of_whole
+from harness.comparison.cell_differences import CellDifferences
+from harness.stats.differences import estimate_differences
+from harness.stats.intervals import mean_interval, student
+from harness.stats.paired_units import PairedScores
+from harness.stats.sign_flip import whole_set_p_value
 from tests.runs_made import stored
 
 
@@ -19,7 +20,7 @@ class TestAgainstTheBaseline:
         cells = {
             name: {"ndcg": values(at), "bleu": values(at + 9)} for at, name in enumerate("abc")
         }
-        found = Contrasts(stored(cells, baseline="b")).against_baseline
+        found = CellDifferences(stored(cells, baseline="b")).against_baseline
 
         assert list(found) == [("a", "ndcg"), ("a", "bleu"), ("c", "ndcg"), ("c", "bleu")]
         assert {each.family for each in found.values()} == {4}
@@ -35,7 +36,7 @@ class TestAgainstTheBaseline:
             "middle": {"ndcg": middle},
             "high": {"ndcg": [each + 0.1 + 0.01 * at for at, each in enumerate(middle)]},
         }
-        found = Contrasts(stored(cells, baseline="middle")).against_baseline
+        found = CellDifferences(stored(cells, baseline="middle")).against_baseline
 
         high, low = found["high", "ndcg"], found["low", "ndcg"]
         assert (high.better, high.worse, low.better, low.worse) == (True, False, False, True)
@@ -44,12 +45,12 @@ class TestAgainstTheBaseline:
     def test_a_descriptive_metric_is_never_tested(self):
         cells = {name: {"ndcg": values(1), "judged@5": values(2)} for name in "ab"}
         descriptive = {"judged@5": {"kind": "descriptive"}}
-        found = Contrasts(stored(cells, baseline="a", metrics=descriptive)).against_baseline
+        found = CellDifferences(stored(cells, baseline="a", metrics=descriptive)).against_baseline
         assert list(found) == [("b", "ndcg")]
 
     def test_counts_of_an_indexs_own_chunks_are_tested_within_a_chunker_alone(self):
         cells = {name: {"hit_rate": values(1), "recall": values(2)} for name in "abc"}
-        found = Contrasts(
+        found = CellDifferences(
             stored(
                 cells, baseline="a", chunkers={"c": "markdown"},
                 metrics={"recall": {"within_chunker": True}},
@@ -61,7 +62,7 @@ class TestAgainstTheBaseline:
 
     def test_only_questions_that_both_finished_count(self):
         left, right = [0.9, 0.8, None, 0.7, 0.5], [0.4, None, None, 0.6, 0.5]
-        found = Contrasts(stored({"a": {"ndcg": right}, "b": {"ndcg": left}}, baseline="a"))
+        found = CellDifferences(stored({"a": {"ndcg": right}, "b": {"ndcg": left}}, baseline="a"))
 
         each = found.against_baseline["b", "ndcg"]
         assert (each.n, each.unpaired) == (3, 1)
@@ -69,24 +70,24 @@ class TestAgainstTheBaseline:
         assert each.reason == "n = 3 is under 6"
 
     def test_a_cell_that_a_run_broke_off_in_is_compared_by_what_there_is(self):
-        found = Contrasts(
+        found = CellDifferences(
             stored({"a": {"ndcg": values(1)}, "b": {"ndcg": values(2)[:10]}}, baseline="a")
         )
         assert found.against_baseline["b", "ndcg"].n == 10
 
     def test_without_a_baseline_or_its_cell_there_is_nothing(self):
         cells = {"a": {"ndcg": values(1)}, "b": {"ndcg": values(2)}}
-        assert Contrasts(stored(cells)).against_baseline == {}
-        assert Contrasts(stored(cells, baseline="gone")).against_baseline == {}
+        assert CellDifferences(stored(cells)).against_baseline == {}
+        assert CellDifferences(stored(cells, baseline="gone")).against_baseline == {}
 
     def test_the_same_run_gives_the_same_numbers(self):
         cells = {name: {"ndcg": values(at)} for at, name in enumerate("abc")}
-        made = [Contrasts(stored(cells, baseline="a")).against_baseline for _ in range(2)]
+        made = [CellDifferences(stored(cells, baseline="a")).against_baseline for _ in range(2)]
         assert made[0] == made[1]
 
     def test_two_cells_that_answer_alike_differ_by_0_with_p_1(self):
         cells = {name: {"ndcg": values(1), "hit_rate": [0.0, 1.0] * 15} for name in "ab"}
-        for each in Contrasts(stored(cells, baseline="a")).against_baseline.values():
+        for each in CellDifferences(stored(cells, baseline="a")).against_baseline.values():
             assert (each.difference, each.p, each.corrected) == (0.0, 1.0, 1.0)
 
 
@@ -106,8 +107,8 @@ class TestOfTheWholeSet:
         # left 3/4 + 2/2, right 1/4 + 2/3: 5/6 - 3/7. Swapping the first alone: 3/6 - 5/7; the
         # second: 5/7 - 3/6; both: the mirror. 0.4048 is the greatest, and seen in two of four.
         left, right = np.array([[3.0, 4.0], [2.0, 2.0]]), np.array([[1.0, 4.0], [2.0, 3.0]])
-        assert p_of_whole(left, right, share, 10_000, 7) == 2 / 4
-        (found,) = compare([Pair(left, right, share)])
+        assert whole_set_p_value(left, right, share, 10_000, 7) == 2 / 4
+        (found,) = estimate_differences([PairedScores(left, right, share)])
         assert found.difference == pytest.approx(5 / 6 - 3 / 7)
         assert (found.test, found.wins, found.ties, found.losses) == ("swap", None, None, None)
 
@@ -115,7 +116,9 @@ class TestOfTheWholeSet:
         random = np.random.default_rng(3)
         left, right = random.uniform(size=(2, 11))
         counts = [np.stack([side, np.ones(11)], axis=1) for side in (left, right)]
-        swapped, flipped = compare([Pair(*counts, share), Pair(left, right)])
+        swapped, flipped = estimate_differences(
+            [PairedScores(*counts, share), PairedScores(left, right)]
+        )
 
         assert swapped.p == flipped.p
         assert swapped.difference == pytest.approx(flipped.difference)
@@ -123,27 +126,29 @@ class TestOfTheWholeSet:
         assert swapped.visible == pytest.approx(flipped.visible)
         assert (swapped.low, swapped.high) == pytest.approx((flipped.low, flipped.high))
 
-    def test_drawn_swaps_and_the_interval_of_resampled_questions(self):
+    def test_drawn_swaps_and_the_interval_of_what_each_question_adds(self):
         left, right = self.counted(1, 60, 0.8), self.counted(2, 60, 0.6)
-        (found,) = compare([Pair(left, right, share)], seed=7)
-        apart = interval_of_whole(
-            np.hstack([left, right]).tolist(), lambda c: share(c[:2]) - share(c[2:]), 7
-        )
+        (found,) = estimate_differences([PairedScores(left, right, share)], seed=7)
+        kept = [np.arange(60) != at for at in range(60)]
+        without = [share(left[at].sum(axis=0)) - share(right[at].sum(axis=0)) for at in kept]
+        added = 60 * found.difference - 59 * np.array(without)
+        ends = student((found.difference + 1) / 2, added.std(ddof=1) / 2, 60)
+
         assert found.difference == pytest.approx(
             left[:, 0].sum() / left[:, 1].sum() - right[:, 0].sum() / right[:, 1].sum()
         )
-        assert (found.low, found.high) == (apart.low, apart.high)
+        assert (found.low, found.high) == pytest.approx((2 * ends.low - 1, 2 * ends.high - 1))
         assert found.p < 0.05
         assert 0 < found.error < found.visible < 1
 
     def test_identical_counts_differ_by_0_with_p_1(self):
         counts = self.counted(1, 20, 0.5)
-        (found,) = compare([Pair(counts, counts.copy(), share)])
+        (found,) = estimate_differences([PairedScores(counts, counts.copy(), share)])
         assert (found.difference, found.p, found.low) == (0.0, 1.0, None)
         assert found.reason == "the scores are identical"
 
     def test_an_undefined_side_is_no_test(self):
-        (found,) = compare([Pair(np.zeros((8, 2)), np.ones((8, 2)), share)])
+        (found,) = estimate_differences([PairedScores(np.zeros((8, 2)), np.ones((8, 2)), share)])
         assert found.reason == "the denominator is 0"
         assert (found.difference, found.p, found.corrected, found.family) == (None, None, None, 0)
 
@@ -151,7 +156,7 @@ class TestOfTheWholeSet:
         # Swapping either question alone leaves one side without a denominator.
         left = np.array([[0.0, 1.0], [0.0, 0.0]])
         right = np.array([[0.0, 0.0], [1.0, 1.0]])
-        assert p_of_whole(left, right, share, 10_000, 7) == 4 / 4
+        assert whole_set_p_value(left, right, share, 10_000, 7) == 4 / 4
 
     def test_a_run_that_stores_counts(self):
         cells = {
@@ -159,7 +164,7 @@ class TestOfTheWholeSet:
             "b": {"decline_precision": [[1.0, 1.0], [1.0, 1.0], None] * 5},
         }
         whole = {"decline_precision": {"kind": "whole set"}}
-        found = Contrasts(stored(cells, baseline="a", metrics=whole)).against_baseline
+        found = CellDifferences(stored(cells, baseline="a", metrics=whole)).against_baseline
 
         each = found["b", "decline_precision"]
         assert each.difference == 0.5
@@ -173,7 +178,9 @@ class TestClusters:
         # 0.5 is reached by + + -, + - +, and + + + is 0.5 itself: count |sum| ≥ 0.5.
         left = np.array([0.5, 0.25, 0.0, 0.25, 0.0, 0.0])
         right = np.array([0.25, 0.0, 0.0, 0.0, 0.25, 0.0])
-        (found,) = compare([Pair(left, right, clusters=np.array([0, 0, 0, 1, 2, 2]))])
+        (found,) = estimate_differences(
+            [PairedScores(left, right, clusters=np.array([0, 0, 0, 1, 2, 2]))]
+        )
         sums = [
             abs(0.5 * a + 0.25 * b - 0.25 * c) for a in (1, -1) for b in (1, -1) for c in (1, -1)
         ]
@@ -182,25 +189,24 @@ class TestClusters:
         assert found.n == 6
         assert (found.wins, found.ties, found.losses) == (3, 2, 1)
 
-    def test_the_interval_is_that_of_drawn_clusters(self):
+    def test_the_interval_is_that_of_a_mean_over_clusters(self):
         random = np.random.default_rng(4)
         clusters = np.repeat(np.arange(20), random.integers(1, 6, 20))
         luck = random.normal(0.1, 0.2, 20)[clusters]
         left, right = np.maximum(luck, 0), np.maximum(-luck, 0)
-        (found,) = compare([Pair(left, right, clusters=clusters)], seed=7)
-        sums = [
-            [float(luck[clusters == at].sum()), float((clusters == at).sum())] for at in range(20)
-        ]
-        apart = interval_of_whole(sums, share, 7)
+        (found,) = estimate_differences([PairedScores(left, right, clusters=clusters)], seed=7)
+        ends = mean_interval((luck + 1) / 2, clusters.tolist())
 
-        assert found.method == "bca"
-        assert (found.low, found.high) == pytest.approx((apart.low, apart.high), abs=1e-9)
-        (loose,) = compare([Pair(left, right)], seed=7)
+        assert found.method == "t"
+        assert (found.low, found.high) == pytest.approx((2 * ends.low - 1, 2 * ends.high - 1))
+        (loose,) = estimate_differences([PairedScores(left, right)], seed=7)
         assert found.high - found.low > 1.3 * (loose.high - loose.low)
 
     def test_clusters_of_one_question_change_nothing(self):
         left, right = np.random.default_rng(5).uniform(size=(2, 40))
-        one, other = compare([Pair(left, right), Pair(left, right, clusters=np.arange(40))], seed=7)
+        one, other = estimate_differences(
+            [PairedScores(left, right), PairedScores(left, right, clusters=np.arange(40))], seed=7
+        )
         assert (one.p, one.visible, one.error) == pytest.approx(
             (other.p, other.visible, other.error)
         )
@@ -208,14 +214,16 @@ class TestClusters:
 
     def test_a_metric_of_0_and_1_is_flipped_by_cluster_too(self):
         left = np.array([1.0, 1.0, 1.0, 0.0] * 6)
-        (found,) = compare([Pair(left, np.zeros(24), clusters=np.arange(24) // 4)])
+        (found,) = estimate_differences(
+            [PairedScores(left, np.zeros(24), clusters=np.arange(24) // 4)]
+        )
         assert (found.test, found.p) == ("sign-flip", 2 / 2**6)
 
     def test_a_run_s_own_clusters_are_used(self):
         cells = {"a": {"ndcg": values(1)}, "b": {"ndcg": values(2)}}
-        alone = Contrasts(stored(cells, baseline="a")).against_baseline["b", "ndcg"]
+        alone = CellDifferences(stored(cells, baseline="a")).against_baseline["b", "ndcg"]
         threes = [f"q{at - at % 3}" for at in range(30)]
-        joined = Contrasts(stored(cells, baseline="a", clusters=threes)).against_baseline[
+        joined = CellDifferences(stored(cells, baseline="a", clusters=threes)).against_baseline[
             "b", "ndcg"
         ]
         assert joined.difference == alone.difference

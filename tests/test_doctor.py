@@ -10,17 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from harness.chunking import chunk_texts
-from harness.config import load
+from harness.config.run_config import load
 from harness.corpus import load as load_corpus
-from harness.doctor import Fact, checks, examined
-from harness.doctor.clock import clock
-from harness.doctor.folders import folder
-from harness.doctor.models import encoder
-from harness.doctor.parts import Server
-from harness.doctor.planned import Planned, dimensions, planned
-from harness.doctor.requirements import asked, held
-from harness.doctor.room import available, disk, memory
+from harness.files.requirements import check_requirements, read_requirements
+from harness.preflight.machine import Fact, checks, run_checks
+from harness.preflight.machine.clock import check_clock
+from harness.preflight.machine.external_parts import AskedServer
+from harness.preflight.machine.memory_and_disk import available_memory, check_disk, check_memory
+from harness.preflight.machine.models import check_encoder
+from harness.preflight.machine.planned_size import PlannedSize, dimensions, estimate_size
+from harness.preflight.machine.run_folders import check_folder
 from tests import disks
 from tests.loopback import Handler, listening
 
@@ -55,8 +54,8 @@ def closed():
 def test_without_a_configuration_no_model_library_is_imported_and_nothing_is_left(tmp_path):
     code = """
 import json, sys
-from harness.doctor import examined
-found = {check for check, _ in examined(None)}
+from harness.preflight.machine import run_checks
+found = {check for check, _ in run_checks(None)}
 heavy = {"torch", "transformers", "sentence_transformers", "openvino", "chromadb", "langchain"}
 print(json.dumps([sorted(found), sorted(heavy & set(sys.modules))]))
 """
@@ -181,10 +180,10 @@ def test_code_of_the_user_is_looked_for_and_not_run(project):
 
 
 def test_a_url_is_shown_by_host_and_port_only():
-    there = Server("http://me:secret@localhost/v1?key=secret", "x")
+    there = AskedServer("http://me:secret@localhost/v1?key=secret", "x")
 
-    assert (there.shown, there.here) == ("localhost:80", True)
-    assert not Server("https://api.example.org/v1", "x").here
+    assert (there.shown, there.is_local) == ("localhost:80", True)
+    assert not AskedServer("https://api.example.org/v1", "x").is_local
 
 
 def test_the_packaged_model_with_another_checksum_is_a_problem(tmp_path):
@@ -211,14 +210,17 @@ def test_the_packaged_model_with_another_checksum_is_a_problem(tmp_path):
 def test_a_model_that_is_not_here_is_looked_for_nowhere_else(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    fetched = encoder("nobody/no-such-model", "x")
+    fetched = check_encoder("nobody/no-such-model", "x")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     (tmp_path / "empty").mkdir()
 
-    assert (fetched.status, encoder("nobody/no-such-model", "x").status) == ("warning", "problem")
+    assert (fetched.status, check_encoder("nobody/no-such-model", "x").status) == (
+        "warning",
+        "problem",
+    )
     assert "a run would fetch it from the Hugging Face hub" in fetched.text
-    assert encoder("./nowhere", "x").text == "./nowhere (x): there is no such folder"
-    assert "holds no model" in encoder("empty", "x").text
+    assert check_encoder("./nowhere", "x").text == "./nowhere (x): there is no such folder"
+    assert "holds no model" in check_encoder("empty", "x").text
 
 
 @pytest.mark.parametrize(
@@ -239,7 +241,7 @@ def test_what_is_installed_is_held_against_what_is_asked_for():
     numpy = metadata.version("numpy")
     lines = ["numpy>=1", "numpy<1", "surely-not-installed[x]>=2", 'numpy<1; python_version<"3"']
 
-    found = held(lines)
+    found = check_requirements(lines)
 
     assert [each.problem for each in found] == [
         None,
@@ -251,7 +253,7 @@ def test_what_is_installed_is_held_against_what_is_asked_for():
 
 
 def test_what_is_asked_for_is_what_the_project_file_says():
-    wanted = asked()
+    wanted = read_requirements()
 
     assert wanted.python == ">=3.11"
     assert "numpy>=2.0" in wanted.always
@@ -261,7 +263,7 @@ def test_what_is_asked_for_is_what_the_project_file_says():
 def test_a_folder_below_a_file_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
 
-    found = folder("output", tmp_path / "file" / "reports")
+    found = check_folder("output", tmp_path / "file" / "reports")
 
     assert found.status == "problem"
     assert found.remedy == "name another: --set output=FOLDER"
@@ -269,9 +271,9 @@ def test_a_folder_below_a_file_cannot_be_written(tmp_path):
 
 def test_a_disk_that_is_read_only_is_a_problem(tmp_path):
     with disks.small(tmp_path / "disk") as disk_:
-        before = folder("cache", disk_)
+        before = check_folder("cache", disk_)
         disks.read_only(disk_)
-        after = folder("cache", disk_)
+        after = check_folder("cache", disk_)
 
     assert before == Fact("ok", f"cache '{tmp_path}/disk' can be written on tmpfs, and locked")
     assert (after.status, after.remedy) == ("problem", "name another: --set cache=FOLDER")
@@ -281,24 +283,26 @@ def test_a_disk_that_is_read_only_is_a_problem(tmp_path):
 def test_a_cache_of_a_newer_version_is_a_problem(tmp_path):
     (tmp_path / "cache.json").write_text('{"version": 999}')
 
-    assert folder("cache", tmp_path).status == "problem"
+    assert check_folder("cache", tmp_path).status == "problem"
 
 
 def test_memory_and_disk_are_held_against_what_is_planned():
-    plan = Planned(8 * GIGA, 2 * GIGA, GIGA, "")
+    plan = PlannedSize(8 * GIGA, 2 * GIGA, GIGA, "")
 
-    assert memory(plan, 20 * GIGA).status == "ok"
-    assert memory(plan, 9 * GIGA).status == "warning"
-    tight = memory(plan, 7 * GIGA)
+    assert check_memory(plan, 20 * GIGA).status == "ok"
+    assert check_memory(plan, 9 * GIGA).status == "warning"
+    tight = check_memory(plan, 7 * GIGA)
     assert (tight.status, tight.text) == (
         "problem",
         "7.0 GB of memory are free, and the run takes about 8.0 GB",
     )
     sizes = [(None, 5), (3, 5), (3, 3.5), (3, 2), (None, 0.5)]
-    said = [disk(Path(), takes and takes * GIGA, int(free * GIGA)).status for takes, free in sizes]
+    said = [
+        check_disk(Path(), takes and takes * GIGA, int(free * GIGA)).status for takes, free in sizes
+    ]
     assert said == ["ok", "ok", "warning", "problem", "warning"]
-    assert memory(None, None).status == "ok"
-    assert available() > 0
+    assert check_memory(None, None).status == "ok"
+    assert available_memory() > 0
 
 
 def test_what_is_planned_follows_its_formula(project):
@@ -314,21 +318,22 @@ def test_what_is_planned_follows_its_formula(project):
     size = sum(each.stat().st_size for each in project.folder.glob("corpus/*"))
     chunks = int(size / (0.5 * 40)) + 2
 
-    found = planned(config)
+    found = estimate_size(config)
 
     assert found.memory == 270_000_000 + 4 * size + chunks * (4 * 64 + 8 * 20 + 340)
     assert found.kept == chunks * (12 * 64 + 8 * 20 + 1_200 + 24)
     assert found.stored == 3 * (400 + 410 * 4)
-    assert found.said.startswith("planned: up to 2 documents of 0.0 MB, up to about ")
+    assert found.text.startswith("planned: up to 2 documents of 0.0 MB, up to about ")
 
 
 def test_the_estimate_of_chunks_bounds_those_of_the_shipped_corpus():
     config = load(Path("config.yaml"), [], {})
     corpus = load_corpus(config.corpus)
     chunkers = dict.fromkeys(cell.chunker for cell in config.cells)
-    most = max(sum(1 for _ in chunk_texts(corpus, chunker)) for chunker in chunkers)
+    texts = [document.text for document in corpus.documents.values()]
+    most = max(sum(len(list(chunker.split(text))) for text in texts) for chunker in chunkers)
 
-    said = planned(config).said
+    said = estimate_size(config).text
 
     estimated = int(said.split("up to about ")[1].split(" chunks")[0].replace(",", ""))
     assert most <= estimated <= 3 * most
@@ -337,8 +342,8 @@ def test_the_estimate_of_chunks_bounds_those_of_the_shipped_corpus():
 
 
 def test_a_clock_that_is_behind_the_files_is_a_problem():
-    assert clock(2_000_000_000, 1_990_000_000).text == "the clock says 2033-05-18 03:33 UTC"
-    assert clock(0, 1_990_000_000).status == "problem"
+    assert check_clock(2_000_000_000, 1_990_000_000).text == "the clock says 2033-05-18 03:33 UTC"
+    assert check_clock(0, 1_990_000_000).status == "problem"
 
 
 def test_every_problem_comes_with_a_remedy(project, environment):
@@ -346,7 +351,7 @@ def test_every_problem_comes_with_a_remedy(project, environment):
     (project.folder / "file").write_text("")
     path = project.config(output="file/reports", embedders=[{"model2vec": {"model": "./nowhere"}}])
 
-    found = [fact for _, fact in examined(load(path, [], {})) if fact.status != "ok"]
+    found = [fact for _, fact in run_checks(load(path, [], {})) if fact.status != "ok"]
 
     assert len(found) >= 3
     assert all(each.remedy for each in found)

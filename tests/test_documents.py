@@ -4,7 +4,7 @@ import tracemalloc
 
 import pytest
 
-from harness.documents import Documents
+from harness.corpus import Documents
 from harness.records import Document
 
 EXOTIC = {

@@ -1,17 +1,16 @@
 """PDF, Word, PowerPoint and HTML as documents: their text, titles, pages, and what is kept."""
 
-import json
 import time
 
 import pytest
 
-from harness import cache
-from harness.chunkers.page import Page
-from harness.converting import FORMATS, Converted, convert, heading
+from harness.cache import folders
+from harness.chunkers.pages import PageChunker
 from harness.corpus import load
-from harness.corpus.folder import Folder
+from harness.corpus.converting import FORMATS, ConvertedFile, convert, first_heading
+from harness.corpus.folder_documents import FolderDocuments
 from harness.errors import DataError, MissingExtra, Problem
-from harness.locate import locate
+from harness.text.quotes import locate
 from tests.office import docx, pdf, properties, slides
 
 HTML = b"""<!DOCTYPE html><html><head><title>Moon &amp; Mars</title><style>p {}</style></head>
@@ -26,13 +25,13 @@ def corpus(folder, **files):
     for name, content in files.items():
         stem, _, suffix = name.rpartition("_")
         (folder / f"{stem}.{suffix}").write_bytes(content)
-    return Folder(str(folder))
+    return FolderDocuments(str(folder))
 
 
 def converted(raw, suffix):
     """Return the text of a file that can be converted."""
     found = convert(raw, suffix, "file")
-    assert isinstance(found, Converted), found
+    assert isinstance(found, ConvertedFile), found
     return found
 
 
@@ -47,7 +46,7 @@ def test_a_pdf_has_its_pages_between_form_feeds_its_title_and_its_author():
 def test_the_page_chunker_cuts_a_pdf_where_its_pages_end():
     text = converted(pdf("One.\nAir.", "Two."), ".pdf").text
 
-    assert [text[start:end] for start, end in Page().split(text)] == ["One.\nAir.", "Two."]
+    assert [text[start:end] for start, end in PageChunker().split(text)] == ["One.\nAir.", "Two."]
 
 
 def test_a_word_file_keeps_headings_and_tables_and_names_its_author():
@@ -70,7 +69,7 @@ def test_a_word_file_keeps_headings_and_tables_and_names_its_author():
 def test_a_word_file_without_a_heading_has_the_title_of_its_properties():
     raw = docx("Text.", docProps__core_xml=properties("The  Moon", ""))
 
-    assert converted(raw, ".docx") == Converted("Text.", "The Moon", {})
+    assert converted(raw, ".docx") == ConvertedFile("Text.", "The Moon", {})
 
 
 def test_slides_are_pages_with_their_titles_as_headings_and_their_notes():
@@ -121,7 +120,7 @@ def test_html_of_another_encoding_is_refused(raw, what):
 def test_html_may_stay_the_markup_it_is(tmp_path):
     reader = corpus(tmp_path / "c", a_html=HTML)
 
-    found = load(Folder(reader.path, html="raw"))
+    found = load(FolderDocuments(reader.path, html="raw"))
 
     assert found.documents["a.html"].text == HTML.decode()
     assert found.documents["a.html"].title == "Moon & Mars"
@@ -206,13 +205,13 @@ def test_a_hyphen_at_the_end_of_a_line_joins_a_word_that_goes_on_in_small_letter
     ],
 )
 def test_the_first_heading_of_the_top_level_is_the_title(text, title):
-    assert heading(text) == title
+    assert first_heading(text) == title
 
 
 @pytest.mark.parametrize("line", ["# " + " " * 100_000, "# a" + " #" * 50_000 + "b", "#" * 100_000])
 def test_a_long_line_that_is_nearly_a_heading_takes_no_time(line):
     start = time.perf_counter()
-    heading(line)
+    first_heading(line)
     assert time.perf_counter() - start < 2
 
 
@@ -222,15 +221,12 @@ class TestKept:
         place = tmp_path / "cache"
         first = load(reader, place)
 
-        with cache.Cache(place) as kept:
+        with folders.Cache(place) as kept:
             about = {"suffix": ".pdf", "converter": FORMATS[".pdf"].name}
             digest = first.origins["a.pdf"].source.removeprefix("sha256:")
-            from harness.rows import key_of
-
-            key = key_of(digest)
-            rows = kept.rows("documents", about)
-            assert json.loads(rows.get([key])[key]) == ["The Moon.", "", {"pages": 1}]
-            rows.put({key: json.dumps(["Kept.", "T", {"pages": 9}]).encode()})
+            table = kept.table("documents", ConvertedFile, about)
+            assert table.get([digest]) == {digest: ConvertedFile("The Moon.", "", {"pages": 1})}
+            table.put({digest: ConvertedFile("Kept.", "T", {"pages": 9})})
         again = load(reader, place)
 
         # What is kept is used, and shapes the identity as the text it is.
@@ -273,11 +269,11 @@ def test_a_library_that_is_missing_is_named_with_its_extra(tmp_path, monkeypatch
     reader = corpus(tmp_path / "c", **{f"a_{suffix}": b"x"})
 
     with pytest.raises(MissingExtra) as caught:
-        load(Folder(reader.path, on_error="skip"))
+        load(FolderDocuments(reader.path, on_error="skip"))
 
     assert str(caught.value) == (
         f"reading 'a.{suffix}' needs a library that is not installed: {library}\n"
-        "  pip install 'rag-eval-harness[documents]'"
+        "  pip install 'lxml>=5.0' 'markitdown[docx,pptx]>=0.1.3' 'pypdfium2>=5.0'"
     )
 
 
@@ -286,7 +282,7 @@ def test_all_that_cannot_be_read_is_said_at_once_or_skipped_and_listed(tmp_path)
 
     with pytest.raises(DataError) as caught:
         load(reader)
-    found = load(Folder(reader.path, on_error="skip"))
+    found = load(FolderDocuments(reader.path, on_error="skip"))
 
     assert [each.where for each in caught.value.problems] == ["a.pdf", "b.docx", "c.html"]
     assert found.skipped == caught.value.problems

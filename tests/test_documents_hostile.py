@@ -2,9 +2,9 @@
 
 import pytest
 
-from harness.converting import convert
-from harness.converting import office as office_module
-from harness.converting.worker import Worker
+from harness import limits
+from harness.corpus.converting import convert
+from harness.corpus.converting.conversion_cache import Worker
 from harness.errors import Problem
 from tests.office import assembled, docx, pdf, slides, zipped
 
@@ -101,7 +101,7 @@ def test_an_archive_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(mo
     raw = docx("x", word__media__a_png=b"\0" * 100_000)
     assert convert(raw, ".docx", "file").text == "x"
 
-    monkeypatch.setattr(office_module, "_LARGEST", 100_000)
+    monkeypatch.setattr(limits, "MAX_ARCHIVE_BYTES", 100_000)
     assert problem(raw, ".docx") == "unpacks to 6 parts, 0 MB, 0 MB of them XML"
 
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from harness.corpus import load
-from harness.corpus.folder import Folder
-from harness.runwriter import RunWriter
+from harness.corpus.folder_documents import FolderDocuments
+from harness.store.writer import RunWriter
 from tests.office import docx, pdf
 
 
@@ -110,11 +110,11 @@ def test_a_runs_folder_keeps_the_text_of_converted_documents_alone(tmp_path):
     (tmp_path / "c").mkdir()
     (tmp_path / "c" / "a.md").write_text("plain")
     (tmp_path / "c" / "b.pdf").write_bytes(pdf("The Moon.", title="Moon"))
-    corpus = load(Folder(str(tmp_path / "c")))
-    writer = RunWriter(tmp_path, "run", "documents", "x")
+    corpus = load(FolderDocuments(str(tmp_path / "c")))
+    writer = RunWriter(tmp_path, "run", "x")
     writer.folder.mkdir()
 
-    writer.documents(corpus.converted())
+    writer.write_documents(corpus.converted_documents())
 
     lines = (tmp_path / "run" / "documents.jsonl").read_text("utf-8").splitlines()
     assert [json.loads(line) for line in lines] == [
@@ -143,9 +143,9 @@ def test_a_runs_folder_keeps_the_text_of_rows_that_were_composed(project, cli):
 
 
 def test_a_run_of_plain_text_keeps_no_documents(tmp_path):
-    writer = RunWriter(tmp_path, "run", "documents", "x")
+    writer = RunWriter(tmp_path, "run", "x")
     writer.folder.mkdir()
 
-    writer.documents(iter(()))
+    writer.write_documents(iter(()))
 
     assert list(writer.folder.iterdir()) == []

@@ -4,7 +4,7 @@ from importlib import metadata
 
 import pytest
 
-from harness import dotted
+from harness import user_code
 from harness.errors import ModelError, SpecError
 
 KEY = "sk-a-key-that-nobody-has"
@@ -24,7 +24,7 @@ def module(tmp_path, monkeypatch):
 
 def hint(name):
     with pytest.raises(SpecError) as caught:
-        dotted.load(name)
+        user_code.load(name)
     return caught.value.hint
 
 
@@ -51,7 +51,7 @@ def test_what_a_module_imports_only_when_asked_is_listed_and_not_imported(module
 def test_a_module_that_ends_the_process_is_an_error_with_a_way_out(module):
     name = module("ending_module_of_a_test", "raise SystemExit(0)")
     with pytest.raises(SpecError) as caught:
-        dotted.load(f"{name}:Class")
+        user_code.load(f"{name}:Class")
     assert caught.value.what == f"'{name}:Class': its module ends the process (0)"
     assert 'if __name__ == "__main__"' in caught.value.hint
 
@@ -59,7 +59,7 @@ def test_a_module_that_ends_the_process_is_an_error_with_a_way_out(module):
 def test_a_class_that_ends_the_process_as_it_is_made_is_an_error(module):
     name = module("ending_class_of_a_test", "class A:\n    def __init__(self): raise SystemExit(3)")
     with pytest.raises(ModelError, match="cannot be made: SystemExit: 3"):
-        dotted.make(f"{name}:A", (), object)
+        user_code.make(f"{name}:A", (), object)
 
 
 @pytest.mark.parametrize("kind", ["ValueError", "SystemExit"])
@@ -70,13 +70,16 @@ def test_what_is_said_of_a_failed_import_is_one_short_line_without_secrets(
     text = f"import os\nraise {kind}(os.environ['NOBODY_API_KEY'] + 'x' * 999 + '\\nmore')"
     name = module(f"leaking_{kind}_of_a_test", text)
     with pytest.raises(SpecError) as caught:
-        dotted.load(f"{name}:Class")
+        user_code.load(f"{name}:Class")
     said = str(caught.value)
     assert "$NOBODY_API_KEYxxx" in said
     assert (KEY in said, "more" in said, len(said) < 600) == (False, False, True)
 
 
 def test_the_library_of_a_name_has_the_version_of_each_of_its_distributions(module):
-    assert dotted.library("pydantic.fields:FieldInfo") == f"pydantic {metadata.version('pydantic')}"
-    assert dotted.library("yaml:YAMLError") == f"PyYAML {metadata.version('pyyaml')}"
-    assert dotted.library(f"{module('alone_in_a_test', '')}:A") == ""
+    assert (
+        user_code.distributions_of("pydantic.fields:FieldInfo")
+        == f"pydantic {metadata.version('pydantic')}"
+    )
+    assert user_code.distributions_of("yaml:YAMLError") == f"PyYAML {metadata.version('pyyaml')}"
+    assert user_code.distributions_of(f"{module('alone_in_a_test', '')}:A") == ""

@@ -5,15 +5,16 @@ import re
 
 import pytest
 
-from harness import drafting
-from harness.chat import Reply
-from harness.drafting import doubts, replies
-from harness.drafting.categories import CATEGORIES, UNANSWERABLE, chosen, spread
-from harness.drafting.replies import Said
+from harness import draft
+from harness.draft import draft_checks, draft_prompts
+from harness.draft.categories import CATEGORIES, UNANSWERABLE, choose_categories, spread_categories
+from harness.draft.draft_prompts import DraftReply
 from harness.errors import HarnessError, RunError
-from harness.locate import locate
+from harness.models.chat import ChatReply
 from harness.records import Chunk, Span
-from harness.testset.jsonl import QuestionRow
+from harness.report import draft_blocks, terminal
+from harness.testset.jsonl_questions import QuestionRow
+from harness.text.quotes import locate
 from tests.draft_server import FAULTS, Script, corpus
 from tests.draft_server import drafting as served
 
@@ -23,7 +24,7 @@ GOOD = ("north", "south", "east", "west")
 def drafted(config, n, names=(), seed=None, name="drafts.jsonl", force=False):
     """Draft into a file beside the configuration; return what was written, and its rows."""
     path = config.parent / name
-    written = drafting.run(drafting.prepare(config, (), seed), n, path, names, force)
+    written = draft.run(draft.prepare(config, (), seed), n, path, names, force)
     return written, [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
@@ -45,8 +46,9 @@ def test_a_draft_has_a_question_an_answer_and_the_whole_sentence_it_rests_on(tmp
             "by": "openai:drafter",
             "passages": [{"doc": evidence["doc"], "start": 0, "end": len(text) - 1}],
         }
-    assert "4 of 4 questions drafted by openai:drafter" in written.account()
-    assert "4 drafts asked for, 0 dropped" in written.account()
+    said = terminal.render(list(draft_blocks.written(written)))
+    assert "4 of 4 questions drafted by openai:drafter" in said
+    assert "4 drafts asked for, 0 dropped" in said
 
 
 def test_every_fault_is_dropped_and_counted_once(tmp_path):
@@ -59,10 +61,10 @@ def test_every_fault_is_dropped_and_counted_once(tmp_path):
     assert {row["evidence"][0]["doc"] for row in rows} == {f"{name}.md" for name in GOOD}
     assert dict(written.drafts.dropped) == dict.fromkeys(FAULTS, 1)
     assert written.drafts.tried == 12
-    said = written.account()
+    said = terminal.render(list(draft_blocks.written(written)))
     assert "12 drafts asked for, 8 dropped" in said
-    assert "1  the question is nearly the same as another" in said
-    assert "1  the model knows the answer without the evidence" in said
+    assert "1 the question is nearly the same as another" in said
+    assert "1 the model knows the answer without the evidence" in said
 
 
 def test_a_question_of_the_test_set_is_no_twin_where_the_drafts_replace_it(tmp_path):
@@ -106,14 +108,16 @@ def test_an_unanswerable_question_is_checked_against_what_the_corpus_says(tmp_pa
 
 
 def test_one_question_in_eight_is_unanswerable_and_the_rest_is_spread_evenly():
-    slots = spread(50, CATEGORIES)
+    slots = spread_categories(50, CATEGORIES)
     counts = {each.name: slots.count(each) for each in CATEGORIES}
 
     assert counts.pop("unanswerable") == 6
     assert sorted(counts.values()) == [6, 6, 6, 6, 6, 7, 7]
-    assert spread(10, CATEGORIES).count(UNANSWERABLE) == 1
-    assert spread(3, [UNANSWERABLE]) == [UNANSWERABLE] * 3
-    assert UNANSWERABLE not in spread(40, chosen(["temporal", "numerical"], 9))
+    assert spread_categories(10, CATEGORIES).count(UNANSWERABLE) == 1
+    assert spread_categories(3, [UNANSWERABLE]) == [UNANSWERABLE] * 3
+    assert UNANSWERABLE not in spread_categories(
+        40, choose_categories(["temporal", "numerical"], 9)
+    )
 
 
 def test_no_document_is_drawn_from_twice_before_all_once(tmp_path):
@@ -205,7 +209,7 @@ def test_a_configuration_without_chat_model_is_refused_with_a_remedy(tmp_path):
         served(tmp_path, GOOD, chat=None) as (config, _),
         pytest.raises(HarnessError, match=r"no chat model to draft with\n  name one: chat:"),
     ):
-        drafting.prepare(config)
+        draft.prepare(config)
 
 
 def test_a_file_that_is_there_is_not_replaced_unasked(tmp_path):
@@ -220,17 +224,17 @@ def test_a_file_that_is_there_is_not_replaced_unasked(tmp_path):
 
 def test_a_missing_test_set_is_no_fault_but_another_mistake_is(tmp_path):
     with served(tmp_path, GOOD) as (config, _):
-        assert "testset.jsonl" in drafting.prepare(config).notes[0]
+        assert "testset.jsonl" in draft.prepare(config).notes[0]
         with pytest.raises(HarnessError, match="unknown retriever 'dens'"):
-            drafting.prepare(config, ["retrievers=dens"])
+            draft.prepare(config, ["retrievers=dens"])
 
 
 def test_an_unknown_category_and_one_that_the_corpus_is_too_small_for_are_refused():
     with pytest.raises(HarnessError, match="did you mean 'temporal'"):
-        chosen(["temporel"], 3)
+        choose_categories(["temporel"], 3)
     with pytest.raises(HarnessError, match="'spanning' needs passages of two documents"):
-        chosen(["spanning"], 1)
-    assert [each.name for each in chosen([], 1)] == [
+        choose_categories(["spanning"], 1)
+    assert [each.name for each in choose_categories([], 1)] == [
         "direct_fact",
         "temporal",
         "numerical",
@@ -241,7 +245,10 @@ def test_an_unknown_category_and_one_that_the_corpus_is_too_small_for_are_refuse
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("QUESTION: Who?\nANSWER: Ada\nEVIDENCE 1: She did.", Said("Who?", "Ada", ("She did.",))),
+        (
+            "QUESTION: Who?\nANSWER: Ada\nEVIDENCE 1: She did.",
+            DraftReply("Who?", "Ada", ("She did.",)),
+        ),
         ('**Question:** Who?\n**Answer:** Ada\n**Evidence 1:** "She did."\n\nQuestion: B?', None),
         ("<think>QUESTION: x</think>\n> - QUESTION: Who?", False),
         ("- QUESTION : Who?\n- ANSWER : Ada\n- EVIDENCE: She did.", None),
@@ -252,10 +259,10 @@ def test_an_unknown_category_and_one_that_the_corpus_is_too_small_for_are_refuse
 )
 def test_replies_are_read_as_small_models_write_them(text, said):
     passage = Chunk(0, Span("a.md", 0, 8), "She did.")
-    wanted = replies.draft(CATEGORIES[0], [passage], ["A"])
-    expected = Said("Who?", "Ada", ("She did.",)) if said is None else said or None
+    wanted = draft_prompts.question_request(CATEGORIES[0], [passage], ["A"])
+    expected = DraftReply("Who?", "Ada", ("She did.",)) if said is None else said or None
 
-    assert wanted.read(Reply(text)) == expected
+    assert wanted.read(ChatReply(text)) == expected
 
 
 @pytest.mark.parametrize(
@@ -268,9 +275,11 @@ def test_replies_are_read_as_small_models_write_them(text, said):
     ],
 )
 def test_a_question_alone_needs_no_label(text, question):
-    wanted = replies.draft(UNANSWERABLE, [Chunk(0, Span("a.md", 0, 8), "She did.")], ["A"])
+    wanted = draft_prompts.question_request(
+        UNANSWERABLE, [Chunk(0, Span("a.md", 0, 8), "She did.")], ["A"]
+    )
 
-    assert wanted.read(Reply(text)) == (question and Said(question))
+    assert wanted.read(ChatReply(text)) == (question and DraftReply(question))
 
 
 @pytest.mark.parametrize(
@@ -286,56 +295,78 @@ def test_a_question_alone_needs_no_label(text, question):
     ],
 )
 def test_questions_that_speak_of_a_text_are_found(question, expected):
-    assert doubts.refers(question) is expected
+    assert draft_checks.refers_to_text(question) is expected
 
 
 def test_a_question_leaks_an_answer_all_of_whose_words_it_has():
-    assert doubts.leaks(Said("Does the harbour station have 24 docks?", "24 docks."))
-    assert not doubts.leaks(Said("How many docks has the harbour station?", "24 docks."))
+    assert draft_checks.leaks_answer(
+        DraftReply("Does the harbour station have 24 docks?", "24 docks.")
+    )
+    assert not draft_checks.leaks_answer(
+        DraftReply("How many docks has the harbour station?", "24 docks.")
+    )
 
 
 def test_an_answer_stands_in_the_evidence_where_all_its_new_words_do():
-    said = Said("How many docks has the station?", "It has 24 docks.")
+    said = DraftReply("How many docks has the station?", "It has 24 docks.")
 
-    assert doubts.stands_in(said, ["The harbour has 24 of them."])
-    assert not doubts.stands_in(said, ["The harbour has 25 of them."])
-    assert not doubts.stands_in(Said("Is it open?", "It is."), ["It is open."])
+    assert draft_checks.is_in_evidence(said, ["The harbour has 24 of them."])
+    assert not draft_checks.is_in_evidence(said, ["The harbour has 25 of them."])
+    assert not draft_checks.is_in_evidence(DraftReply("Is it open?", "It is."), ["It is open."])
 
 
 def test_an_answer_is_known_from_half_of_its_words_on():
-    assert doubts.known(Said("?", "forty dollars"), "forty pounds")
-    assert not doubts.known(Said("?", "forty dollars"), "about forty or fifty, in pounds")
+    assert draft_checks.is_known(DraftReply("?", "forty dollars"), "forty pounds")
+    assert not draft_checks.is_known(
+        DraftReply("?", "forty dollars"), "about forty or fifty, in pounds"
+    )
 
 
 def test_a_quote_is_widened_to_its_sentence_and_one_that_is_nowhere_is_none():
     text = "Fares rose in May. A day pass costs 6 dollars now. Riders complained."
     passage = Chunk(0, Span("fares.md", 100, 100 + len(text)), text)
 
-    (found,) = doubts.placed(Said("?", "6", ("a day  PASS costs 6",)), [passage])
+    (found,) = draft_checks.locate_quotes(DraftReply("?", "6", ("a day  PASS costs 6",)), [passage])
     assert found.span == Span("fares.md", 119, 150)
     assert found.text == "A day pass costs 6 dollars now."
-    assert doubts.placed(Said("?", "6", ("A day pass costs 7 euros, or so.",)), [passage]) is None
+    assert (
+        draft_checks.locate_quotes(
+            DraftReply("?", "6", ("A day pass costs 7 euros, or so.",)), [passage]
+        )
+        is None
+    )
 
 
 def test_a_quote_is_found_behind_the_words_that_announce_it():
     text = "Fares rose in May. A day pass costs 6 dollars now. Riders complained."
     passage = Chunk(0, Span("fares.md", 0, len(text)), text)
-    said = Said("?", "6", ('"Fares" states that "A day pass costs 6 dollars now.',))
+    said = DraftReply("?", "6", ('"Fares" states that "A day pass costs 6 dollars now.',))
 
-    assert [each.text for each in doubts.placed(said, [passage])] == [
+    assert [each.text for each in draft_checks.locate_quotes(said, [passage])] == [
         "A day pass costs 6 dollars now."
     ]
-    assert doubts.placed(Said("?", "6", ('It says "in May" somewhere.',)), [passage]) is None
+    assert (
+        draft_checks.locate_quotes(
+            DraftReply("?", "6", ('It says "in May" somewhere.',)), [passage]
+        )
+        is None
+    )
 
 
 def test_difficulty_is_how_far_question_and_evidence_are_apart():
     text = "A day pass costs 6 dollars now."
-    (near,) = doubts.placed(Said("", "", (text,)), [Chunk(0, Span("a", 0, len(text)), text)])
-    (far,) = doubts.placed(Said("", "", (text,)), [Chunk(0, Span("b", 0, len(text)), text)])
+    (near,) = draft_checks.locate_quotes(
+        DraftReply("", "", (text,)), [Chunk(0, Span("a", 0, len(text)), text)]
+    )
+    (far,) = draft_checks.locate_quotes(
+        DraftReply("", "", (text,)), [Chunk(0, Span("b", 0, len(text)), text)]
+    )
 
-    assert doubts.difficulty("What costs a day pass?", [near]) == "easy"
-    assert doubts.difficulty("How expensive is riding until midnight?", [near]) == "medium"
-    assert doubts.difficulty("What costs a day pass?", [near, far]) == "hard"
+    assert draft_checks.rate_difficulty("What costs a day pass?", [near]) == "easy"
+    assert (
+        draft_checks.rate_difficulty("How expensive is riding until midnight?", [near]) == "medium"
+    )
+    assert draft_checks.rate_difficulty("What costs a day pass?", [near, far]) == "hard"
 
 
 def test_a_draft_is_a_row_of_the_format_and_its_quote_stands_at_its_offsets(tmp_path):

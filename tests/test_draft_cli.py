@@ -7,11 +7,12 @@ import sys
 
 import pytest
 
-from harness import drafting, runner
+from harness import draft
 from harness.cli import main
-from harness.config import load
-from harness.drafting.acceptance import accept
+from harness.config.run_config import load
+from harness.draft.acceptance import accept
 from harness.errors import DataError, HarnessError
+from harness.runs import runner
 from tests.draft_server import Script
 from tests.draft_server import drafting as served
 from tests.small import QUESTIONS, project
@@ -59,7 +60,7 @@ def test_what_is_left_out_of_the_corpus_is_said_before_drafting(tmp_path):
     with served(tmp_path, NAMES) as (config, _):
         (tmp_path / "corpus" / "x.png").write_bytes(b"x")
 
-        notes = drafting.prepare(config).notes
+        notes = draft.prepare(config).notes
 
     assert len(notes) == 2
     assert notes[1] == "files of the corpus that nothing reads were left out: 1 .png"

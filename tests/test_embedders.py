@@ -50,7 +50,7 @@ class TestMiniLM:
         import torch
         from sentence_transformers import SentenceTransformer
 
-        from harness.models import locate
+        from harness.models.model_files import locate
 
         model = SentenceTransformer(str(locate(minilm.model)), local_files_only=True)
         inputs = model.tokenize(TEXTS[:2])

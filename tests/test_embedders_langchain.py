@@ -8,12 +8,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from harness import embedding_class
-from harness.cache import Cache
+from harness.cache.folders import Cache
 from harness.embedders import embedders
-from harness.embedding_class import Pace
+from harness.embedders.vector_cache import CachedEmbedder
 from harness.errors import ModelError, SpecError
-from harness.vectors import Texts
+from harness.models import embedding_class
+from harness.models.embedding_class import RequestPace
 from tests.embedding_server import OPENAI, serving, vector
 
 pytest.importorskip("langchain_openai", reason="the extra [openai] is not installed")
@@ -35,7 +35,7 @@ def server():
     with serving() as state:
         yield state
     # Clients left open to the garbage collector would warn of their connections.
-    embedding_class._opened.cache_clear()
+    embedding_class._open_once.cache_clear()
 
 
 def fake(**parameters):
@@ -93,7 +93,9 @@ class TestServer:
 
         def ask():
             try:
-                embedding_class.Opened("busy", Busy(), "none", None).question("a", Pace(0, 1))
+                embedding_class.OpenedClass("busy", Busy(), "none", None).question(
+                    "a", RequestPace(0, 1)
+                )
             except ModelError as error:
                 ended.append(error)
 
@@ -143,16 +145,16 @@ class TestServer:
         self, server, tmp_path
     ):
         with Cache(tmp_path) as cache:
-            Texts(server.embedder(), cache).embed(["a"], "document")
-        embedding_class._opened.cache_clear()
+            CachedEmbedder(server.embedder(), cache).embed(["a"], "document")
+        embedding_class._open_once.cache_clear()
         server.replies = [lambda texts: [vector(each, 5) for each in texts]]
         with Cache(tmp_path) as cache, pytest.raises(ModelError, match="run with --fresh"):
-            Texts(server.embedder(), cache).embed(["a", "b"], "document")
+            CachedEmbedder(server.embedder(), cache).embed(["a", "b"], "document")
 
     def test_a_kept_vector_is_not_asked_for_again(self, server, tmp_path):
         for _ in range(2):
             with Cache(tmp_path) as cache:
-                Texts(server.embedder(), cache).embed(["a", "b"], "document")
+                CachedEmbedder(server.embedder(), cache).embed(["a", "b"], "document")
         assert [each["texts"] for each in server.asked] == [["a", "b"]]
 
     def test_requests_are_begun_no_oftener_than_is_allowed(self, server):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from harness.embedders import embedders
+from harness.models.runtime import encoder_prompts
+from harness.models.runtime.encoder_prompts import EncoderPrompts
 from harness.registry import label
-from harness.runtime import prompts
-from harness.runtime.prompts import Prompts
 
 ASKED = "Represent this sentence for searching relevant passages: "
 TEXTS = ["When was the firm founded?", "Is the cat insured?", ""]
@@ -33,28 +33,28 @@ def model(tmp_path):
 @pytest.mark.parametrize(
     ("noted", "found"),
     [
-        (None, Prompts("", "")),
-        ({}, Prompts("", "")),
-        ({"query": "q: ", "document": "d: "}, Prompts("q: ", "d: ")),
-        ({"query": "q: ", "passage": "p: "}, Prompts("q: ", "p: ")),
-        ({"query": "q: ", "document": "", "corpus": "c: "}, Prompts("q: ", "c: ")),
-        ({"query": None, "document": 5}, Prompts("", "")),
-        ({"clustering": "c: "}, Prompts("", "")),
-        (["query"], Prompts("", "")),
-        ("[]", Prompts("", "")),
-        ("{", Prompts("", "")),
+        (None, EncoderPrompts("", "")),
+        ({}, EncoderPrompts("", "")),
+        ({"query": "q: ", "document": "d: "}, EncoderPrompts("q: ", "d: ")),
+        ({"query": "q: ", "passage": "p: "}, EncoderPrompts("q: ", "p: ")),
+        ({"query": "q: ", "document": "", "corpus": "c: "}, EncoderPrompts("q: ", "c: ")),
+        ({"query": None, "document": 5}, EncoderPrompts("", "")),
+        ({"clustering": "c: "}, EncoderPrompts("", "")),
+        (["query"], EncoderPrompts("", "")),
+        ("[]", EncoderPrompts("", "")),
+        ("{", EncoderPrompts("", "")),
     ],
     ids=str,
 )
 def test_a_models_own_prompts_are_those_that_its_file_names(model, noted, found):
-    assert prompts.own(model(noted=noted)) == found
+    assert encoder_prompts.model_prompts(model(noted=noted)) == found
 
 
 def test_a_given_prompt_takes_the_place_of_the_models_own_and_an_empty_one_leaves_it_out(model):
     named = model(noted={"query": "q: ", "document": "d: "})
-    assert prompts.used(named, None, None) == Prompts("q: ", "d: ")
-    assert prompts.used(named, "ask: ", None) == Prompts("ask: ", "d: ")
-    assert prompts.used(named, None, "") == Prompts("q: ", "")
+    assert encoder_prompts.prompts_in_use(named, None, None) == EncoderPrompts("q: ", "d: ")
+    assert encoder_prompts.prompts_in_use(named, "ask: ", None) == EncoderPrompts("ask: ", "d: ")
+    assert encoder_prompts.prompts_in_use(named, None, "") == EncoderPrompts("q: ", "")
 
 
 @pytest.mark.parametrize(
@@ -72,14 +72,16 @@ def test_a_given_prompt_takes_the_place_of_the_models_own_and_an_empty_one_leave
 )
 def test_a_family_that_wants_prompts_is_known_by_its_name(model, name, query, document):
     folder = model(name)
-    said = list(prompts.missing(folder, Prompts("", "")))
+    said = list(encoder_prompts.missing_prompt_warnings(folder, EncoderPrompts("", "")))
     kinds = {"questions": query, "documents": document}
     assert [each.split("; ")[1] for each in said] == [
         f"set {kind}_prompt" for kind in ("query", "document") if kinds[f"{_TEXTS[kind]}"]
     ]
     for line, (texts, prompt) in zip(said, ((k, v) for k, v in kinds.items() if v), strict=True):
         assert f"model '.../{name}': {texts} are embedded without the prompt {prompt!r}" in line
-    assert list(prompts.missing(folder, Prompts(query, document))) == []
+    assert (
+        list(encoder_prompts.missing_prompt_warnings(folder, EncoderPrompts(query, document))) == []
+    )
 
 
 _TEXTS = {"query": "questions", "document": "documents"}
@@ -89,13 +91,13 @@ _TEXTS = {"query": "questions", "document": "documents"}
     "name", ["e5-large-instruct", "gte-Qwen2-7B-instruct", "Qwen3-Embedding-4B"]
 )
 def test_models_that_follow_instructions_want_one_before_questions(model, name):
-    (said,) = prompts.missing(model(name), Prompts())
+    (said,) = encoder_prompts.missing_prompt_warnings(model(name), EncoderPrompts())
     assert "questions are embedded without the prompt 'Instruct: Given a web search query" in said
 
 
 @pytest.mark.parametrize("name", ["all-MiniLM-L6-v2", "bge-m3", "gte-base", "size5-base", "jina"])
 def test_other_models_want_none(model, name):
-    assert list(prompts.missing(model(name), Prompts())) == []
+    assert list(encoder_prompts.missing_prompt_warnings(model(name), EncoderPrompts())) == []
 
 
 def test_a_prompt_of_the_file_that_is_switched_off_is_a_warning(model):
@@ -121,7 +123,9 @@ def test_prompts_by_other_names_are_a_warning_until_one_is_given(model):
     family = model("e5-base", {"web_search_query": "Q: "})
     said = embedders.build({"sentence_transformer": {"model": family}}).warnings()
     assert ["the model card of intfloat/e5-base-v2" in each for each in said] == [True] * 2
-    (many,) = prompts.missing(model("many", {str(n): "x" for n in range(999)}), Prompts())
+    (many,) = encoder_prompts.missing_prompt_warnings(
+        model("many", {str(n): "x" for n in range(999)}), EncoderPrompts()
+    )
     assert len(many) < 400
 
 

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from harness.cache import Cache
-from harness.embedders import Shortens, embedders
+from harness.cache.folders import Cache
+from harness.embedders import embedders
+from harness.embedders.shortening import shorten, to_unit_length
+from harness.embedders.vector_cache import KIND, CachedEmbedder
 from harness.errors import ModelError, SpecError
+from harness.protocols import Shortens
 from harness.registry import label
-from harness.shortening import shorten, unit
-from harness.vectors import KIND, Texts
 
 TEXTS = ["The moon is far away.", "Is the cat insured?", "", "保険", "Mars has two moons. " * 90]
 
@@ -18,11 +19,15 @@ def minilm(**parameters):
 
 
 def some(rows, dimensions, seed=5):
-    return unit(np.random.default_rng(seed).normal(size=(rows, dimensions)).astype(np.float32))
+    return to_unit_length(
+        np.random.default_rng(seed).normal(size=(rows, dimensions)).astype(np.float32)
+    )
 
 
 class TestShorten:
-    VECTORS = unit(np.array([[3.0, -1.0, 0.0, 4.0], [0.0, 0.0, 0.0, 1.0]], dtype=np.float32))
+    VECTORS = to_unit_length(
+        np.array([[3.0, -1.0, 0.0, 4.0], [0.0, 0.0, 0.0, 1.0]], dtype=np.float32)
+    )
 
     def test_the_first_numbers_are_kept_and_brought_to_length_one(self):
         found = shorten(self.VECTORS, 2, "none")
@@ -84,7 +89,7 @@ class TestShorten:
 
 
 def test_a_length_of_zero_becomes_the_first_axis():
-    assert unit(np.array([[0.0, 0.0], [0.0, -2.0]])).tolist() == [[1.0, 0.0], [0.0, -1.0]]
+    assert to_unit_length(np.array([[0.0, 0.0], [0.0, -2.0]])).tolist() == [[1.0, 0.0], [0.0, -1.0]]
 
 
 @pytest.mark.parametrize("dimensions", [0, -1, 1.5])
@@ -137,7 +142,7 @@ class TestMiniLM:
             for way in ways:
                 part = minilm(**way)
                 assert isinstance(part, Shortens)
-                vectors, longer = Texts(part, cache).embed(TEXTS, "document")
+                vectors, longer = CachedEmbedder(part, cache).embed(TEXTS, "document")
                 assert vectors.tobytes() == part.embed(TEXTS, "document").tobytes()
                 assert longer.tolist() == [False] * 4 + [True]
             assert cache.counted()[KIND] == {"made": 5, "reused": 15}

@@ -10,7 +10,7 @@ import pytest
 
 from harness.embedders import embedders
 from harness.errors import ModelError, SpecError
-from harness.models import token_counter
+from harness.models.model_files import token_counter
 
 MODELS = os.environ.get("HARNESS_TEST_MODELS")
 TEXTS = ["The moon is far away.", "moon", "", "保険 👩‍🚀", "the moon and mars " * 900]

@@ -22,7 +22,7 @@ PROPERTY = settings(max_examples=60, deadline=None, derandomize=True, database=N
 
 
 def values(qrels, run, names, level):
-    return evaluate_run(qrels, run, names, level, intervals=False).values()
+    return evaluate_run(qrels, run, names, level).values()
 
 
 @PROPERTY

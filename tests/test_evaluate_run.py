@@ -53,7 +53,7 @@ def by_trec_eval(qrels, run, level=1):
 
 
 def values(qrels, run, names, level=1):
-    return evaluate_run(qrels, run, list(names), level, intervals=False).values()
+    return evaluate_run(qrels, run, list(names), level).values()
 
 
 @pytest.mark.parametrize("level", [1, 2, 3])

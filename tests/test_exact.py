@@ -5,9 +5,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from harness import exact
 from harness.errors import RunError
-from harness.exact import Near, recall, rescored, search
+from harness.ranking import exact_search
+from harness.ranking.exact_search import Neighbour, recall, rescore, search
 
 SPACES = ("cosine", "l2", "ip")
 
@@ -51,7 +51,7 @@ def brute_force(vectors, questions, k, space):
                 lengths = np.sqrt((question**2).sum()) * np.sqrt((vector**2).sum())
                 score = score / lengths if lengths else 0.0
             scored.append((-score, number))
-        rankings.append([Near(number, -score) for score, number in sorted(scored)[:k]])
+        rankings.append([Neighbour(number, -score) for score, number in sorted(scored)[:k]])
     return rankings
 
 
@@ -73,13 +73,13 @@ def test_scores_by_hand():
     question = np.array([[0, 1]], dtype=np.float32)
 
     assert search(vectors, question, 9, "cosine") == [
-        [Near(1, 1.0), Near(0, 0.8), Near(2, 0.0), Near(3, -0.8)]
+        [Neighbour(1, 1.0), Neighbour(0, 0.8), Neighbour(2, 0.0), Neighbour(3, -0.8)]
     ]
     assert search(vectors, question, 9, "ip") == [
-        [Near(0, 4.0), Near(1, 2.0), Near(2, 0.0), Near(3, -4.0)]
+        [Neighbour(0, 4.0), Neighbour(1, 2.0), Neighbour(2, 0.0), Neighbour(3, -4.0)]
     ]
     assert search(vectors, question, 9, "l2") == [
-        [Near(1, -1.0), Near(2, -1.0), Near(0, -18.0), Near(3, -34.0)]
+        [Neighbour(1, -1.0), Neighbour(2, -1.0), Neighbour(0, -18.0), Neighbour(3, -34.0)]
     ]
 
 
@@ -108,9 +108,9 @@ def test_the_size_of_the_pieces_held_at_once_changes_nothing(monkeypatch):
     vectors, questions = clustered(500), clustered(40, seed=8)
     together = search(vectors, questions, 20, "cosine")
 
-    monkeypatch.setattr(exact, "_QUESTIONS", 7)
-    monkeypatch.setattr(exact, "_PAIRS", 1_500)
-    monkeypatch.setattr(exact, "_NUMBERS", 100)
+    monkeypatch.setattr(exact_search, "_QUESTIONS_PER_BATCH", 7)
+    monkeypatch.setattr(exact_search, "_MAX_PAIRS_HELD", 1_500)
+    monkeypatch.setattr(exact_search, "_MAX_NUMBERS_WIDENED", 100)
 
     assert search(vectors, questions, 20, "cosine") == together
 
@@ -120,7 +120,7 @@ def test_more_questions_than_are_held_at_once_each_get_their_own_answer():
 
     found = search(vectors, vectors, 1, "l2")
 
-    assert found == [[Near(number, 0.0)] for number in range(1_100)]
+    assert found == [[Neighbour(number, 0.0)] for number in range(1_100)]
 
 
 def test_a_memory_map_gives_what_the_array_gives(tmp_path):
@@ -131,7 +131,7 @@ def test_a_memory_map_gives_what_the_array_gives(tmp_path):
     for space in SPACES:
         expected = search(vectors, questions, 10, space)
         assert search(mapped, questions, 10, space, block_bytes=9_000) == expected
-        assert rescored(mapped, questions, expected, space) == expected
+        assert rescore(mapped, questions, expected, space) == expected
 
 
 def test_of_thousands_of_equals_the_first_come_first():
@@ -142,6 +142,27 @@ def test_of_thousands_of_equals_the_first_come_first():
 
     assert [near.chunk for near in found] == [29_000, 0, 1, 2, 3]
     assert len({near.score for near in found[1:]}) == 1
+
+
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize("block_bytes", [1 << 20, 64 << 20])
+def test_many_questions_about_thousands_of_equals_find_what_a_stable_sort_finds(space, block_bytes):
+    vectors = np.vstack([duplicated(20_000), normal(200)])[
+        np.random.default_rng(2).permutation(20_200)
+    ]
+    questions = normal(60, seed=8)
+    different, which = np.unique(vectors, axis=0, return_inverse=True)
+    scores = [
+        [near.score for near in sorted(ranking, key=lambda near: near.chunk)]
+        for ranking in brute_force(different, questions, len(different), space)
+    ]
+
+    found = search(vectors, questions, 40, space, block_bytes=block_bytes)
+
+    for ranking, row in zip(found, np.array(scores)[:, which.ravel()], strict=True):
+        expected = np.argsort(-row, kind="stable")[:40]
+        assert [near.chunk for near in ranking] == expected.tolist()
+        assert [near.score for near in ranking] == row[expected].tolist()
 
 
 def test_k_beyond_the_rows_gives_all_of_them():
@@ -169,43 +190,43 @@ def test_a_vector_that_is_not_finite_is_refused_by_its_number(wrong):
     with pytest.raises(RunError, match="the vector of question 250 is not finite"):
         search(vectors, broken, 3, "cosine")
     with pytest.raises(RunError, match="the vector of chunk 250 is not finite"):
-        rescored(broken, vectors[:1], [[Near(3, 0.0), Near(250, 0.0)]], "cosine")
+        rescore(broken, vectors[:1], [[Neighbour(3, 0.0), Neighbour(250, 0.0)]], "cosine")
 
 
 @pytest.mark.parametrize("space", SPACES)
 def test_rescored_gives_the_scores_of_search_and_keeps_the_order(space):
     vectors, questions = normal(200), normal(2, seed=8)
     true = search(vectors, questions, 200, space)
-    about = [[Near(near.chunk, near.score + 1e-4) for near in true[0][::-2]], []]
+    about = [[Neighbour(near.chunk, near.score + 1e-4) for near in true[0][::-2]], []]
 
-    assert rescored(vectors, questions, about, space) == [true[0][::-2], []]
+    assert rescore(vectors, questions, about, space) == [true[0][::-2], []]
 
 
 def test_recall_by_hand():
-    best = [Near(4, 0.9), Near(7, 0.8), Near(1, 0.7), Near(2, 0.6)]
-    found = [Near(4, 0.9), Near(1, 0.7), Near(2, 0.6), Near(9, 0.1)]
+    best = [Neighbour(4, 0.9), Neighbour(7, 0.8), Neighbour(1, 0.7), Neighbour(2, 0.6)]
+    found = [Neighbour(4, 0.9), Neighbour(1, 0.7), Neighbour(2, 0.6), Neighbour(9, 0.1)]
 
     assert recall([best], [best], 4) == [1.0]
     assert recall([found], [best], 4) == [0.75]
     assert recall([found], [best], 3) == [2 / 3]
     assert recall([found], [best], 1) == [1.0]
     assert recall([[]], [best], 4) == [0.0]
-    assert recall([[Near(9, 0.1), *best]], [best], 2) == [0.5]
+    assert recall([[Neighbour(9, 0.1), *best]], [best], 2) == [0.5]
     assert recall([found[:2], best], [best[:2], best], 2) == [0.5, 1.0]
 
 
 def test_recall_counts_any_of_those_equal_to_the_last():
-    best = [Near(0, 0.9), Near(1, 0.5)]
+    best = [Neighbour(0, 0.9), Neighbour(1, 0.5)]
 
-    assert recall([[Near(0, 0.9), Near(8, 0.5)]], [best], 2) == [1.0]
-    assert recall([[Near(8, 0.5), Near(9, 0.5)]], [best], 2) == [1.0]
-    assert recall([[Near(0, 0.9), Near(8, 0.5 - 1e-9)]], [best], 2) == [1.0]
-    assert recall([[Near(0, 0.9), Near(8, 0.5 - 1e-5)]], [best], 2) == [0.5]
-    assert recall([[Near(0, 0.9), Near(0, 0.9)]], [best], 2) == [0.5]
+    assert recall([[Neighbour(0, 0.9), Neighbour(8, 0.5)]], [best], 2) == [1.0]
+    assert recall([[Neighbour(8, 0.5), Neighbour(9, 0.5)]], [best], 2) == [1.0]
+    assert recall([[Neighbour(0, 0.9), Neighbour(8, 0.5 - 1e-9)]], [best], 2) == [1.0]
+    assert recall([[Neighbour(0, 0.9), Neighbour(8, 0.5 - 1e-5)]], [best], 2) == [0.5]
+    assert recall([[Neighbour(0, 0.9), Neighbour(0, 0.9)]], [best], 2) == [0.5]
 
 
 def test_recall_of_fewer_rows_than_k_wants_all_of_them_and_of_none_is_whole():
-    best = [Near(0, 0.9), Near(1, 0.5)]
+    best = [Neighbour(0, 0.9), Neighbour(1, 0.5)]
 
     assert recall([best[:1]], [best], 10) == [0.5]
     assert recall([[]], [[]], 10) == [1.0]

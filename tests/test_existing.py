@@ -2,18 +2,19 @@
 
 import gc
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
 
-from harness import store
-from harness.cache import Cache
+from harness.cache.folders import Cache
 from harness.corpus import Corpus
 from harness.embedders.hashing import Hashing
 from harness.errors import HarnessError, RunError
 from harness.index import collection, existing
-from harness.index.settings import Existing, Server
+from harness.index.index_settings import ChromaServer, Existing
 from harness.records import Span
+from harness.store import reader
 from tests.chroma_server import chroma_running
 from tests.collections_made import client_of, langchain_like
 from tests.given import by_numpy, unit
@@ -44,10 +45,10 @@ def cache(tmp_path):
 
 
 def opened(cache, folder, name="docs", corpus=CORPUS, **keys):
-    where = {"server": folder} if isinstance(folder, Server) else {"path": str(folder)}
+    where = {"server": folder} if isinstance(folder, ChromaServer) else {"path": str(folder)}
     found = Existing(name, **where, **keys)
     collection.check(found)
-    return existing.opened(cache, found, corpus)
+    return existing.open_existing(cache, found, corpus)
 
 
 def spans(found):
@@ -114,10 +115,10 @@ class TestPlaces:
         ]
         langchain_like(tmp_path / "db", "docs", altered)
         found = opened(cache, tmp_path / "db")
-        assert spans(found)[:2] == [PLACES[3], PLACES[0]]
-        assert spans(found)[2][0] == "mars.md"
+        assert [spans(found)[0], spans(found)[2]] == [PLACES[0], PLACES[3]]
+        assert spans(found)[1][0] == "mars.md"
         assert matched(found) == (0, 2, 1, 0)
-        chunk = found.chunks[0]
+        chunk = found.chunks[2]
         assert (chunk.text, chunk.indexed_text) == (DAY, "A  day there\nis 24.6 hours long.")
 
     def test_without_a_text_the_place_alone_is_believed(self, cache, tmp_path):
@@ -148,25 +149,25 @@ class TestNowhere:
     def test_a_chunk_is_a_document_by_itself_or_behind_the_end_of_its_own(self, found):
         end = len(MARS) + 1
         assert spans(found) == [
-            ("docs:id-0", 0, len(self.FOREIGN)),
             *PLACES,
             ("mars.md", end, end + len(self.OTHER)),
             ("mars.md", end + len(self.OTHER) + 1, end + len(self.OTHER) + 1 + len(self.FOREIGN)),
+            ("docs:id-0", 0, len(self.FOREIGN)),
         ]
-        assert [found.chunks[at].text for at in (0, 5, 6)] == [
-            self.FOREIGN,
+        assert [found.chunks[at].text for at in (4, 5, 6)] == [
             self.OTHER,
+            self.FOREIGN,
             self.FOREIGN,
         ]
 
     def test_all_chunks_of_a_document_are_known_in_order(self, found):
-        assert [chunk.index for chunk in found.chunks.of("mars.md")] == [3, 4, 5, 6]
-        assert [chunk.index for chunk in found.chunks.of("docs:id-0")] == [0]
-        assert found.chunks.of("saturn.md") == []
+        assert [chunk.index for chunk in found.chunks.in_document("mars.md")] == [2, 3, 4, 5]
+        assert [chunk.index for chunk in found.chunks.in_document("docs:id-0")] == [6]
+        assert found.chunks.in_document("saturn.md") == []
 
     def test_it_is_found_by_its_vector_all_the_same(self, found):
         (ranking,) = found.index(exact=False).nearest(Hashing(64).embed([self.OTHER], "query"), 1)
-        assert ranking[0].chunk == 5
+        assert ranking[0].chunk == 4
 
     def test_the_run_is_warned_with_the_share_and_the_first(self, found):
         assert matched(found) == (4, 0, 0, 3)
@@ -189,12 +190,14 @@ class TestSearch:
             vectors=vectors,
             configuration={"hnsw": {"space": space, "ef_search": 400, "ef_construction": 400}},
         )
-        index = opened(cache, tmp_path / "db").index(exact=False)
+        found = opened(cache, tmp_path / "db")
+        index = found.index(exact=False)
         questions = unit(5, seed=11)
         for ranking, scores in zip(
             index.nearest(questions, 300), by_numpy(vectors, questions, space), strict=True
         ):
-            assert [near.chunk for near in ranking] == np.argsort(-scores).tolist()
+            texts = [found.chunks[near.chunk].text for near in ranking]
+            assert texts == [f"text {number}" for number in np.argsort(-scores)]
             assert [near.score for near in ranking] == pytest.approx(
                 np.sort(scores)[::-1], abs=1e-5
             )
@@ -380,9 +383,9 @@ class TestRun:
         stored = json.loads(said.out)
         assert [cell["chunker"] for cell in stored["cells"]] == ["handbook"] * 3
         assert {cell["chunks"] for cell in stored["cells"]} == {4}
-        found = store.load(next((stood.folder / "reports").glob("*/")))
+        found = reader.load(next((stood.folder / "reports").glob("*/")))
         (cell, *_), records = found.run.cells, found.records
-        assert cell.matched.model_dump() == {
+        assert asdict(cell.matched) == {
             "contexts": 4,
             "exact": 4,
             "spacing": 0,
@@ -392,7 +395,7 @@ class TestRun:
         }
         assert (cell.index_recall.mean, cell.index_recall.k) == (1.0, 4)
         first = records[0]
-        assert first.judged["evidence"].inventory == [1]
+        assert first.judged["evidence"].inventory == (1,)
         hits = [(hit.doc, hit.start, hit.end) for hit in first.hits]
         assert sorted(hits) == [
             ("mars.md", 0, 6),
@@ -425,14 +428,14 @@ class TestRun:
         said = cli("run", "config.yaml")
         assert said.status == 0, said.err
         (new,) = set((stood.folder / "reports").glob("*/")) - before
-        return store.load(new).run
+        return reader.load(new).run
 
     def test_answers_as_labels_are_looked_for_in_its_chunks(self, stood, cli):
         stood.config(labels="answer", metrics=["recall@2"])
         said = cli("run", "config.yaml", "--json")
         assert said.status == 0, said.err
-        found = store.load(next((stood.folder / "reports").glob("*/")))
-        assert found.records[0].judged["answer"].inventory == [1]
+        found = reader.load(next((stood.folder / "reports").glob("*/")))
+        assert found.records[0].judged["answer"].inventory == (1,)
 
     def test_a_filter_reads_the_metadata_of_the_chunks_over_those_of_their_documents(
         self, stood, cli
@@ -448,7 +451,7 @@ class TestRun:
         retrievers = [{"filtered": {"where": each}} for each in where]
         stood.config(index=index, retrievers=retrievers)
         self.run(stood, cli)
-        run = store.load(next((stood.folder / "reports").glob("*/")))
+        run = reader.load(next((stood.folder / "reports").glob("*/")))
         first = [each for each in run.records if each.question == run.records[0].question]
         found = [sorted((hit.doc, hit.start) for hit in each.hits) for each in first]
         title, line = ("moon.md", 0), ("moon.md", moon.index(lines[1]))
@@ -516,13 +519,13 @@ def test_on_a_server_it_is_read_and_asked_there(cache, tmp_path):
             )
             before = made.get(include=["documents", "metadatas"])
             names = [each.name for each in client.list_collections()]
-        found = opened(cache, Server(server.url, retries=0))
+        found = opened(cache, ChromaServer(server.url, retries=0))
         assert [Span(*each) for each in spans(found)] == [Span(*each) for each in PLACES]
         questions = Hashing(64).embed(texts, "query")
         index = found.index(exact=False)
         assert [ranking[0].chunk for ranking in index.nearest(questions, 9)] == [0, 1, 2, 3]
         with pytest.raises(HarnessError, match="Collection \\[nothing\\] does not exist"):
-            opened(cache, Server(server.url, retries=0), "nothing")
+            opened(cache, ChromaServer(server.url, retries=0), "nothing")
         with server.client() as client:
             again = client.get_collection("docs", embedding_function=None)
             assert again.get(include=["documents", "metadatas"]) == before

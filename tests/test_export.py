@@ -13,11 +13,14 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import exporting, imported_runs, runner, store, trec
-from harness.config import load
+from harness import api
+from harness.config.run_config import load
 from harness.errors import HarnessError
-from harness.exporting import export
-from harness.stored import FailureLine, HitLine, MissedLine
+from harness.files import trec
+from harness.records import Failure, Missed, StoredHit
+from harness.runs import evaluate_rankings, runner
+from harness.store import exports, reader
+from harness.store.exports import export
 from tests.small import QUESTIONS, project
 
 METRICS = [
@@ -45,7 +48,7 @@ def run(tmp_path_factory):
     """Return a stored run of the small project: four cells, five questions."""
     folder = tmp_path_factory.mktemp("export")
     config = load(project(folder, hostile(QUESTIONS), metrics=SCORES), [], {})
-    return store.load(runner.run(runner.prepare(config), lambda *_: None).folder)
+    return reader.load(api.run(runner.prepare(config), lambda *_: None).folder)
 
 
 def ranking(run, cell, question):
@@ -73,7 +76,7 @@ def test_an_exported_run_is_evaluated_to_the_runs_own_means(run, tmp_path):
     *files, qrels = export(run, "trec", tmp_path)
 
     for file, cell in zip(files, run.run.cells, strict=True):
-        found = imported_runs.evaluate_run(
+        found = evaluate_rankings.evaluate_run(
             trec.read_qrels(qrels),
             trec.read_run(file),
             [name.replace("(labels=documents)", "") for name in METRICS],
@@ -127,16 +130,16 @@ def test_chunks_are_kept_apart_when_told(run, tmp_path):
 def test_a_failed_question_has_no_line_and_is_evaluated_as_failed(run, tmp_path):
     cell = run.run.cells[0].name
     failed = tuple(
-        record.model_copy(update={"error": FailureLine(stage="retrieval", reason="gone")})
+        replace(record, error=Failure(stage="retrieval", reason="gone"))
         if (record.cell, record.question) == (cell, "é")
         else record
         for record in run.records
     )
-    broken = store.StoredRun(run.folder, run.run, failed, run.questions, run.texts)
+    broken = reader.StoredRun(run.folder, run.run, failed, run.questions, run.texts)
 
     *files, qrels = export(broken, "trec", tmp_path)
 
-    found = imported_runs.evaluate_run(trec.read_qrels(qrels), trec.read_run(files[0]), ["mrr"])
+    found = evaluate_rankings.evaluate_run(trec.read_qrels(qrels), trec.read_run(files[0]), ["mrr"])
     assert found.missing == ("é",)
     assert "é" in trec.read_run(files[1])
 
@@ -144,18 +147,16 @@ def test_a_failed_question_has_no_line_and_is_evaluated_as_failed(run, tmp_path)
 def test_a_question_that_found_nothing_has_no_line_and_counts_as_with_dash_c(run, tmp_path):
     cell = run.run.cells[0].name
     records = tuple(
-        record.model_copy(update={"hits": []})
-        if (record.cell, record.question) == (cell, "é")
-        else record
+        replace(record, hits=[]) if (record.cell, record.question) == (cell, "é") else record
         for record in run.records
     )
-    broken = store.StoredRun(run.folder, run.run, records, run.questions, run.texts)
+    broken = reader.StoredRun(run.folder, run.run, records, run.questions, run.texts)
 
     first, *_, qrels = export(broken, "trec", tmp_path)
 
     judged, ranked = trec.read_qrels(qrels), trec.read_run(first)
     theirs = pytrec_eval.RelevanceEvaluator(judged, {"recip_rank"}).evaluate(ranked)
-    ours = imported_runs.evaluate_run(judged, ranked, ["mrr"])
+    ours = evaluate_rankings.evaluate_run(judged, ranked, ["mrr"])
     values = [each["recip_rank"] for each in theirs.values()]
     assert judged.keys() - theirs.keys() == {"é"}  # without -c it is in no mean
     assert ours.means["mrr"].mean == pytest.approx(sum(values) / len(judged))
@@ -170,7 +171,7 @@ def test_a_question_that_found_nothing_has_no_line_and_counts_as_with_dash_c(run
 def test_written_scores_fall_in_single_precision_whatever_was_stored(found):
     found = sorted(found, reverse=True)
 
-    written = np.array([float(each) for each in exporting._falling(found)])
+    written = np.array([float(each) for each in exports._strictly_falling(found)])
 
     assert len(written) == len(found)
     assert np.isfinite(written.astype(np.float32)).all()
@@ -178,16 +179,16 @@ def test_written_scores_fall_in_single_precision_whatever_was_stored(found):
 
 
 def test_scores_that_fall_already_are_written_as_they_are():
-    assert exporting._falling([0.75, 0.5, 0.125]) == ["0.75", "0.5", "0.125"]
-    assert exporting._falling([0.5, 0.5]) == ["0.5", "0.49999997"]
-    assert exporting._falling([1.0, -1e300]) == ["2", "1"]
+    assert exports._strictly_falling([0.75, 0.5, 0.125]) == ["0.75", "0.5", "0.125"]
+    assert exports._strictly_falling([0.5, 0.5]) == ["0.5", "0.49999997"]
+    assert exports._strictly_falling([1.0, -1e300]) == ["2", "1"]
 
 
 @pytest.mark.parametrize("id_", ["my file.md", "a\u00a0b", "", "#a", "a\tb"])
 def test_ids_that_trec_cannot_hold_are_refused(run, tmp_path, id_):
-    hits = [HitLine(doc=id_, start=0, end=1, score=1.0)]
-    record = run.records[0].model_copy(update={"hits": hits})
-    broken = store.StoredRun(run.folder, run.run, (record,), run.questions, run.texts)
+    hits = [StoredHit(doc=id_, start=0, end=1, score=1.0)]
+    record = replace(run.records[0], hits=hits)
+    broken = reader.StoredRun(run.folder, run.run, (record,), run.questions, run.texts)
 
     with pytest.raises(HarnessError, match="has no place in a TREC file"):
         export(broken, "trec", tmp_path / "out")
@@ -266,7 +267,7 @@ def test_without_pyarrow_parquet_says_what_to_install(run, cli, tmp_path, monkey
     said = cli("export", "parquet", run.folder, "-o", tmp_path / "a.parquet")
 
     assert said.status == 2
-    assert "pip install 'rag-eval-harness[parquet]'" in said.err
+    assert "pip install 'pyarrow>=18'" in said.err
 
 
 @pytest.mark.parametrize("form", ["trec", "csv", "parquet"])
@@ -315,7 +316,7 @@ def test_what_cannot_be_exported_is_refused(run, cli, tmp_path):
 def test_a_run_without_documents_judged_has_no_judgements_to_export(tmp_path):
     questions = [{k: v for k, v in each.items() if k != "documents"} for each in QUESTIONS]
     config = load(project(tmp_path, questions, metrics=["token_f1"]), [], {})
-    stored = store.load(runner.run(runner.prepare(config), lambda *_: None).folder)
+    stored = reader.load(api.run(runner.prepare(config), lambda *_: None).folder)
 
     assert all(each.suffix == ".trec" for each in export(stored, "trec", tmp_path / "out"))
 
@@ -339,10 +340,10 @@ def test_a_published_benchmark_is_evaluated_by_its_own_judgements(test_data, tmp
         [],
         {},
     )
-    stored = store.load(runner.run(runner.prepare(config), lambda *_: None).folder)
+    stored = reader.load(api.run(runner.prepare(config), lambda *_: None).folder)
     file, _ = export(stored, "trec", tmp_path / "out")
 
-    found = imported_runs.evaluate_run(
+    found = evaluate_rankings.evaluate_run(
         trec.read_qrels(folder / "qrels" / "test.tsv"),
         trec.read_run(file),
         ["ndcg@10", "ap", "recall@10"],
@@ -364,24 +365,21 @@ class TestTriplets:
         }
         base = run.records[0]
         records = [
-            base.model_copy(
-                update={
-                    "question": id_,
-                    "hits": [
-                        HitLine(
-                            doc="a.md", start=at, end=at + 1, score=1.0 / (rank + 1), grade=grade
-                        )
-                        for rank, (at, grade) in enumerate(some)
-                    ],
-                    "missed": [MissedLine(doc="a.md", start=3, end=4, grade=1, rank=40)]
-                    if id_ == "q2"
-                    else [],
-                }
+            replace(
+                base,
+                question=id_,
+                hits=[
+                    StoredHit(doc="a.md", start=at, end=at + 1, score=1.0 / (rank + 1), grade=grade)
+                    for rank, (at, grade) in enumerate(some)
+                ],
+                missed=[Missed(doc="a.md", start=3, end=4, grade=1, rank=40)]
+                if id_ == "q2"
+                else [],
             )
             for id_, some in hits.items()
         ]
         line = next(iter(run.questions.values()))
-        questions = {id_: line.model_copy(update={"id": id_, "text": f"{id_}?"}) for id_ in hits}
+        questions = {id_: replace(line, id=id_, text=f"{id_}?") for id_ in hits}
         return replace(run, records=(*records, records[0]), questions=questions, texts=texts)
 
     def test_each_wrong_hit_above_a_relevant_chunk_is_one_and_only_once(self, run, tmp_path):

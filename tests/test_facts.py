@@ -5,16 +5,16 @@ from statistics import fmean
 
 import pytest
 
-from harness import scoring
-from harness.facts import answered, overlapping, ranking
-from harness.metrics import Asking, Batched, metrics
+from harness.metrics import BatchMetric, JudgeMetric, metrics, named_metrics
+from harness.metrics.facts import answer_case, overlap_case, ranking_case
 from harness.records import Case, Judged
 from harness.registry import parameters
+from harness.runs import scoring
 from tests.judge_server import sitting
 from tests.worked import rounding, sums, worked_out
 
 EVERY = [
-    pytest.param(name, marks=[pytest.mark.slow] if isinstance(metrics[name], Batched) else [])
+    pytest.param(name, marks=[pytest.mark.slow] if isinstance(metrics[name], BatchMetric) else [])
     for name in metrics
 ]
 
@@ -25,17 +25,17 @@ def facts(name):
 
 def scored(example):
     """Return what an example comes to: the mean over its cases, or the total of their counts."""
-    named = scoring.build(example.spec, "documents")
-    if isinstance(named.metric, Asking):
+    named = named_metrics.build_metric(example.spec, "documents")
+    if isinstance(named.metric, JudgeMetric):
         said = iter(example.verdicts)
         with sitting(lambda _: next(said)) as bench:
-            return told(scoring.with_judge([named], bench.judge())[0], example.cases)
+            return told(named_metrics.with_judge([named], bench.judge())[0], example.cases)
     return told(named, example.cases)
 
 
 def told(named, cases):
     scores = [row[named.name] for row in scoring.score_all([named], cases, "documents")]
-    total = scoring.total_of(named.metric)
+    total = named_metrics.total_of(named.metric)
     if total is not None:
         return total([sum(column) for column in zip(*(s.counts for s in scores), strict=True)])
     return fmean(score.value for score in scores)
@@ -50,7 +50,7 @@ def test_the_metric_gives_its_example_the_value_that_is_printed(name):
     example = facts(name).example
 
     assert scored(example) == pytest.approx(example.value, abs=example.within)
-    assert re.search(rf"(?<![\d.,]){re.escape(printed(example.value))}(?![\d]|\.\d)", example.said)
+    assert re.search(rf"(?<![\d.,]){re.escape(printed(example.value))}(?![\d]|\.\d)", example.text)
 
 
 @pytest.mark.parametrize("name", list(metrics))
@@ -61,7 +61,7 @@ def test_the_example_is_of_the_metric_itself(name):
 @pytest.mark.parametrize("name", list(metrics))
 def test_the_arithmetic_of_the_example_holds(name):
     example = facts(name).example
-    found = list(sums(example.said))
+    found = list(sums(example.text))
     from_a_model = example.within > 1e-4 and not example.verdicts
 
     assert from_a_model or found[-1][1] == printed(example.value) or name == "ap"
@@ -70,8 +70,8 @@ def test_the_arithmetic_of_the_example_holds(name):
 
 
 def test_the_other_half_of_the_example_of_ap_holds_too():
-    assert "(1/1 + 2/4) / 2 = 0.75" in facts("ap").example.said
-    assert told(scoring.build("ap@4", "documents"), [ranking(1, 0, 0, 1)]) == 0.75
+    assert "(1/1 + 2/4) / 2 = 0.75" in facts("ap").example.text
+    assert told(named_metrics.build_metric("ap@4", "documents"), [ranking_case(1, 0, 0, 1)]) == 0.75
 
 
 def test_arithmetic_that_is_wrong_is_found():
@@ -91,11 +91,11 @@ def test_what_a_higher_k_does_is_told_of_exactly_those_that_have_one(name):
 
 
 RANKINGS = [
-    ranking(0, 2, 0, 1, None, 3, inventory=[3, 2, 1, 1]),
-    ranking(1, 0, 0, 0, 0, 1),
-    ranking(0, 0, 0, 3, 2, 1, inventory=[3, 3, 2, 1]),
+    ranking_case(0, 2, 0, 1, None, 3, inventory=[3, 2, 1, 1]),
+    ranking_case(1, 0, 0, 0, 0, 1),
+    ranking_case(0, 0, 0, 3, 2, 1, inventory=[3, 3, 2, 1]),
 ]
-PIECES = overlapping(
+PIECES = overlap_case(
     [(10, 20), (30, 34), (50, 70)], [(0, 15), (28, 40), (10, 24), (66, 70), (49, 66), (1, 3)]
 )
 WORDS = Case(
@@ -124,7 +124,10 @@ def test_the_metrics_that_a_higher_k_is_said_never_to_lower_are_these():
 def test_a_higher_k_never_lowers_them(name):
     cases = {"keyword": [WORDS], "passage": [PIECES]}.get(name.partition("_")[0], RANKINGS)
     for case in cases:
-        values = [told(scoring.build(f"{name}@{k}", "documents"), [case]) for k in range(1, 7)]
+        values = [
+            told(named_metrics.build_metric(f"{name}@{k}", "documents"), [case])
+            for k in range(1, 7)
+        ]
         assert values == sorted(values)
         assert values[0] < values[-1] or name in ("mrr", "hit_rate")
 
@@ -133,21 +136,23 @@ def test_a_higher_k_never_lowers_them(name):
 def test_a_higher_k_may_raise_or_lower_ndcg_and_f1(name):
     assert "may raise or lower it" in facts(name).higher_k
     for case, rises in ((RANKINGS[2], True), (RANKINGS[1], False)):
-        low, high = (told(scoring.build(f"{name}@{k}", "documents"), [case]) for k in (1, 4))
+        low, high = (
+            told(named_metrics.build_metric(f"{name}@{k}", "documents"), [case]) for k in (1, 4)
+        )
         assert (low < high) is rises
 
 
 def test_lines_in_another_order_cost_rouge_l_what_its_neighbour_does_not_see():
     example = facts("rougeLsum").example
-    named = scoring.build("rougeL")
+    named = named_metrics.build_metric("rougeL")
 
     assert told(named, example.cases) == pytest.approx(4 / 7)
 
 
 def test_the_cases_of_examples_are_what_they_say():
-    assert ranking(0, 2, None).judged["documents"] == Judged((0, 2, None), (2,), irrelevant=1)
-    assert ranking(1, inventory=[1, 3]).judged["documents"].inventory == (3, 1)
-    assert answered("a", "b", answerable=False).question.answerable is False
-    case = overlapping([(1, 3)], [(0, 2)])
+    assert ranking_case(0, 2, None).judged["documents"] == Judged((0, 2, None), (2,), irrelevant=1)
+    assert ranking_case(1, inventory=[1, 3]).judged["documents"].inventory == (3, 1)
+    assert answer_case("a", "b", answerable=False).question.answerable is False
+    case = overlap_case([(1, 3)], [(0, 2)])
     assert case.question.passages[0].text == "xx"
     assert [hit.chunk.span for hit in case.hits] == list(case.touching)

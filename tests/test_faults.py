@@ -2,12 +2,13 @@
 
 import pytest
 
-from harness import runner
-from harness.chat import ChatModel
-from harness.config import load
+from harness import api
+from harness.config.run_config import load
 from harness.errors import RunError, StageError
+from harness.metrics.judge import MIN_FAILURES_IN_ROW
+from harness.models.chat import ChatModel
+from harness.runs import runner
 from harness.systems import systems
-from harness.unheard import HOPELESS
 from tests import faults_made
 from tests.faults_made import FAULTS, TIMES, Schedule, coins, misbehaving
 
@@ -52,8 +53,18 @@ def test_a_reply_that_is_none_is_a_failure_at_once_that_says_why(ask, kind):
     assert schedule.made == {kind: 1}
 
 
-@pytest.mark.parametrize("ask", [by_chat, by_http])
-@pytest.mark.parametrize("kind", sorted(FAULTS.keys() - LASTING))
+def test_a_chat_model_that_stalls_in_the_head_is_given_up_on_when_patience_ends():
+    with misbehaving(Schedule(1.0, kinds=["stalled in the head"])) as url:
+        model = ChatModel("openai:m", f"{url}/v1", timeout=0.3, patience=0.5)
+        with pytest.raises(StageError, match=r"no whole reply in 0.5 s"):
+            model.ask(QUESTION)
+
+
+PASSING = [(by_http, kind) for kind in sorted(FAULTS.keys() - LASTING)]
+PASSING += [(by_chat, kind) for _, kind in PASSING if kind != "stalled in the head"]
+
+
+@pytest.mark.parametrize(("ask", "kind"), PASSING)
 def test_a_fault_that_passes_is_followed_by_the_answer(ask, kind):
     class Once(Schedule):
         def next(self, prompt):
@@ -71,7 +82,7 @@ def test_a_run_against_a_server_with_faults_loses_nothing_and_changes_no_score(t
         schedule = Schedule(rate)
         with misbehaving(schedule) as url:
             path = faults_made.write(tmp_path / name, url, "chat", 60, timeout=0.5)
-            runner.run(runner.prepare(load(path, [], {})), lambda *_: None)
+            api.run(runner.prepare(load(path, [], {})), lambda *_: None)
 
     assert schedule.made.total() - schedule.made[None] > 15
     assert max(schedule.tries.values()) <= TIMES
@@ -83,9 +94,9 @@ def test_a_judge_that_never_answers_ends_the_run_and_is_asked_only_so_often(tmp_
     with misbehaving(Schedule(0.0)) as url, misbehaving(schedule) as dead:
         path = faults_made.write(tmp_path, url, "http", 60, judge=dead)
         with pytest.raises(RunError) as stopped:
-            runner.run(runner.prepare(load(path, [], {})), lambda *_: None)
+            api.run(runner.prepare(load(path, [], {})), lambda *_: None)
     said = str(stopped.value)
     assert said.startswith("the judge gave no verdict: chat model 'openai:m' failed")
     assert "the same command continues" in said
     # Of the 60 prompts, 20, and those that were on their way when the twentieth failed.
-    assert HOPELESS <= len(schedule.tries) <= HOPELESS + 2 * 8
+    assert MIN_FAILURES_IN_ROW <= len(schedule.tries) <= MIN_FAILURES_IN_ROW + 2 * 8

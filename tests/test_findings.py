@@ -1,18 +1,26 @@
 """Checks before a run: each finds what is planted, with its figure, and nothing in sound data."""
 
-import json
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 
-from harness import findings, runner
-from harness.config import load
+from harness.config.run_config import load
 from harness.errors import HarnessError
-from harness.findings import Finding, alike, boilerplate, duplicates, printing, size, windows
-from harness.kept import Answered
+from harness.preflight import checks
+from harness.preflight.checks import (
+    Finding,
+    boilerplate,
+    duplicates,
+    embedding_windows,
+    near_duplicates,
+    set_size,
+)
 from harness.records import Answer
+from harness.report import preflight_blocks, terminal
+from harness.runs import runner
+from harness.runs.result_tables import TimedAnswer
 from tests.counting import counting_embedder
 from tests.looking import asked, looked, looking, prepared
 from tests.small import QUESTIONS
@@ -42,7 +50,7 @@ def test_of_the_shipped_data_nothing_is_said(tmp_path):
 
 
 def test_every_check_is_named_once_and_has_a_place_of_its_own():
-    built = [findings.checks[name]() for name in findings.checks]
+    built = [checks.checks[name]() for name in checks.checks]
 
     assert len({each.order for each in built}) == len(built)
     assert all(type(each).__doc__ for each in built)
@@ -72,9 +80,9 @@ class TestWindows:
     def test_how_much_is_read_is_found_to_the_character(self):
         texts = ["", "a", "a" * 10, "a" * 11, "b" * 999]
 
-        assert windows.readable(texts, lambda some: [len(each) > 10 for each in some]) == [
-            *(0, 1, 10, 10, 10)
-        ]
+        assert embedding_windows.readable_lengths(
+            texts, lambda some: [len(each) > 10 for each in some]
+        ) == [*(0, 1, 10, 10, 10)]
 
 
 def test_a_missing_prompt_is_said_once_whatever_the_cells(tmp_path):
@@ -121,7 +129,7 @@ class TestDuplicates:
         assert (found.level, found.remedy) == ("note", "")
 
     def test_what_is_dear_is_left_to_deep_and_then_known_to_runs(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(duplicates, "_QUICK", 0)
+        monkeypatch.setattr(duplicates, "_MAX_QUICK_CHARS", 0)
         made = prepared(tmp_path, {"copy.md": made_copy()})
         named = [each.check for each in looked(made, deep=False)]
         assert "duplicates" not in named
@@ -132,21 +140,28 @@ class TestDuplicates:
     @pytest.mark.parametrize("seed", range(2))
     def test_banding_finds_every_pair_that_comparing_all_finds(self, seed):
         texts = variants(seed)
-        hashed = {id_: alike.shingles(text) for id_, text in texts.items()}
+        hashed = {id_: near_duplicates.shingles(text) for id_, text in texts.items()}
         exact = [
-            pair for pair in combinations(texts, 2) if alike.jaccard(*map(hashed.get, pair)) >= 0.8
+            pair
+            for pair in combinations(texts, 2)
+            if near_duplicates.jaccard(*map(hashed.get, pair)) >= 0.8
         ]
-        groups = alike.groups(list(texts), texts.__getitem__, seed)
+        groups = near_duplicates.find_groups(list(texts), texts.__getitem__, seed)
         assert {frozenset(pair) for pair in exact} == {frozenset(group) for group in groups}
         assert len(exact) == 10
 
     def test_the_share_of_shingles_is_exact(self):
-        shorter, longer = alike.shingles(WORDS), alike.shingles(f"{WORDS} a b")
+        shorter, longer = near_duplicates.shingles(WORDS), near_duplicates.shingles(f"{WORDS} a b")
 
         assert (len(shorter), len(longer)) == (200, 202)
-        assert alike.jaccard(shorter, longer) == 200 / 202
-        assert alike.jaccard(shorter, alike.shingles("")) == 0.0
-        assert alike.jaccard(alike.shingles("A b"), alike.shingles("a  B")) == 1.0
+        assert near_duplicates.jaccard(shorter, longer) == 200 / 202
+        assert near_duplicates.jaccard(shorter, near_duplicates.shingles("")) == 0.0
+        assert (
+            near_duplicates.jaccard(
+                near_duplicates.shingles("A b"), near_duplicates.shingles("a  B")
+            )
+            == 1.0
+        )
 
 
 def made_copy():
@@ -198,7 +213,7 @@ class TestChunks:
         assert found.text == (
             "5 of 8 documents (62 %) begin or end with the line 'For the city only.'"
         )
-        assert boilerplate._ends("# A\n--\n one  two\n") == {"one two"}
+        assert boilerplate._edge_lines("# A\n--\n one  two\n") == {"one two"}
 
 
 class TestGold:
@@ -214,8 +229,8 @@ class TestGold:
         assert (cut.level, cut.examples) == ("warning", ("day", "docks", "age", "helmet"))
         # Chunks that lie inside a passage are all of the shorter: two passages have none.
         with looking(made) as look:
-            judge = look.stages.relevance(made.config.cells[0].chunker)
-            empty = [q.id for q in look.questions if judge.relevant("evidence", q) == {}]
+            judge = look.artefacts.relevance(made.config.cells[0].chunker)
+            empty = [q.id for q in look.questions if judge.relevant_grades("evidence", q) == {}]
         assert nothing.examples == tuple(empty)
         assert nothing.text.startswith(f"{len(empty)} of 4 labelled questions")
 
@@ -331,13 +346,13 @@ class TestMemory:
     def test_answers_to_no_context_that_are_kept_are_judged(self, tmp_path):
         made = self.chat(tmp_path)
         with looking(made) as look:
-            kept = look.stages.answers(made.config.cells[0])
+            kept = look.artefacts.answers(made.config.cells[0])
             for question, text in (("day", "6 dollars"), ("docks", "Many."), ("ceo", "Nobody.")):
                 row = next(each for each in QUESTIONS if each["id"] == question)
-                kept.put((row["question"], "", 0), Answered(Answer(text), 0.1))
+                kept.put({(row["question"], "", 0): TimedAnswer(Answer(text), 0.1)})
 
         with looking(made, deep=False) as look:
-            (found,) = findings.checks["memory"]().found(look)
+            (found,) = checks.checks["memory"]().find(look)
             assert look.cache.counted()["answers"]["reused"] == 0
 
         assert found.text.startswith("1 of 2 questions (50.0 %) is answered right without any")
@@ -362,12 +377,12 @@ class TestWhatIsKept:
     def test_another_deciding_metric_is_looked_at_anew(self, tmp_path):
         metrics = ["passage_recall@2", "abstention"]
         few = [
-            _of(looked(prepared(tmp_path, metrics=metrics, decide_by=by)), "size").text
+            looked(prepared(tmp_path, metrics=metrics, decide_by=by), "size")[0].text
             for by in (*metrics, metrics[0])
         ]
 
-        assert few[0].startswith("4 questions of 5 that passage_recall@2 judges are few: ")
-        assert few[1].startswith("5 questions are few: ")
+        assert few[0].startswith("4 questions of 5 that passage_recall@2 judges are few")
+        assert few[1].startswith("5 questions are few")
         assert few[2] == few[0]
 
     def test_another_level_of_relevance_is_looked_at_anew(self, tmp_path):
@@ -392,25 +407,26 @@ class TestSize:
         [(49, "warning", "0.122 (6 questions)"), (99, "note", "0.061 (6 questions)")],
     )
     def test_few_questions_say_what_they_can_show(self, tmp_path, n, level, best):
-        (found,) = looked(prepared(tmp_path, None, [judged(at) for at in range(n)]), "size")
+        found = looked(prepared(tmp_path, None, [judged(at) for at in range(n)]), "size")
 
-        assert found.level == level
-        assert best in found.text
+        assert found[0].level == level
+        assert best in found[-1].text
+        assert found[-1].level == "note"  # no run keeps it: its report has a figure of its own
 
     def test_only_questions_that_the_deciding_metric_judges_count(self, tmp_path):
         rows = [judged(at) for at in range(100)]
         rows += map(asked, range(100))
 
-        (found,) = looked(prepared(tmp_path, None, [*rows[:49], *rows[100:]]), "size")
-        assert found.text.startswith("49 questions of 149 that passage_recall@2 judges are few")
+        few, _ = looked(prepared(tmp_path, None, [*rows[:49], *rows[100:]]), "size")
+        assert few.text.startswith("49 questions of 149 that passage_recall@2 judges are few")
         made = prepared(tmp_path, None, rows, metrics=["abstention"])
         assert looked(made, "size") == []
 
     def test_a_large_difference_is_not_said_to_be_of_one_question_in_ten(self):
-        assert size.smallest(8).endswith(
+        assert set_size.describe_smallest_difference(8).endswith(
             "shows four times in five where all that change go one way"
         )
-        assert size.smallest(1000).endswith(
+        assert set_size.describe_smallest_difference(1000).endswith(
             "shows four times in five where one question in ten differs"
         )
 
@@ -421,17 +437,21 @@ class TestSize:
     def test_the_smallest_that_is_significant_is_that_of_the_binomial_test(self):
         least = next(k for k in range(1, 20) if 2 * 0.5**k <= 0.05)  # all k go one way
 
-        assert size.smallest(40).startswith(
+        assert set_size.describe_smallest_difference(40).startswith(
             f"between two cells, differences under {least / 40:.3f} ({least} questions) cannot show"
         )
-        assert size.smallest(least - 1) == "no difference between two cells can be significant"
+        assert (
+            set_size.describe_smallest_difference(least - 1)
+            == "no difference between two cells can be significant"
+        )
 
     def test_of_a_sample_it_says_of_what(self, tmp_path):
         made = prepared(tmp_path, sample=2, sample_seed=3)
 
-        (found,) = looked(made, "size")
+        found, shown = looked(made, "size")
 
-        assert found.text.startswith("a sample of 2 of the 5 questions, chosen once: no difference")
+        assert found.text == "a sample of 2 of the 5 questions, chosen once"
+        assert shown.text.startswith("no difference")
 
     def test_few_clusters_are_named(self, tmp_path):
         found = looked(prepared(tmp_path, clusters=True), "size")
@@ -472,24 +492,25 @@ class TestPool:
 
 def test_findings_are_printed_in_100_columns_errors_first():
     found = [
-        Finding("size", "note", "12 questions " * 20, "ask more", ("a", "b\x1b[31m")),
         Finding("gold", "error", "nothing"),
+        Finding("size", "note", "12 questions " * 20, "ask more", ("a", "b\x1b[31m")),
     ]
-    text = printing.shown(sorted(found, key=lambda each: each.level))
+    text = terminal.render([*preflight_blocks.findings(found)])
 
     assert all(len(line) <= 100 for line in text.splitlines())
-    assert text.splitlines()[:3] == [
-        "  checks: 1 error, 1 note",
-        "  error",
-        "    gold         nothing",
+    assert text.splitlines()[:5] == [
+        "checks: 1 error, 1 note",
+        "",
+        "check  error",
+        "gold   nothing",
+        "",
     ]
-    assert "in: a, b [31m" in text
-    assert json.loads(printing.as_json(found))[1]["level"] == "error"
-    assert printing.shown([]) == "  checks: nothing found"
+    assert "in: a, b [31m → ask more" in " ".join(text.split())
+    assert terminal.render([*preflight_blocks.findings([])]) == "checks: nothing found"
 
 
 def test_errors_refuse_and_warnings_do_not():
-    findings.refuse([Finding("gold", "warning", "some")])
+    checks.refuse_errors([Finding("gold", "warning", "some")])
     with pytest.raises(HarnessError) as error:
-        findings.refuse([Finding("gold", "error", "all lost", "mend it", ("q1",))])
+        checks.refuse_errors([Finding("gold", "error", "all lost", "mend it", ("q1",))])
     assert str(error.value).splitlines()[1:] == ["  gold: all lost (q1)", "    mend it"]

@@ -6,18 +6,17 @@ import numpy as np
 import pytest
 import yaml
 
-from harness import runner, store
-from harness.config import load
-from harness.documents import Documents
+from harness import api
+from harness.config.run_config import load
+from harness.corpus import Documents
+from harness.runs import runner
+from harness.store import reader
 from tests.collections_made import langchain_like
 from tests.cross_encoders import tiny
 from tests.looking import looked, prepared
 from tests.small import DOCUMENTS, project
 
-WARNED = (
-    "4 questions of 5 that passage_recall@2 judges are few: no difference between two cells can "
-    "be significant"
-)
+WARNED = "4 questions of 5 that passage_recall@2 judges are few"
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +24,7 @@ def ran(tmp_path_factory):
     """Return the notes of a run with a repeated question, and what was stored."""
     folder = tmp_path_factory.mktemp("ran")
     made, notes = prepared(folder), []
-    return store.load(runner.run(made, lambda *_: None, note=notes.append).folder), notes
+    return reader.load(api.run(made, lambda *_: None, note=notes.append).folder), notes
 
 
 def test_a_run_stores_and_tells_its_warnings_before_it_begins_and_no_notes(ran):
@@ -70,19 +69,19 @@ def test_validate_deep_prints_each_with_figure_place_and_remedy(project, cli):
     said = cli("validate", "config.yaml", "--deep")
 
     lines = said.out.splitlines()
-    start = next(at for at, line in enumerate(lines) if line.startswith("  checks: "))
+    start = next(at for at, line in enumerate(lines) if line.startswith("checks: "))
     assert said.status == 0
-    assert lines[start + 1] == "  warnings"
-    assert lines[start + 2].startswith("    duplicates   2 of 3 documents (66.7 %) are the same,")
-    assert "                 in: moon.md, copy.md" in lines
-    assert "                 → take the copies out of the corpus, or label them too" in lines
+    assert lines[start + 2].split() == ["check", "warnings"]
+    assert lines[start + 3].startswith("duplicates  2 of 3 documents (66.7 %) are the same,")
+    assert "            in: moon.md, copy.md" in lines
+    assert "            → take the copies out of the corpus, or label them too" in lines
     assert all(len(line) <= 100 for line in lines[start:])
 
 
 def test_validate_prints_findings_as_json(project, cli):
     said = cli("validate", "config.yaml", "--deep", "--json")
 
-    (found,) = json.loads(said.out)
+    found, _ = json.loads(said.out)
     assert (found["check"], found["level"], found["examples"]) == ("size", "warning", [])
 
 
@@ -110,7 +109,7 @@ class TestCollections:
         vectors = np.eye(3, 64) * [[1.0], [2.0], [4.0]]
         made = self.collected(tmp_path, vectors, configuration={"hnsw": {"space": "ip"}})
 
-        found = [each for each in runner.look_over(made, lambda *_: None) if "inner" in each.text]
+        found = [each for each in api.check(made, lambda *_: None) if "inner" in each.text]
 
         assert found[0].text.startswith(
             "collection 'kept' compares by inner product, and its vectors are 1.000 to 4.000 long "
@@ -121,7 +120,7 @@ class TestCollections:
         made = self.collected(tmp_path, np.zeros((3, 64)), configuration={"hnsw": {"space": "l2"}})
 
         with pytest.raises(Exception, match="3 of 3 vectors looked at are 0") as refused:
-            runner.run(made, lambda *_: None)
+            api.run(made, lambda *_: None)
 
         assert refused.value.status == 2
         assert not (tmp_path / "reports").exists()
@@ -168,4 +167,4 @@ def test_of_systems_only_data_is_looked_at(tmp_path):
     (tmp_path / "corpus" / "copy.md").write_text(DOCUMENTS["fares.md"])
     made = runner.prepare(load(config, [], {}))
 
-    assert [each.check for each in looked(made)] == ["duplicates", "size"]
+    assert [each.check for each in looked(made)] == ["duplicates", "size", "size"]

@@ -7,18 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from harness import exporting, runner, store
-from harness.asked_models import embedding_model
-from harness.config import load
+from harness import api
+from harness.comparison.gate import judge_run
+from harness.config.chat_models import embedding_model
+from harness.config.gate_rules import Gate, Limits
+from harness.config.run_config import load
 from harness.embedders import embedders
 from harness.errors import ConfigError, RunError
-from harness.forecast import forecast, sizes, words
-from harness.forecast.work import Calls, Forecast
-from harness.gate import gating
-from harness.judging import prompt
-from harness.rescore import rescore
-from harness.rules import Gate, Limits
-from harness.stored import PriceLine
+from harness.metrics.judge import fill_prompt
+from harness.preflight.cost import forecast, planned_calls
+from harness.preflight.cost.planned_calls import Forecast, PlannedCalls
+from harness.report import forecast_blocks
+from harness.report.gate import describe
+from harness.runs import runner
+from harness.store import exports, reader
+from harness.store.run_file import Price
+from harness.text import numbers
 from tests import embedding_server
 from tests.chat_server import completion, serving
 from tests.small import project
@@ -57,7 +61,7 @@ def prepared(place, *overrides, limit=None):
 
 
 def run(place, *overrides, limit=None, note=lambda text: None):
-    return runner.run(prepared(place, *overrides, limit=limit), lambda *_: None, note=note).run
+    return api.run(prepared(place, *overrides, limit=limit), lambda *_: None, note=note).run
 
 
 def ahead(place, *overrides):
@@ -66,6 +70,11 @@ def ahead(place, *overrides):
 
 def calls(found, purpose="answers"):
     return next(each for each in found.calls if each.purpose == purpose)
+
+
+def lines(found):
+    """Return what is said of a forecast, a paragraph each."""
+    return [f"{block.label} {block.text}".lstrip() for block in forecast_blocks.to_do(found)]
 
 
 def figures(found):
@@ -90,12 +99,12 @@ def test_counts_are_exact_at_first_with_half_of_it_kept_and_with_all(place, serv
     run(place)
 
     assert figures(ahead(place)) == (3, 9, 0, 0, 0, True)
-    assert words.lines(ahead(place)) == [words.NOTHING]
+    assert lines(ahead(place)) == [forecast_blocks.NOTHING]
     asked = len(server.asked)
     said = []
     run(place, note=said.append)
     assert len(server.asked) == asked
-    assert words.NOTHING in said
+    assert forecast_blocks.NOTHING in said
 
 
 def test_what_is_expected_of_kept_rankings_is_what_is_then_asked(place, server):
@@ -109,7 +118,7 @@ def test_what_is_expected_of_kept_rankings_is_what_is_then_asked(place, server):
     assert expected.most == len(server.asked) - before
     assert 5 < expected.most <= 20
     sent = [each["messages"][0]["content"] for each in server.asked[before:]]
-    assert expected.tokens_in == math.ceil(sum(sizes.of(each).about for each in sent))
+    assert expected.tokens_in == math.ceil(sum(planned_calls.estimate(each).about for each in sent))
     assert expected.most_in == sum(len(each.encode()) for each in sent)
     assert expected.most_out == 20 * expected.most
     assert expected.guessed
@@ -117,7 +126,7 @@ def test_what_is_expected_of_kept_rankings_is_what_is_then_asked(place, server):
     for cell in done.cells:
         assert (cell.spent.calls, cell.spent.tokens_in, cell.spent.tokens_out) == (5, 285, 45)
         assert cell.spent.money == pytest.approx(5 * (57 * 1000 + 9 * 2000) / 1e6)
-    assert done.prices.models == {"openai:gpt-test": PriceLine(input=1000, output=2000)}
+    assert done.prices.models == {"openai:gpt-test": Price(input=1000, output=2000)}
 
 
 def test_kept_answers_tell_how_long_replies_are_and_how_many_tokens_words_make(place):
@@ -152,12 +161,22 @@ def test_rewordings_and_verdicts_are_counted_as_they_are_then_asked(place, serve
     assert ahead(place, searched, judged).nothing
 
 
+def test_rewordings_that_cells_share_are_counted_once(place):
+    changes = ("retrievers=[{multi_query: {of: dense, n: 3}}]", "generators=[chat, extractive]")
+    found = ahead(place, *changes)
+
+    (embedding,) = found.embeddings
+    assert (embedding.questions, embedding.exact) == (5 + 3 * 5, False)
+    assert calls(found, "reworded questions").most == 5
+
+
 def test_verdicts_that_cannot_be_read_and_those_of_the_oracle_are_within_the_bound(place, server):
     server.replies = [(200, "Perhaps.")]
     changes = ("metrics=[answer_relevance, token_f1]", "oracle=true", "retrievers=[bm25]")
+    changes = (*changes, "max_failures=9")
     first = ahead(place, *changes)
     run(place, *changes)
-    judge = prompt("answer_relevance", question="", answer="").encode()[-60:]
+    judge = fill_prompt("answer_relevance", question="", answer="").encode()[-60:]
     judged = sum(_sent(each).endswith(judge) for each in server.asked)
 
     bound = calls(first, "verdicts").most_out // 20
@@ -194,11 +213,13 @@ def test_without_deep_nothing_is_written_and_what_models_name_is_not_taken_off(p
     found = forecast(prepared(place), deep=False)
 
     (embedding,) = found.embeddings
-    assert (embedding.chunks, embedding.questions) == (None, 5)
-    assert [(each.chunks, each.exact) for each in found.cuts] == [(6, True), (3, True)]
+    assert (embedding.chunks, embedding.questions) == (9, 5)
+    assert [each.chunks for each in found.cuts] == [6, 3]
     assert found.unlooked
     assert not (place.parent / "cache").exists()
-    assert words.lines(found)[-1].endswith("looked up by --deep")
+    *rest, last = lines(found)
+    assert last.endswith("looked up by --deep")
+    assert rest == lines(ahead(place))
 
 
 def test_with_fresh_nothing_counts_as_kept(place):
@@ -207,17 +228,15 @@ def test_with_fresh_nothing_counts_as_kept(place):
     assert figures(found) == (3, 9, 9, 5, 20, False)
 
 
-def test_a_large_corpus_is_cut_in_part_and_said_to_be(place):
+def test_of_a_large_corpus_the_same_is_said_with_and_without_deep(place):
     for number in range(40):
         text = f"# Page {number}\n\n" + "word " * 4_000
         (place.parent / "corpus" / f"{number:02}.md").write_text(text)
-    found = forecast(prepared(place), deep=False)
-    exact = forecast(prepared(place), deep=True)
 
-    about, true = found.cuts[0], exact.cuts[0]
-    assert (about.exact, true.exact) == (False, True)
-    assert about.chunks == pytest.approx(true.chunks, rel=0.02)
-    assert "; about 1" in words.lines(found)[0]
+    *rest, _ = lines(forecast(prepared(place), deep=False))
+
+    assert rest == lines(forecast(prepared(place), deep=True))
+    assert "; 13,449 chunks; 94 chunks and 5 questions" in rest[0]  # many are the same text
 
 
 def refused(place, *overrides):
@@ -228,9 +247,12 @@ def refused(place, *overrides):
 
 
 def test_text_without_spaces_has_a_token_for_four_bytes_and_never_more_than_its_bytes():
-    assert (sizes.of("车" * 400).about, sizes.of("车" * 400).most) == (300, 1200)
-    assert sizes.of("a day pass").about == 4.5
-    assert sizes.of("!!!") == sizes.Size(3, 3)
+    assert (
+        planned_calls.estimate("车" * 400).about,
+        planned_calls.estimate("车" * 400).most,
+    ) == (300, 1200)
+    assert planned_calls.estimate("a day pass").about == 4.5
+    assert planned_calls.estimate("!!!") == planned_calls.TokenCount(3, 3)
 
 
 def test_what_is_sent_is_no_more_than_was_foreseen_whatever_the_script(place, server):
@@ -250,20 +272,18 @@ def test_what_is_sent_is_no_more_than_was_foreseen_whatever_the_script(place, se
 
 def test_a_run_of_which_nothing_is_kept_is_never_said_to_be_kept(place):
     plain = ("retrievers=[bm25]", "generators=[extractive]", "metrics=[passage_recall@2]")
-    assert words.lines(ahead(place, *plain)) == [
+    assert lines(ahead(place, *plain)) == [
         "to do: 3 documents; 9 chunks",
-        "  no model is asked",
+        "no model is asked",
     ]
     run(place, *plain)
-    assert words.lines(ahead(place, *plain)) == [words.NOTHING]
+    assert lines(ahead(place, *plain)) == [forecast_blocks.NOTHING]
 
 
 def test_what_is_not_in_the_time_is_named(place):
     scored = "metrics=[passage_recall@2, semantic_similarity]"
     plain = ("retrievers=[bm25]", "generators=[extractive]", scored)
-    assert words.lines(ahead(place, *plain))[1] == (
-        "  time: not in it: scoring with semantic_similarity"
-    )
+    assert lines(ahead(place, *plain))[1] == ("time: not in it: scoring with semantic_similarity")
 
 
 class TestHostedEmbedding:
@@ -291,12 +311,14 @@ class TestHostedEmbedding:
         sent = [text for each in hosted.asked for text in each["texts"]]
         assert len(sent) == 9 + 5
         assert embedding.most == sum(len(each.encode()) for each in sent)
-        assert embedding.tokens == math.ceil(sum(sizes.of(each).about for each in sent))
+        assert embedding.tokens == math.ceil(
+            sum(planned_calls.estimate(each).about for each in sent)
+        )
         assert found.money == pytest.approx(embedding.tokens * 100 / 1e6)
         assert found.most_money == pytest.approx(embedding.most * 100 / 1e6)
-        assert words.lines(found)[:2] == [
+        assert lines(found)[:2] == [
             "to do: 3 documents; 9 chunks; 9 chunks and 5 questions to embed with openai:text-big",
-            "  time: not known yet for embedding with openai:text-big",
+            "time: not known yet for embedding with openai:text-big",
         ]
         assert ahead(place, *given).hosted == []
 
@@ -310,11 +332,11 @@ class TestHostedEmbedding:
         assert problem.hint.endswith('"openai:text-big": {input: 0.1, output: 0.4}')
         assert "max_cost" in refused(place, given, "max_cost=9", "generators=[extractive]").where
         assert not hosted.asked
-        said = words.lines(ahead(place, given))
-        assert said[-1].startswith("  money: about USD")
+        said = lines(ahead(place, given))
+        assert said[-1].startswith("money: about USD")
         assert said[-1].endswith("; not in it: embedding by openai:text-big")
-        alone = words.lines(ahead(place, given, "generators=[extractive]"))
-        assert alone[-1] == "  money: not known; the price file has no price of openai:text-big"
+        alone = lines(ahead(place, given, "generators=[extractive]"))
+        assert alone[-1] == "money: not known; the price file has no price of openai:text-big"
 
     def test_a_model_goes_by_its_package_and_the_argument_that_names_it(self):
         def named(cls, **arguments):
@@ -329,16 +351,22 @@ class TestHostedEmbedding:
 
 
 class TestMaxCost:
-    def test_a_run_that_may_cost_more_is_refused_before_anything_is_asked(self, place, server):
+    def test_a_run_that_is_expected_to_cost_more_is_refused_before_anything_is_asked(
+        self, place, server
+    ):
         found = ahead(place)
-        below, above = found.most_money * 0.99, found.most_money * 1.01
+        below, above = found.money * 0.99, found.money * 1.01
 
         problem = refused(place, f"max_cost={below:f}")
 
         assert problem.where == "--set max_cost"
         assert problem.what.endswith(": 20 answers by openai:gpt-test")
         assert (len(server.asked), (place.parent / "reports").exists()) == (0, False)
-        run(place, f"max_cost={above:f}")
+        noted = []
+        run(place, f"max_cost={above:f}", note=noted.append)
+        assert found.most_money > above
+        bound, limit = (numbers.money(amount, "USD") for amount in (found.most_money, above))
+        assert f"warning: the run may cost {bound}; it ends once it has spent {limit}" in noted
         run(place, "max_cost=0.000001")  # all is kept, so it costs nothing
 
     def test_a_model_without_a_price_is_named_with_the_line_to_add(self, place, server):
@@ -363,35 +391,35 @@ class TestMaxCost:
             run(place, "max_cost=100", "chat.concurrent=1")
         assert len(server.asked) == 2
         (folder,) = (each for each in (place.parent / "reports").iterdir() if each.is_dir())
-        assert store.load(folder).run.status == "failed"
+        assert reader.load(folder).run.status == "failed"
 
         server.replies = [(200, "It is free.")]
         run(place, "max_cost=1000000", "chat.concurrent=1")
         (again,) = (each for each in (place.parent / "reports").iterdir() if each.is_dir())
-        assert (again, store.load(again).run.status) == (folder, "finished")
+        assert (again, reader.load(again).run.status) == (folder, "finished")
 
     def test_the_command_line_takes_it_and_validate_refuses_too(self, place, cli):
         said = cli("run", str(place), "--max-cost", "0.00001")
-        assert (said.status, "the run may cost USD" in said.err) == (2, True)
+        assert (said.status, "the run is expected to cost USD" in said.err) == (2, True)
         said = cli("validate", str(place), "--deep", "--set", "max_cost=0.00001")
-        assert (said.status, "the run may cost USD" in said.err) == (2, True)
+        assert (said.status, "the run is expected to cost USD" in said.err) == (2, True)
         assert "at most 20 answers by openai:gpt-test" in said.out
 
 
 def test_reports_gates_and_exports_say_what_was_paid_and_rescoring_keeps_it(place):
-    folder = runner.run(prepared(place), lambda *_: None).folder
+    folder = api.run(prepared(place), lambda *_: None).folder
     page = Path(folder / "report.md").read_text("utf-8")
-    stored = store.load(folder)
-    columns, *rows = csv.reader(exporting.as_csv(stored))
+    stored = reader.load(folder)
+    columns, *rows = csv.reader(exports.as_csv(stored))
 
     assert columns[-3:] == ["tokens_in", "tokens_out", "money"]
     assert {(*row[-3:-1], round(float(row[-1]), 6)) for row in rows} == {("57", "9", 0.075)}
     for most, met in ((0.0749, "missed"), (0.0751, "pass")):
         rules = Gate(cell=stored.run.cells[0].name, max=Limits(money=most))
-        (verdict,) = gating.judged(folder, rules).verdicts
+        (verdict,) = judge_run.judge_run(folder, rules).verdicts
         assert (verdict.outcome, verdict.rule) == (met, f"money: at most {most:g}")
-        assert "the mean of a question, 0.0750, is" in verdict.said
-    again = rescore(folder, ["token_f1"])
+        assert "the mean of a question, 0.0750, is" in describe(verdict)
+    again = api.score(folder, ["token_f1"])
     assert [each.spent for each in again.cells] == [each.spent for each in stored.run.cells]
     assert again.prices == stored.run.prices
 
@@ -405,40 +433,40 @@ def made(**changes):
     asked = {
         "purpose": "answers", "model": "openai:m", "likely": 10, "most": 20, "exact": False,
         "tokens_in": 1000, "most_in": 2000, "tokens_out": 100, "most_out": 400, "guessed": False,
-        "price": PriceLine(input=1, output=10),
+        "price": Price(input=1, output=10),
     }  # fmt: skip
-    return Calls(**{**asked, **changes})
+    return PlannedCalls(**{**asked, **changes})
 
 
 def said(*asked, **changes):
-    rest = {"cuts": [], "embeddings": [], "pairs": 0, "pairs_exact": True, "told": []}
+    rest = {"cuts": [], "embeddings": [], "pairs": 0, "pairs_exact": True, "system_questions": []}
     given = {**rest, "documents": 1, "unlooked": False, "currency": "USD", **changes}
-    return words.lines(Forecast(calls=asked, **given))
+    return lines(Forecast(calls=asked, **given))
 
 
 def test_money_is_the_sum_over_models_and_said_as_expected_and_at_most():
-    local = made(model="gguf:m.gguf", price=PriceLine(input=0, output=0), seconds=90.0)
+    local = made(model="gguf:m.gguf", price=Price(input=0, output=0), seconds=90.0)
     assert said(made(seconds=7200.0), local) == [
         "to do: 1 document",
-        "  about 10, at most 20 answers by openai:m: about 1,000 tokens in, about 100 out, at most "
+        "about 10, at most 20 answers by openai:m: about 1,000 tokens in, about 100 out, at most "
         "400 out",
-        "  about 10, at most 20 answers by gguf:m.gguf: about 1,000 tokens in, about 100 out, at "
+        "about 10, at most 20 answers by gguf:m.gguf: about 1,000 tokens in, about 100 out, at "
         "most 400 out",
-        "  time: about 2 hours for answers by openai:m + 2 minutes for answers by gguf:m.gguf",
+        "time: about 2 hours for answers by openai:m + 2 minutes for answers by gguf:m.gguf",
         # (1000 x 1 + 100 x 10) / 1e6, (2000 x 1 + 400 x 10) / 1e6
-        "  money: about USD 0.00200, at most USD 0.00600 (gguf:m.gguf counted as 0)",
+        "money: about USD 0.00200, at most USD 0.00600 (gguf:m.gguf counted as 0)",
     ]
 
 
 def test_money_is_not_known_where_one_price_is_not():
     assert said(made(), made(model="openai:n", price=None))[-1] == (
-        "  money: not known; the price file has no price of openai:n"
+        "money: not known; the price file has no price of openai:n"
     )
     assert said(made(price=None), currency=None)[-1] == (
-        "  money: not known; name a price file: `prices: prices.yaml`"
+        "money: not known; name a price file: `prices: prices.yaml`"
     )
-    assert said(made(), told=[("bot", 3)])[-3:-2] == [
-        "  3 questions to ask bot; what it pays for is not known here"
+    assert said(made(), system_questions=[("bot", 3)])[-3:-2] == [
+        "3 questions to ask bot; what it pays for is not known here"
     ]
 
 

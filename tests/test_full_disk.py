@@ -8,8 +8,9 @@ import sys
 
 import pytest
 
-from harness import runner
-from harness.config import load
+from harness import api
+from harness.config.run_config import load
+from harness.runs import runner
 from tests import disks, small
 
 CODE = "import sys; from harness.cli import main; sys.exit(main())"
@@ -34,7 +35,7 @@ def run(folder, cache, output):
 def calmly(folder, cache, output):
     """Do the same in this process, where there is room."""
     places = [f"cache={cache}", f"output={output}"]
-    runner.run(runner.prepare(load(folder / "config.yaml", places, {})), lambda *_: None)
+    api.run(runner.prepare(load(folder / "config.yaml", places, {})), lambda *_: None)
 
 
 @pytest.mark.parametrize("exact", [True, False])

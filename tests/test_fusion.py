@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness import fusion
 from harness.errors import SpecError
+from harness.ranking import fusion
 from harness.records import Hit
 from harness.registry import label
 from harness.retrievers import retrievers

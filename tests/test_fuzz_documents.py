@@ -11,14 +11,14 @@ import zlib
 
 import pytest
 
-from harness.converting import convert, html
 from harness.corpus import File, Ignored, load
-from harness.corpus.folder import Folder
+from harness.corpus.converting import convert, html_files
+from harness.corpus.folder_documents import FolderDocuments
 from harness.errors import DataError, Problem
-from harness.facts import answered
-from harness.headings import trails
 from harness.metrics import metrics
-from harness.normalform import normal
+from harness.metrics.facts import answer_case
+from harness.text.headings import heading_trails
+from harness.text.normal_form import normalise_to
 from tests.fuzzing import documents
 from tests.office import assembled, docx, pdf, zipped
 
@@ -137,7 +137,7 @@ def test_charsets_that_no_browser_knows_are_refused(name):
     raw = f"<meta charset={name}><title>+2AA-</title>+2AA- \\ud800".encode()
 
     assert what(raw, ".html") == f"is not {name}, as it says"
-    assert isinstance(html.decoded(raw, "file"), Problem)
+    assert isinstance(html_files.decode(raw, "file"), Problem)
 
 
 def test_what_is_no_file_in_a_corpus_is_left_out_and_counted_and_never_opened(tmp_path):
@@ -151,7 +151,7 @@ def test_what_is_no_file_in_a_corpus_is_left_out_and_counted_and_never_opened(tm
         (root / "zeros.md").symlink_to("/dev/zero")
         (root / "same.md").symlink_to("a.md")
         (root / "folder.md").mkdir()
-        found = load(Folder(str(root)))
+        found = load(FolderDocuments(str(root)))
 
     assert list(found.documents) == ["a.md", "same.md"]
     assert found.ignored == {"link out of the folder": 2, "pipe, device or socket": 2}
@@ -165,7 +165,7 @@ def test_a_file_may_have_any_name_that_is_characters(tmp_path, name):
     (tmp_path / name).write_text("text")
     (tmp_path / "\u00e9.md").write_text("other")
 
-    documents_ = load(Folder(str(tmp_path))).documents
+    documents_ = load(FolderDocuments(str(tmp_path))).documents
     if name.startswith("."):
         assert list(documents_) == ["\u00e9.md"]
     else:
@@ -177,7 +177,7 @@ def test_a_file_that_vanishes_before_it_is_read_is_a_problem_of_that_file(tmp_pa
     for name in ("a.md", "b.md", "c.html"):
         (tmp_path / name).write_text("text")
     found = []
-    for each in Folder(str(tmp_path)).read():
+    for each in FolderDocuments(str(tmp_path)).read():
         (tmp_path / "b.md").unlink(missing_ok=True)
         found.append(each)
 
@@ -186,7 +186,7 @@ def test_a_file_that_vanishes_before_it_is_read_is_a_problem_of_that_file(tmp_pa
     (tmp_path / "c.html").symlink_to("c.html")
     (tmp_path / "a.md").unlink()
     with pytest.raises(DataError, match="no document with any text"):
-        load(Folder(str(tmp_path)))
+        load(FolderDocuments(str(tmp_path)))
 
 
 def test_a_document_that_is_too_large_to_be_read_at_once_is_refused(tmp_path):
@@ -194,7 +194,7 @@ def test_a_document_that_is_too_large_to_be_read_at_once_is_refused(tmp_path):
         file.truncate((1 << 28) + 1)
 
     with pytest.raises(DataError, match="has 268,435,457 bytes, more than 268,435,456"):
-        load(Folder(str(tmp_path)))
+        load(FolderDocuments(str(tmp_path)))
 
 
 def test_marks_in_any_order_are_brought_into_theirs_as_unicode_has_it():
@@ -202,18 +202,18 @@ def test_marks_in_any_order_are_brought_into_theirs_as_unicode_has_it():
     marks = [chr(each) for each in range(0x300, 0x370)]
     for _ in range(200):
         text = "e" + "".join(draw.choice(marks) for _ in range(draw.randrange(1, 200))) + "x"
-        assert normal("NFC", text) == unicodedata.normalize("NFC", text)
-        assert normal("NFKC", text) == unicodedata.normalize("NFKC", text)
+        assert normalise_to("NFC", text) == unicodedata.normalize("NFC", text)
+        assert normalise_to("NFKC", text) == unicodedata.normalize("NFKC", text)
 
 
 def test_a_letter_with_half_a_million_marks_takes_no_quadratic_time():
-    found = normal("NFC", "a" + "\u0301\u0323" * 250_000)
+    found = normalise_to("NFC", "a" + "\u0301\u0323" * 250_000)
 
     assert (found[:2], len(found)) == ("\u1ea1\u0323", 500_000)
 
 
 def test_headings_above_many_chunks_are_looked_up_and_not_counted_off():
-    known = trails("# a\n\nb\n\n" * 10_000)
+    known = heading_trails("# a\n\nb\n\n" * 10_000)
 
     assert len(known) == 10_000
     assert all(words == ["a"] for _, words in known)
@@ -224,8 +224,8 @@ def test_rouge_l_of_long_texts_is_exact_and_lsum_says_that_they_are_too_long():
     wanted = " ".join(f"w{number}" for number in range(0, 2000, 2))
 
     # In common, in order: the 500 even numbers below 1,000, of 1,000 words each.
-    assert metrics.build("rougeL").score(answered(said, wanted)).value == 0.5
-    refused = metrics.build("rougeLsum").score(answered("a " * 30_001, wanted))
+    assert metrics.build("rougeL").score(answer_case(said, wanted)).value == 0.5
+    refused = metrics.build("rougeLsum").score(answer_case("a " * 30_001, wanted))
     assert (refused.value, refused.reason) == (
         None,
         "an answer of 30,001 words and a reference of 1,000 is too long",
@@ -244,5 +244,5 @@ def test_a_zip_of_one_part_under_two_names_is_read(tmp_path):
 def test_letters_that_are_made_of_marks_are_put_in_order_in_no_time(form, mark):
     text = "a" + mark * 100
 
-    assert normal(form, text) == unicodedata.normalize(form, text)
-    assert len(normal(form, "a" + mark * 100_000)) >= 200_000  # Python's own takes minutes
+    assert normalise_to(form, text) == unicodedata.normalize(form, text)
+    assert len(normalise_to(form, "a" + mark * 100_000)) >= 200_000  # Python's own takes minutes

@@ -1,14 +1,17 @@
 """Stored runs that somebody wrote to do harm: each verb reads them, or refuses them in words."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from pydantic import ValidationError
 
 from harness.errors import DataError
-from harness.oracle import scored
-from harness.report.sections.provenance import _lasted
-from harness.stored import RunFile, UsageLine
+from harness.records import Usage
+from harness.report.sections.provenance_section import _duration
+from harness.runs.oracle import oracle_scores
+from harness.store.record_format import RecordFormat
+from harness.store.run_file import RUN_FORMAT
 from tests import runs_made
 from tests.fuzzing.runs import ESCAPE, MARKUP, Hostile, _harmful
 
@@ -32,7 +35,7 @@ def test_markup_of_a_run_that_reaches_a_page_is_seen_unless_it_stands_in_a_fence
 @pytest.mark.parametrize("number", [10**30, -(10**30)])
 def test_a_number_that_no_float_holds_is_refused(number):
     with pytest.raises(ValidationError):
-        UsageLine.model_validate_json(json.dumps({"tokens_in": number, "tokens_out": 1}))
+        RecordFormat(Usage).parse(json.dumps({"tokens_in": number, "tokens_out": 1}))
 
 
 @pytest.mark.parametrize(
@@ -41,18 +44,18 @@ def test_a_number_that_no_float_holds_is_refused(number):
 )
 def test_a_configuration_that_readers_of_runs_cannot_use_is_refused(resolved):
     with pytest.raises(ValidationError, match="config"):
-        RunFile.model_validate({**RUN.model_dump(by_alias=True), "config": {"resolved": resolved}})
+        RUN_FORMAT.parse(json.dumps({**RUN_FORMAT.data(RUN), "config": {"resolved": resolved}}))
 
 
 @pytest.mark.parametrize("given", [{"metric": -1}, {"metric": "recall@5"}, {"min": {}}])
 def test_an_answer_test_that_is_none_is_refused_with_its_place(given):
-    run = RUN.model_copy(update={"config": {"resolved": {"answer_test": given}}})
+    run = replace(RUN, config={"resolved": {"answer_test": given}})
     with pytest.raises(DataError, match=r"config\.resolved\.answer_test"):
-        scored.tested_by(run)
+        oracle_scores.read_answer_test(run)
 
 
 @pytest.mark.parametrize("ended", ["", "2026-99-99", "2026-01-01T00:00:00+00:00", "9" * 5000])
 def test_times_that_are_none_are_no_failure_of_the_report(ended):
-    run = RUN.model_copy(update={"started": "2026-01-01T00:00:00", "ended": ended})
+    run = replace(RUN, started="2026-01-01T00:00:00", ended=ended)
 
-    assert _lasted(run) == "how long is not known"
+    assert _duration(run) == "how long is not known"

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.comparing.sides import Incomparable
+from harness.comparison.gate import drop_rules, judge_run, judgement
+from harness.comparison.operand import Incomparable
+from harness.config.gate_rules import Drop, Gate, Limits, QuestionSegment
 from harness.errors import DataError
-from harness.gate import drops, gating, judgement
-from harness.rules import Drop, Gate, Limits, Segment
-from harness.statistics.difference import Difference
-from harness.statistics.differences import Pair, compare
-from harness.stored import SampledLine
+from harness.report.gate import describe, headline
+from harness.stats.difference_estimate import DifferenceEstimate
+from harness.stats.paired_units import PairedScores
+from harness.stats.separate_tests import estimate_separately
+from harness.store.run_file import QuestionSample
 from tests.compared import side
 
 HIT = "hit_rate@5"
@@ -46,18 +48,18 @@ def test_a_drop_beyond_the_limit_that_the_test_shows_is_a_regression():
     assert (verdict.outcome, verdict.failed, found.status) == ("regression", True, 1)
     assert verdict.seen.difference.difference == -0.2
     assert verdict.seen.p == pytest.approx(0.5**8)
-    assert verdict.said == (
+    assert describe(verdict) == (
         "1.000 to 0.800, −0.200 (−0.326 to −0.055), n = 40: it fell by more than 0.02, and "
         "that it fell is shown: one-sided p = 0.004, corrected in a family of 1"
     )
-    assert found.headline == "The gate failed: 1 of 1 checks."
+    assert headline(found) == "The gate failed: 1 of 1 check."
 
 
 def test_an_interval_above_the_limit_passes():
     (verdict,) = judged(Drop(HIT, 0.05), *shares(lost=2, won=3, alike=195)).verdicts
 
     assert (verdict.outcome, verdict.failed) == ("pass", False)
-    assert verdict.said == (
+    assert describe(verdict) == (
         "0.985 to 0.990, +0.005 (−0.021 to +0.031), n = 200: the interval lies above −0.05"
     )
 
@@ -66,8 +68,10 @@ def test_no_drop_seen_passes_and_says_what_would_have_been_caught():
     (verdict,) = judged(Drop(HIT, 0.02), *shares(lost=2, won=3, alike=195)).verdicts
 
     assert (verdict.outcome, verdict.failed) == ("pass", False)
-    assert verdict.said.startswith("0.985 to 0.990, +0.005 (−0.021 to +0.031), n = 200: no drop")
-    assert f"would have caught is {verdict.seen.caught:.3f}" in verdict.said
+    assert describe(verdict).startswith(
+        "0.985 to 0.990, +0.005 (−0.021 to +0.031), n = 200: no drop"
+    )
+    assert f"would have caught is {verdict.seen.caught:.3f}" in describe(verdict)
 
 
 def test_a_drop_beyond_the_limit_that_may_be_chance_cannot_be_told():
@@ -75,7 +79,7 @@ def test_a_drop_beyond_the_limit_that_may_be_chance_cannot_be_told():
 
     assert (verdict.outcome, verdict.failed) == ("cannot tell", False)
     assert verdict.seen.p == pytest.approx(5 / 16)
-    assert "it fell by more than 0.02, which may be chance" in verdict.said
+    assert "it fell by more than 0.02, which may be chance" in describe(verdict)
 
 
 def test_a_drop_that_is_shown_but_may_be_within_the_limit_cannot_be_told():
@@ -83,8 +87,8 @@ def test_a_drop_that_is_shown_but_may_be_within_the_limit_cannot_be_told():
 
     assert (verdict.outcome, verdict.failed) == ("cannot tell", False)
     assert verdict.seen.p == pytest.approx(14 / 2**13)
-    assert "that it fell is shown (one-sided p = 0.002" in verdict.said
-    assert verdict.said.endswith("but not that it fell by more than 0.03")
+    assert "that it fell is shown (one-sided p = 0.002" in describe(verdict)
+    assert describe(verdict).endswith("but not that it fell by more than 0.03")
 
 
 def test_what_cannot_be_told_fails_where_the_rule_says_so():
@@ -99,10 +103,12 @@ def test_a_strict_rule_fails_what_it_cannot_tell_unless_it_says_otherwise():
     mild = judged(Drop(HIT, 0.02, strict=True, cannot_tell="pass"), *scores)
 
     assert (strict.status, mild.status) == (1, 0)
-    assert strict.verdicts[0].said.endswith(
+    assert describe(strict.verdicts[0]).endswith(
         "the interval does not lie above −0.02, as a strict rule asks"
     )
-    assert mild.verdicts[0].said.endswith("as a strict rule asks; by `cannot_tell: pass` it may")
+    assert describe(mild.verdicts[0]).endswith(
+        "as a strict rule asks; by `cannot_tell: pass` it may"
+    )
 
 
 def test_a_strict_rule_passes_only_by_the_interval():
@@ -128,11 +134,11 @@ def test_identical_scores_have_p_1_and_their_interval_is_0(rule, expected):
     assert verdict.seen.difference.difference == 0.0
 
 
-def test_graded_scores_that_all_fall_alike_are_a_regression_without_an_interval():
+def test_graded_scores_that_all_fall_alike_are_a_regression():
     (verdict,) = judged(Drop("ndcg@10", 0.05), [0.75] * 30, [0.5] * 30).verdicts
 
     assert verdict.outcome == "regression"
-    assert verdict.said.startswith("0.750 to 0.500, −0.250, n = 30: it fell by more than 0.05")
+    assert describe(verdict).startswith("0.750 to 0.500, −0.250 (−0.3")
 
 
 def test_a_rise_is_never_a_regression_and_its_p_is_1():
@@ -169,13 +175,13 @@ def test_the_rules_of_a_gate_are_one_family_corrected_by_holm():
 def test_rules_of_other_confidences_are_in_the_same_family_also_in_what_they_would_catch():
     before, after = shares(lost=3, won=1, alike=96)
     rules = [Drop(HIT, 0.02), Drop(HIT, 0.02, confidence=0.99)]
-    pair = Pair(np.array(after), np.array(before))
+    pair = PairedScores(np.array(after), np.array(before))
 
     verdicts = judged(rules, before, after).verdicts
 
     for each, alarms in zip(verdicts, (0.1, 0.02), strict=True):
-        (of_two,) = compare([pair], 7, 2, alarms=alarms)
-        (alone,) = compare([pair], 7, 1, alarms=alarms)
+        (of_two,) = estimate_separately([pair], 7, 2, alarms=alarms)
+        (alone,) = estimate_separately([pair], 7, 1, alarms=alarms)
         assert each.seen.difference.family == 2
         assert each.seen.difference.visible == of_two.visible > alone.visible
 
@@ -198,32 +204,34 @@ def test_the_test_is_one_sided_as_scipy_has_it():
     generator = np.random.default_rng(3)
     for _ in range(10):
         before, after = generator.random(10), generator.random(10) - 0.3
-        (found,) = compare([Pair(after, before)])
+        (found,) = estimate_separately([PairedScores(after, before)])
         if found.difference < 0:
             exact = stats.permutation_test(
                 (after - before,), np.mean, permutation_type="samples", alternative="less"
             )
-            assert drops.one_sided(found) == pytest.approx(exact.pvalue, abs=1e-12)
+            assert drop_rules.one_sided_p(found) == pytest.approx(exact.pvalue, abs=1e-12)
     for lost, won in [(8, 0), (5, 2), (20, 9), (1, 0)]:
         before, after = map(np.array, shares(lost, won, 10))
-        (found,) = compare([Pair(after, before)])
+        (found,) = estimate_separately([PairedScores(after, before)])
         exact = stats.binomtest(won, won + lost, alternative="less")
-        assert drops.one_sided(found) == pytest.approx(exact.pvalue, abs=1e-12)
+        assert drop_rules.one_sided_p(found) == pytest.approx(exact.pvalue, abs=1e-12)
 
 
 def test_the_smallest_drop_caught_is_both_shown_and_beyond_the_limit():
-    assert drops.smallest_caught(0.0, 0.05, 0.02) == 0.05
-    assert drops.smallest_caught(0.02, 0.05, 0.02) == 0.05
-    assert drops.smallest_caught(0.1, 0.05, 0.02) == pytest.approx(0.1 + 0.8416212 * 0.02)
-    assert drops.smallest_caught(0.02, None, 0.02) is None
+    assert drop_rules.smallest_detectable_drop(0.0, 0.05, 0.02) == 0.05
+    assert drop_rules.smallest_detectable_drop(0.02, 0.05, 0.02) == 0.05
+    assert drop_rules.smallest_detectable_drop(0.1, 0.05, 0.02) == pytest.approx(
+        0.1 + 0.8416212 * 0.02
+    )
+    assert drop_rules.smallest_detectable_drop(0.02, None, 0.02) is None
 
 
 def test_a_rule_of_a_segment_judges_its_questions_alone():
     before, after = shares(lost=8, won=0, alike=32)
     categories = ["temporal"] * 10 + ["fact"] * 30
     rules = [
-        Drop(HIT, 0.02, segment=Segment(category="temporal")),
-        Drop(HIT, 0.02, segment=Segment(category="fact")),
+        Drop(HIT, 0.02, segment=QuestionSegment(category="temporal")),
+        Drop(HIT, 0.02, segment=QuestionSegment(category="fact")),
     ]
 
     temporal, fact = judged(rules, before, after, categories=categories).verdicts
@@ -236,19 +244,19 @@ def test_a_rule_of_a_segment_judges_its_questions_alone():
 
 def test_a_rule_with_nothing_to_compare_is_not_judged_and_none_passes_by_it():
     before, after = shares(lost=0, won=0, alike=12)
-    rule = Drop(HIT, 0.02, segment=Segment(difficulty="hard"))
+    rule = Drop(HIT, 0.02, segment=QuestionSegment(difficulty="hard"))
 
     found = judged(rule, before, after)
 
-    assert [(each.outcome, each.failed) for each in found.verdicts] == [("not judged", False)]
+    assert [(each.outcome, each.failed) for each in found.verdicts] == [("cannot tell", False)]
     assert found.status == 3
 
 
 def sampled(made):
     """Return a side of a run that asked a sample of 40 questions."""
-    part = SampledLine(size=20, of=40, seed=7, day=None)
+    part = QuestionSample(size=20, of=40, seed=7, day=None)
     stored = made.stored
-    return replace(made, stored=replace(stored, run=stored.run.model_copy(update={"sample": part})))
+    return replace(made, stored=replace(stored, run=replace(stored.run, sample=part)))
 
 
 @pytest.mark.parametrize(("cannot_tell", "status"), [("pass", 0), ("fail", 1)])
@@ -256,28 +264,28 @@ def test_a_sample_without_a_question_of_a_segment_cannot_be_told(cannot_tell, st
     scores = {"A": {HIT: [1.0] * 20}}
     old = side(scores, "old", categories=["fact"] * 15 + ["temporal"] * 5)
     new = side({"A": {HIT: [1.0] * 15}}, "new", categories=["fact"] * 15)
-    rule = Drop(HIT, 0.02, segment=Segment(category="temporal"), cannot_tell=cannot_tell)
+    rule = Drop(HIT, 0.02, segment=QuestionSegment(category="temporal"), cannot_tell=cannot_tell)
 
     found = judgement.judge(Gate(fail_if=[rule]), sampled(new), old)
     whole = judgement.judge(Gate(fail_if=[rule]), new, old)
 
     assert (found.verdicts[0].outcome, found.status) == ("cannot tell", status)
-    assert found.verdicts[0].said == (
+    assert describe(found.verdicts[0]) == (
         "nothing to compare: no question of category temporal was drawn"
     )
-    assert (whole.verdicts[0].outcome, whole.status) == ("not judged", 3)
+    assert (whole.verdicts[0].outcome, whole.status) == ("cannot tell", 3)
 
 
 def test_a_segment_that_was_drawn_and_not_scored_is_not_judged_also_in_a_sample():
     scores = {"A": {HIT: [1.0] * 19 + [None]}}
     made = {"categories": ["fact"] * 19 + ["temporal"]}
-    rule = Drop(HIT, 0.02, segment=Segment(category="temporal"))
+    rule = Drop(HIT, 0.02, segment=QuestionSegment(category="temporal"))
 
     found = judgement.judge(
         Gate(fail_if=[rule]), sampled(side(scores, **made)), side(scores, "old", **made)
     )
 
-    assert (found.verdicts[0].outcome, found.status) == ("not judged", 3)
+    assert (found.verdicts[0].outcome, found.status) == ("cannot tell", 3)
 
 
 def test_too_few_clusters_are_said_beside_the_number_of_questions():
@@ -288,8 +296,8 @@ def test_too_few_clusters_are_said_beside_the_number_of_questions():
     (found,) = judged(Drop("ndcg@10", 0.02), before, after, clusters=names).verdicts
     (one,) = judged(Drop("ndcg@10", 0.02), before, after, clusters=["k"] * 40).verdicts
 
-    assert found.said.endswith("n = 40 in 4 clusters is too few to catch any drop")
-    assert one.said.endswith("n = 40 in 1 cluster is too few to catch any drop")
+    assert describe(found).endswith("n = 40 in 4 clusters is too few to catch any drop")
+    assert describe(one).endswith("n = 40 in 1 cluster is too few to catch any drop")
     assert found.seen.clusters == 4
 
 
@@ -353,11 +361,11 @@ def test_a_mean_is_held_to_its_limit_as_it_stands_the_failed_as_0():
     ).verdicts
 
     assert (met.outcome, met.failed) == ("pass", False)
-    assert met.said == (
+    assert describe(met) == (
         "the mean, 0.800 (0.490–0.943), is at or above 0.8, which the interval holds"
     )
     assert (missed.outcome, missed.failed) == ("missed", True)
-    assert missed.said.startswith("the mean, 0.800 (0.490–0.943), is below 0.81")
+    assert describe(missed).startswith("the mean, 0.800 (0.490–0.943), is below 0.81")
 
 
 def test_seconds_are_the_median_and_tokens_the_mean_of_those_that_finished():
@@ -369,7 +377,7 @@ def test_seconds_are_the_median_and_tokens_the_mean_of_those_that_finished():
     over = judgement.judge(Gate(max=Limits(seconds=1.9, tokens=299)), made, None)
 
     assert [each.outcome for each in within.verdicts] == ["pass", "pass"]
-    assert [each.said for each in over.verdicts] == [
+    assert [describe(each) for each in over.verdicts] == [
         "the median of a question, 2 s, is over 1.9",
         "the mean of a question, 300 tokens, is over 299",
     ]
@@ -379,7 +387,7 @@ def test_seconds_are_the_median_and_tokens_the_mean_of_those_that_finished():
 def test_a_limit_on_what_is_not_known_is_not_judged():
     found = judgement.judge(Gate(max=Limits(tokens=300)), side({"A": {HIT: [1.0]}}), None)
 
-    assert (found.verdicts[0].outcome, found.status) == ("not judged", 3)
+    assert (found.verdicts[0].outcome, found.status) == ("cannot tell", 3)
 
 
 def test_floors_are_not_judged_and_a_named_cell_alone_is():
@@ -433,9 +441,9 @@ def test_cells_without_a_counterpart_are_noted():
 
 
 def test_a_bound_that_is_met_to_the_last_digit_is_met():
-    found = Difference(10, 0, 1, "", difference=-0.1 - 1e-12, low=-0.3, high=0.1, p=0.01)
+    found = DifferenceEstimate(10, 0, 1, "", difference=-0.1 - 1e-12, low=-0.3, high=0.1, p=0.01)
 
-    assert drops.decided(Drop(HIT, 0.1), found, 0.005) == ("cannot tell", "small")
+    assert drop_rules.decide_rule(Drop(HIT, 0.1), found, 0.005) == ("cannot tell", "small")
 
 
 def test_another_seed_of_the_draws_never_changes_an_outcome_that_is_not_at_its_threshold():
@@ -461,13 +469,13 @@ def test_another_seed_of_the_draws_never_changes_an_outcome_that_is_not_at_its_t
     ],
 )
 def test_a_stored_configuration_without_a_gate_has_none(tmp_path, config, expected):
-    assert gating.gate_of(config, tmp_path) is expected
+    assert judge_run.stored_gate(config, tmp_path) is expected
 
 
 def test_a_stored_gate_is_read_back_and_a_damaged_one_refused(tmp_path):
     stored = {"fail_if": [{"metric": HIT, "drop_more_than": 0.02, "segment": {"category": "x"}}]}
-    rule = Drop(HIT, 0.02, segment=Segment(category="x"))
+    rule = Drop(HIT, 0.02, segment=QuestionSegment(category="x"))
 
-    assert gating.gate_of({"resolved": {"gate": stored}}, tmp_path) == Gate(fail_if=[rule])
+    assert judge_run.stored_gate({"resolved": {"gate": stored}}, tmp_path) == Gate(fail_if=[rule])
     with pytest.raises(DataError, match=r"run.json: config.resolved.gate: "):
-        gating.gate_of({"resolved": {"gate": {"fail_if": 5}}}, tmp_path)
+        judge_run.stored_gate({"resolved": {"gate": {"fail_if": 5}}}, tmp_path)

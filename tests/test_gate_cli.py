@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -141,12 +142,12 @@ def test_a_run_is_promoted_and_the_next_ones_are_held_to_it(small, tmp_path):
 
     promoted = small("baseline", "set", run, "--why", "the first")
     assert promoted.returncode == 0
-    assert promoted.stdout.startswith(f"baselines/main.json: baseline main is run {run.name}")
+    assert promoted.stdout.startswith(f"Baseline main is run {run.name}")
 
     same = small("run", "config.yaml")
     assert same.returncode == 0
     assert "The gate passed: 4 checks." in same.stdout
-    assert "identical question by question" in same.stdout
+    assert "identical question by question" in " ".join(same.stdout.split())
 
     worse = ended("run", "config.yaml", "--fresh", WORSE="10")
     assert worse.returncode == 1
@@ -224,7 +225,7 @@ def test_junit_and_the_summary_of_a_job_are_written_whatever_comes_of_it(promote
 
     written = (Path.cwd() / "summary.md").read_text("utf-8")
     assert written.startswith("what other steps said\n### The gate failed: 1 of 4 checks.\n")
-    assert "| ❌ REGRESSION | hit\\_rate@1: no drop" in written
+    assert "| REGRESSION | hit\\_rate@1: no drop" in written
     assert "### The gate was not judged." in written
 
 
@@ -243,8 +244,8 @@ def test_validate_says_the_smallest_drop_that_each_rule_can_catch(promoted):
 
     assert (done.returncode, without.returncode) == (0, 0)
     assert "gate: 1 drop rule, 3 limits" in done.stdout
-    assert "hit_rate@1: no drop of more than 0.05\n      n = 24: a drop of " in done.stdout
-    assert "baseline's own scores" in done.stdout
+    assert re.search(r"hit_rate@1: no drop of more than 0\.05 +n = 24: a drop of ", done.stdout)
+    assert "baseline's own scores" in " ".join(done.stdout.split())
     assert "note: baseline 'nope' is not there" in without.stdout
     assert "one question in ten changes its score" in without.stdout
 
@@ -253,7 +254,7 @@ def test_baselines_are_listed_and_shown(promoted):
     listed, shown = called("baseline", "ls"), called("baseline", "show")
     as_json = json.loads(called("baseline", "show", "main", "--json").stdout)
 
-    assert listed.stdout.startswith("main: run 20")
+    assert re.search(r"^main +run 20", listed.stdout, re.MULTILINE)
     assert "hit_rate@1" in shown.stdout
     assert as_json["cells"][0]["scores"]["hit_rate@1"]["mean"] == 1.0
     assert as_json["forced"] is False

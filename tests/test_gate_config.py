@@ -2,10 +2,9 @@
 
 import pytest
 
-from harness import catalogue
-from harness.config import load
-from harness.gate import steps
-from harness.rules import Drop, Gate, Limits, Segment
+from harness.cli import catalogue, github_summary
+from harness.config.gate_rules import Drop, Gate, Limits, QuestionSegment
+from harness.config.run_config import load
 
 DROP = {"metric": "token_f1", "drop_more_than": 0.02}
 
@@ -25,7 +24,7 @@ def test_the_forms_of_a_gate_are_read_with_their_defaults(project):
 
 
 def test_a_rule_of_a_segment_says_so_in_its_name():
-    rule = Drop("ndcg@10", 0.05, segment=Segment("temporal", "hard"), strict=True)
+    rule = Drop("ndcg@10", 0.05, segment=QuestionSegment("temporal", "hard"), strict=True)
 
     assert str(rule) == (
         "ndcg@10 (category temporal, difficulty hard): no drop of more than 0.05, strict"
@@ -194,9 +193,9 @@ def test_a_summary_is_appended_and_cut_to_what_github_takes(tmp_path):
     there = {"GITHUB_STEP_SUMMARY": str(path)}
     noted = []
 
-    steps.summarise("one\n", noted.append, there)
-    steps.summarise("é" * 600_000, noted.append, there)
-    steps.summarise("nowhere", noted.append, {})
+    github_summary.append_summary("one\n", noted.append, there)
+    github_summary.append_summary("é" * 600_000, noted.append, there)
+    github_summary.append_summary("nowhere", noted.append, {})
 
     text = path.read_text("utf-8")
     assert text.startswith("one\n\n")
@@ -208,6 +207,6 @@ def test_a_summary_is_appended_and_cut_to_what_github_takes(tmp_path):
 def test_a_summary_that_cannot_be_written_is_noted(tmp_path):
     noted = []
 
-    steps.summarise("x", noted.append, {"GITHUB_STEP_SUMMARY": str(tmp_path)})
+    github_summary.append_summary("x", noted.append, {"GITHUB_STEP_SUMMARY": str(tmp_path)})
 
     assert noted[0].startswith("GITHUB_STEP_SUMMARY cannot be written: ")

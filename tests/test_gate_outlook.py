@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from harness.gate.spread import Spread
-from harness.rules import Drop
-from harness.statistics import mcnemar, power
+from harness.comparison.gate.score_spread import ScoreSpread
+from harness.config.gate_rules import Drop
+from harness.stats import mcnemar, power
 
 RULES = [
     {"metric": "hit_rate@1", "drop_more_than": 0.05},
@@ -44,7 +44,7 @@ def counted(cli):
     said = cli("validate", "config.yaml")
     assert said.status == 0, said.err
     (line,) = [line for line in said.out.split("\n") if "corrected together" in line]
-    return line.removeprefix("  caught four times in five, of ").split(" corrected")[0]
+    return line.removeprefix("caught four times in five, of ").split(" corrected")[0]
 
 
 def test_floors_and_cells_of_another_name_are_not_counted(stations, cli):
@@ -99,38 +99,47 @@ def test_a_drop_is_caught_at_the_level_of_the_first_step_of_its_family(family):
     rule, level = Drop("hit_rate@1", 0.0), 0.1 / family
     graded = np.linspace(0.2, 0.9, 100)
 
-    assert Spread(100).caught(rule, family, 7) == mcnemar.smallest(100, 10, level)
-    assert Spread(100, np.repeat([0.0, 1.0], 50)).caught(rule, family, 7) == mcnemar.smallest(
-        100, 25, level
-    )
+    assert ScoreSpread(100).smallest_detectable_drop(
+        rule, family, 7
+    ) == mcnemar.smallest_detectable(100, 10, mcnemar.wins_that_reject(100, level))
+    assert ScoreSpread(100, np.repeat([0.0, 1.0], 50)).smallest_detectable_drop(
+        rule, family, 7
+    ) == mcnemar.smallest_detectable(100, 25, mcnemar.wins_that_reject(100, level))
     differences = (1 + graded.mean() - graded)[:, None]
-    assert Spread(100, graded).caught(rule, family, 7) == pytest.approx(
-        power.smallest(differences, level, 7)[0]
+    critical = np.array([power.critical_value(100, level)])
+    assert ScoreSpread(100, graded).smallest_detectable_drop(rule, family, 7) == pytest.approx(
+        power.smallest_detectable(differences, critical, 7)[0]
     )
 
 
 def test_a_larger_family_catches_less():
     rule, graded = Drop("hit_rate@1", 0.0), np.linspace(0.2, 0.9, 100)
 
-    for spread in (Spread(100), Spread(100, graded)):
-        assert spread.caught(rule, 1, 7) < spread.caught(rule, 20, 7)
+    for spread in (ScoreSpread(100), ScoreSpread(100, graded)):
+        assert spread.smallest_detectable_drop(rule, 1, 7) < spread.smallest_detectable_drop(
+            rule, 20, 7
+        )
 
 
 def test_clusters_of_one_question_each_catch_what_questions_do():
     rule, graded = Drop("ndcg@10", 0.02), np.linspace(0.2, 0.9, 60)
-    alone = Spread(60, graded).caught(rule, 3, 7)
+    alone = ScoreSpread(60, graded).smallest_detectable_drop(rule, 3, 7)
 
-    assert Spread(60, graded, np.arange(60)).caught(rule, 3, 7) == pytest.approx(alone)
-    assert Spread(60, graded, np.arange(60) // 3).caught(rule, 3, 7) > alone
+    assert ScoreSpread(60, graded, np.arange(60)).smallest_detectable_drop(
+        rule, 3, 7
+    ) == pytest.approx(alone)
+    assert ScoreSpread(60, graded, np.arange(60) // 3).smallest_detectable_drop(rule, 3, 7) > alone
 
 
 def test_clusters_of_questions_that_are_alike_count_as_one_question_each():
     rule, graded = Drop("ndcg@10", 0.02), np.linspace(0.2, 0.9, 20)
-    thrice = Spread(60, np.repeat(graded, 3), np.repeat(np.arange(20), 3))
+    thrice = ScoreSpread(60, np.repeat(graded, 3), np.repeat(np.arange(20), 3))
 
-    assert thrice.caught(rule, 3, 7) == pytest.approx(Spread(20, graded).caught(rule, 3, 7))
+    assert thrice.smallest_detectable_drop(rule, 3, 7) == pytest.approx(
+        ScoreSpread(20, graded).smallest_detectable_drop(rule, 3, 7)
+    )
 
 
 def test_of_no_question_nothing_is_caught():
-    assert Spread(0).caught(Drop("ndcg@10", 0.02), 1, 7) is None
-    assert Spread(0, np.zeros(0), np.zeros(0, dtype=np.int64)).clusters == 0
+    assert ScoreSpread(0).smallest_detectable_drop(Drop("ndcg@10", 0.02), 1, 7) is None
+    assert ScoreSpread(0, np.zeros(0), np.zeros(0, dtype=np.int64)).clusters == 0

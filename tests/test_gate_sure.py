@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.gate import judgement
-from harness.rules import Drop, Gate, Limits
-from harness.stored import ScoreLine
+from harness.comparison.gate import judgement
+from harness.config.gate_rules import Drop, Gate, Limits
+from harness.records import Score
+from harness.report.gate import describe, headline
 from tests.compared import side
 
 HIT, NDCG = "hit_rate@5", "ndcg@10"
@@ -54,9 +55,9 @@ def test_the_smallest_drop_caught_is_that_of_a_test_on_one_side():
     assert verdict.seen.caught is not None
 
 
-def judge_gave_up(made, *ids):
-    """Return a side in which a judge gave up on some questions."""
-    line = ScoreLine(value=None, state="judge_failed", reason="no reply")
+def metric_gave_up(made, *ids):
+    """Return a side in which a metric failed on some questions."""
+    line = Score(value=None, state="metric_failed", reason="no reply")
     cells = {
         name: replace(
             cell,
@@ -70,16 +71,32 @@ def judge_gave_up(made, *ids):
     return replace(made, cells=cells)
 
 
-def test_a_question_that_a_judge_gave_up_on_counts_as_failed_by_a_metric_of_the_gate():
+@pytest.mark.parametrize("of_baseline", [False, True])
+def test_a_rule_cannot_tell_where_its_metric_failed_too_often_on_either_side(of_baseline):
     scores = {"A": {HIT: [1.0] * 40, NDCG: [1.0] * 40}}
-    old, new = side(scores, "old"), judge_gave_up(side(scores), "q0", "q1", "q2")
+    good, bad = side(scores, "good"), metric_gave_up(side(scores, "bad"), "q0", "q1", "q2")
+    new, old = (good, bad) if of_baseline else (bad, good)
 
-    by_it = judgement.judge(Gate(fail_if=[Drop(HIT, 0.02)]), new, old)
+    by_it = judgement.judge(Gate(fail_if=[Drop(HIT, 0.02)], min={NDCG: 0.5}), new, old)
     by_another = judgement.judge(Gate(fail_if=[Drop(NDCG, 0.02)]), new, old)
 
-    assert by_it.faults[0].startswith("A: 3 of 40 questions failed, more than `max_failures: 0.05`")
-    assert by_it.status == 3
-    assert (by_another.faults, by_another.status) == ((), 0)
+    assert [(each.outcome, each.failed) for each in by_it.verdicts] == [
+        ("cannot tell", False),
+        ("pass", False),
+    ]
+    assert describe(by_it.verdicts[0]) == (
+        "metric failed, in bad: 3 of 40 questions failed, more than `max_failures: 0.05` allows"
+    )
+    assert (by_it.status, by_another.status) == (3, 0)
+
+
+def test_a_limit_cannot_tell_where_its_metric_failed_too_often():
+    made = metric_gave_up(side({"A": {HIT: [1.0] * 40}}), "q0", "q1", "q2")
+
+    found = judgement.judge(Gate(min={HIT: 0.5}), made, None)
+
+    assert [each.outcome for each in found.verdicts] == ["cannot tell"]
+    assert (found.status, headline(found)) == (3, "The gate was not judged in full.")
 
 
 @pytest.mark.parametrize("limit", [0.2, 2])
@@ -92,7 +109,7 @@ def test_of_pooled_runs_the_newest_alone_is_held_to_the_limit_of_failures(limit)
     found = judgement.judge(rules, replace(made, newest=newest), None)
 
     assert (found.faults, found.status) == ((), 0)
-    assert found.verdicts[-1].said == "2 of 10 questions failed"
+    assert describe(found.verdicts[-1]) == "2 of 10 questions failed"
 
 
 def test_a_night_of_faults_is_one_however_many_good_nights_it_is_pooled_with():

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from harness.chat import ChatModel
 from harness.errors import HarnessError, SpecError, StageError
 from harness.fingerprint import identity_of
 from harness.generators import generators
+from harness.models.chat import ChatModel
 from harness.records import Answer
 from harness.registry import label
 from tests.asked_of import answered
-from tests.chat_server import DROPPED, serving
+from tests.chat_server import serving
 
 
 @pytest.fixture
@@ -117,41 +117,6 @@ def test_a_busy_server_is_given_the_time_that_it_asks_for_and_then_answers(serve
     assert waited >= 1
 
 
-@pytest.mark.parametrize(
-    "trouble", [(429, "slow down", {}), (500, "oh", {}), DROPPED], ids=["429", "500", "dropped"]
-)
-def test_a_server_in_trouble_once_is_asked_again_and_answers(server, trouble):
-    server.replies = [trouble, (200, "Far.")]
-    assert server.chat().answer("How far?", "context").text == "Far."
-    assert len(server.asked) == 2
-
-
-@pytest.mark.parametrize("status", [429, 500])
-def test_an_error_that_stays_gives_up_on_the_question_after_the_retries(server, status):
-    server.replies = [(status, "the disk is full")]
-    with pytest.raises(StageError) as raised:
-        server.chat(retries=1).answer("How far?", "context")
-    assert str(raised.value).startswith("chat model 'openai:gpt-test' failed: ")
-    assert str(status) in str(raised.value)
-    assert "the disk is full" in str(raised.value)
-    assert len(server.asked) == 2
-
-
-@pytest.mark.parametrize("status", [400, 401])
-def test_a_refused_request_is_not_repeated(server, status):
-    server.replies = [(status, "wrong key")]
-    with pytest.raises(StageError, match=rf"{status}.*wrong key"):
-        server.chat(retries=3).answer("How far?", "context")
-    assert len(server.asked) == 1
-
-
-def test_a_server_that_takes_longer_than_the_timeout_gives_up_on_the_question(server):
-    server.slow = threading.Event()
-    with pytest.raises(StageError, match="timed out"):
-        server.chat(timeout=0.1, retries=0).answer("How far?", "context")
-    server.slow.set()
-
-
 def test_a_server_that_is_not_there_gives_up_on_the_question(server):
     with pytest.raises(StageError, match="chat model 'openai:gpt-test' failed: "):
         server.chat(base_url="http://127.0.0.1:1/v1", retries=0).answer("How far?", "context")
@@ -195,7 +160,7 @@ def test_in_a_run_a_question_that_failed_is_recorded_and_the_others_are_answered
     )
     assert first["error"]["stage"] == "generation"
     assert "the disk is full" in first["error"]["reason"]
-    assert (first["answer"], first["usage"]) == (None, None)
+    assert (first["answer"], "usage" in first) == (None, False)
     assert (first["scores"]["token_f1"]["value"], first["scores"]["token_f1"]["state"]) == (
         None,
         "failed",
@@ -220,13 +185,17 @@ def test_a_missing_key_is_found_by_the_check_and_the_message_says_what_to_do(mon
     assert "set its key" in str(raised.value)
 
 
-@pytest.mark.parametrize("model", ["no-such-model", "nobody:model", "openai"])
-def test_a_model_of_no_known_provider_is_found_by_the_check(monkeypatch, model):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-for-this-test")
-    chat = generators.build({"chat": {"model": model}})
+@pytest.mark.parametrize("model", ["gpt-4o", "openai", ":gpt", ""])
+def test_a_model_of_no_provider_is_refused(model):
+    with pytest.raises(SpecError, match=f"model: {model!r} names no provider: write provider:name"):
+        generators.build({"chat": {"model": model}})
+
+
+def test_a_model_of_no_known_provider_is_found_by_the_check():
+    chat = generators.build({"chat": {"model": "nobody:model"}})
     with pytest.raises(HarnessError, match="name it provider:model") as raised:
         chat.check()
-    assert repr(model) in str(raised.value)
+    assert "'nobody:model'" in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -365,7 +334,6 @@ def test_a_template_file_that_could_not_work_is_refused_before_anything_is_asked
     [
         ("openai:gpt-test", "OPENAI_API_BASE"),
         ("openai:gpt-test", "OPENAI_BASE_URL"),
-        ("gpt-4-test", "OPENAI_BASE_URL"),
         ("azure_openai:gpt-test", "AZURE_OPENAI_ENDPOINT"),
     ],
 )

@@ -6,16 +6,18 @@ from math import log2
 import numpy as np
 import pytest
 
-from harness import bands, runner, store
-from harness.config import load
+from harness import api
+from harness.config.run_config import load
 from harness.metrics import metrics
 from harness.registry import label
-from harness.report import terms
-from harness.report.blocks import Entry, Fold
+from harness.report import bands, glossary_terms
+from harness.report.document import Fold, GlossaryEntry
+from harness.report.run_view import View
 from harness.report.sections.glossary import Glossary
-from harness.report.view import View
-from harness.statistics import intervals, signflip
-from harness.stored import MetricLine
+from harness.runs import runner
+from harness.stats import intervals, max_t
+from harness.store import reader
+from harness.store.run_file import MetricDescription
 from tests.small import project
 from tests.test_components import specs
 from tests.worked import rounding, sums, worked_out
@@ -31,31 +33,35 @@ def stored(tmp_path_factory):
         "baseline": {"retriever": "bm25"},
     }
     config = project(tmp_path_factory.mktemp("glossary"), metrics=METRICS, **settings)
-    return store.load(runner.run(runner.prepare(load(config, [], {})), lambda *_: None).folder)
+    return reader.load(api.run(runner.prepare(load(config, [], {})), lambda *_: None).folder)
 
 
 def entries(stored):
-    return {each.term: each for each in Glossary().blocks(View(stored)) if isinstance(each, Entry)}
+    return {
+        each.term: each
+        for each in Glossary().blocks(View(stored))
+        if isinstance(each, GlossaryEntry)
+    }
 
 
 def changed(stored, **about):
     """Return the run with other metrics, configuration or records."""
     run = stored.run
     if "metrics" in about:
-        provenance = run.provenance.model_copy(update={"metrics": about.pop("metrics")})
-        run = run.model_copy(update={"provenance": provenance})
+        provenance = replace(run.provenance, metrics=about.pop("metrics"))
+        run = replace(run, provenance=provenance)
     if "resolved" in about:
         config = {"resolved": {**run.config["resolved"], **about.pop("resolved")}}
-        run = run.model_copy(update={"config": config})
+        run = replace(run, config=config)
     records = about.pop("records", stored.records)
-    return replace(stored, run=run.model_copy(update=about), records=records)
+    return replace(stored, run=replace(run, **about), records=records)
 
 
 def test_each_metric_has_one_entry_whatever_it_is_cut_at_or_judged_by(stored):
     found = entries(stored)
 
     assert list(found)[:4] == ["recall", "mrr", "passage_recall", "bleu"]
-    assert found["recall"] == Entry(
+    assert found["recall"] == GlossaryEntry(
         "recall",
         "Relevant items in the top k, divided by all relevant items there are.",
         "relevant in the top k / all relevant",
@@ -99,7 +105,7 @@ def test_every_metric_there_is_has_a_whole_entry(stored):
     for name in metrics:
         metric = metrics.build(specs(name)[0])
         about = {"own_chunks": False, "within_chunker": False, "about": "", "labels": None}
-        lines[name] = MetricLine(
+        lines[name] = MetricDescription(
             spec=label(metric), version=metric.version, kind=metric.kind, **about
         )
     found = entries(changed(stored, metrics=lines, records=()))
@@ -109,7 +115,7 @@ def test_every_metric_there_is_has_a_whole_entry(stored):
         entry = found[name]
         assert entry.said
         assert entry.formula
-        assert entry.example == metrics[name].facts.example.said
+        assert entry.example == metrics[name].facts.example.text
         assert {"Use it", "It cannot see", "Family", "Version"} <= {what for what, _ in entry.rows}
         assert all(what and said for what, said in entry.rows)
 
@@ -133,24 +139,19 @@ def test_the_examples_of_terms_hold(stored):
     for example in said:
         for term, value in sums(example):
             assert worked_out(term) == pytest.approx(worked_out(value), abs=rounding(value))
-    interval = intervals.interval([1.0] * 20)
+    interval = intervals.mean_interval([1.0] * 20)
     assert (round(interval.low, 3), interval.high) == (0.832, 1.0)
     assert "= 0.832 to 1" in entries(stored)["Interval"].example
-    p = signflip.p_values(np.ones((8, 1)), signflip.draws_for(1), 0)[0]
+    p = max_t.max_t(np.ones((8, 1)), [], 0).p[0]
     assert f"2 / 2^8 = {p:.4f}" in entries(stored)["Test and superscript"].example
 
 
 def test_draws_and_thresholds_are_those_of_the_code(stored):
     found = entries(stored)
 
-    assert f"{intervals.DRAWS:,} draws" in found["Interval"].formula
-    assert dict(found["Test and superscript"].rows)["Draws"] == (
-        "10,000, or 40 for each test of the table if more"
-    )
-    assert signflip.draws_for(1) == 10_000
-    assert signflip.draws_for(1_000) == 40_000
+    assert f"{max_t.DRAWS:,} times" in dict(found["Test and superscript"].rows)["Draw"]
     assert dict(found["Bands"].rows) == {
-        "recall, passage_recall": terms.worded(bands.scale("recall")),
+        "recall, passage_recall": glossary_terms.describe_scale(bands.scale("recall")),
         "mrr": "perfect from 1, excellent from 0.9, good from 0.75, acceptable from 0.5, "
         "below poor",
     }
@@ -181,7 +182,7 @@ def test_terms_are_left_out_where_the_run_has_nothing_of_the_kind(stored):
         metrics={"bleu": lines["bleu"]},
         cells=stored.run.cells[:1],
         targets={},
-        records=tuple(record.model_copy(update={"lost_at": None}) for record in stored.records),
+        records=tuple(replace(record, lost_at=None) for record in stored.records),
     )
 
     assert list(entries(bare)) == ["bleu", "n", "Interval", "Discount"]
@@ -198,13 +199,13 @@ def test_clusters_are_named_where_they_were_drawn(stored):
     found = entries(changed(stored, resolved={"clusters": True}))
 
     assert dict(found["Interval"].rows)["Clusters"] == (
-        "Questions that share evidence are drawn together."
+        "Questions that share evidence count as one; n is the number of clusters."
     )
 
 
 def test_where_an_answer_was_lost_is_explained_stage_by_stage(stored):
     first, *others = stored.records
-    records = (first.model_copy(update={"lost_at": "retrieval"}), *others)
+    records = (replace(first, lost_at="retrieval"), *others)
     test = {"answer_test": {"metric": "token_f1", "min": 0.5}}
     rows = dict(entries(changed(stored, records=records, resolved=test))["Lost at"].rows)
 

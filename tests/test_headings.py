@@ -7,12 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness import chunking
 from harness.chunkers import chunkers
-from harness.corpus import Corpus
+from harness.corpus import Corpus, chunk_set
 from harness.errors import SpecError
-from harness.headings import Heading, above, headings, is_heading, trails
 from harness.records import Document
+from harness.text.headings import (
+    MarkdownHeading,
+    find_headings,
+    heading_trails,
+    headings_above,
+    is_heading,
+)
 
 TEXT = """# Bikes
 
@@ -40,11 +45,11 @@ def place(words):
 
 
 def test_headings_have_their_place_level_and_words_and_code_has_none():
-    assert list(headings(TEXT)) == [
-        Heading(0, 1, "Bikes"),
-        Heading(place("## Fares"), 2, "Fares"),
-        Heading(place("### Month"), 3, "Month"),
-        Heading(place("## Rules"), 2, "Rules"),
+    assert list(find_headings(TEXT)) == [
+        MarkdownHeading(0, 1, "Bikes"),
+        MarkdownHeading(place("## Fares"), 2, "Fares"),
+        MarkdownHeading(place("### Month"), 3, "Month"),
+        MarkdownHeading(place("## Rules"), 2, "Rules"),
     ]
 
 
@@ -61,15 +66,15 @@ def test_headings_have_their_place_level_and_words_and_code_has_none():
     ],
 )
 def test_a_place_stands_under_the_last_heading_of_each_level_before_it(words, expected):
-    assert above(trails(TEXT), place(words)) == expected
+    assert headings_above(heading_trails(TEXT), place(words)) == expected
 
 
 def embedded(spec, folder):
     """Return what is embedded of each chunk and what is scored of it."""
     corpus = Corpus({"b.md": Document("b.md", TEXT, "Bikes")}, "id")
     chunker = chunkers.build(spec)
-    chunking.save(folder, corpus, chunker)
-    found = chunking.load(folder, "id", corpus, chunker)
+    chunk_set.save(folder, corpus, chunker)
+    found = chunk_set.load(folder, "id", corpus, chunker)
     return {chunk.text: chunk.indexed_text for chunk in found}
 
 
@@ -77,7 +82,7 @@ def test_a_header_of_headings_names_title_and_headings_once_each_and_is_not_scor
     found = embedded({"fixed": {"size": 30, "header": True}}, tmp_path)
 
     for text, indexed in found.items():
-        names = ["Bikes", *above(trails(TEXT), TEXT.index(text))]
+        names = ["Bikes", *headings_above(heading_trails(TEXT), TEXT.index(text))]
         assert indexed == " > ".join(dict.fromkeys(names)) + " " + text
     assert [indexed.split("\n")[0] for indexed in found.values()] == [
         "Bikes # Bikes",
@@ -112,11 +117,11 @@ BEFORE = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$", re.M
 @given(st.text("## \tab\n\u00a0", max_size=30))
 def test_any_text_has_the_headings_of_the_grammar(text):
     expected = [
-        Heading(found.start(), len(found[1]), (found[2] or "").strip())
+        MarkdownHeading(found.start(), len(found[1]), (found[2] or "").strip())
         for found in BEFORE.finditer(text)
     ]
 
-    assert list(headings(text)) == expected
+    assert list(find_headings(text)) == expected
     assert is_heading(text) == (BEFORE.fullmatch(text) is not None)
 
 
@@ -125,7 +130,7 @@ def test_any_text_has_the_headings_of_the_grammar(text):
 )
 def test_a_long_line_takes_no_time(line):
     start = time.perf_counter()
-    found = [each.text for each in headings(line)]
+    found = [each.text for each in find_headings(line)]
 
     assert time.perf_counter() - start < 2
     assert len(found) == line.startswith("# ")

@@ -6,10 +6,10 @@ from datetime import date
 
 import pytest
 
+from harness.comparison.history.series import history
 from harness.errors import DataError, HarnessError
-from harness.history.series import history
-from harness.report import trendwords
-from harness.stored import SampledLine
+from harness.report.history import headline, lead
+from harness.store.run_file import QuestionSample
 from tests.history_made import night, nights
 
 QUIET = [0.5, 0.51, 0.5, 0.49, 0.5, 0.52, 0.5, 0.49, 0.51, 0.5]
@@ -37,17 +37,17 @@ def test_values_come_in_the_order_of_time_whatever_the_folders_are_called(tmp_pa
 
 
 def test_a_planted_step_is_called_on_its_night_with_what_changed_then(tmp_path):
-    for at, mean in enumerate(wave(30)):
-        size = 5 if at < 20 else 20
-        mean -= 0.1 if at >= 20 else 0
+    for at, mean in enumerate(wave(60)):
+        size = 5 if at < 40 else 20
+        mean -= 0.1 if at >= 40 else 0
         night(tmp_path, at, {"dense": {"mrr@10": mean}}, config={"retrieve": size})
 
     (called,) = history(tmp_path).called
 
-    assert called.run == 20
+    assert called.run == 40
     assert called.shift.after - called.shift.before == pytest.approx(-0.1, abs=0.01)
     ((run, change),) = called.changes
-    assert run == 20
+    assert run == 40
     assert (change.about, change.what, change.before, change.after) == (
         "config", "retrieve", "5", "20"
     )  # fmt: skip
@@ -60,7 +60,7 @@ def test_no_shift_is_called_where_nothing_shifted(tmp_path):
 
     assert found.called == []
     assert found.family == 1
-    assert trendwords.headline(found) == "No shift is shown."
+    assert headline(found) == "No shift is shown."
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_run_that_did_not_finish_is_a_gap_and_never_a_value(tmp_path, status):
     assert only(found).segments[0].runs == (0, 1, 3)
     assert found.score(only(found), 2) is None
     assert found.before(only(found), 3) == 1
-    assert trendwords.lead(found) == f"4 runs from 1 Jan 2026 to 4 Jan 2026, 1 {status}."
+    assert lead(found) == f"4 runs from 1 Jan 2026 to 4 Jan 2026, 1 {status}."
 
 
 def test_a_run_that_was_killed_is_a_gap_at_the_time_its_name_says(tmp_path):
@@ -143,7 +143,7 @@ def test_a_run_that_was_killed_is_a_gap_at_the_time_its_name_says(tmp_path):
 def test_samples_say_their_size_and_never_mix_with_whole_runs(tmp_path):
     for at in range(6):
         size = 5 if at == 4 else 6
-        part = SampledLine(size=size, of=20, seed=7, day=date(2026, 1, 1 + at))
+        part = QuestionSample(size=size, of=20, seed=7, day=date(2026, 1, 1 + at))
         config = {"sample": 6} if at >= 2 else {}
         night(
             tmp_path,
@@ -163,11 +163,11 @@ def test_what_is_no_run_or_a_broken_one_is_listed_with_its_reason(tmp_path):
     nights(tmp_path, [0.5])
     for name, text in {
         "broken": "{",
-        "newer": json.dumps({"schema": 2}),
+        "newer": json.dumps({"schema": 3}),
         "list": "[]",
         "nan": (next(tmp_path.glob("2026*/run.json")))
         .read_text()
-        .replace('"mean":0.5', '"mean":NaN'),
+        .replace('"mean": 0.5', '"mean": NaN'),
         "timeless": (next(tmp_path.glob("2026*/run.json"))).read_text().replace("2026-01", "x"),
     }.items():
         (tmp_path / name).mkdir()
@@ -268,11 +268,11 @@ def test_runs_that_never_finished_make_a_history_without_values(tmp_path):
     found = history(tmp_path)
 
     assert (found.metrics, found.series, found.family) == ((), (), 0)
-    assert trendwords.headline(found) == "No run has finished."
+    assert headline(found) == "No run has finished."
 
 
 def test_ten_seeds_give_the_same_shifts(tmp_path):
-    nights(tmp_path, [*wave(15), *wave(15, 0.46, 2)])
+    nights(tmp_path, [*wave(30), *wave(30, 0.48, 2)])
 
     found = {tuple(each.run for each in history(tmp_path, seed=seed).called) for seed in range(10)}
 

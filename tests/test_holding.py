@@ -6,9 +6,9 @@ text    A pass costs 6 dollars. Helmets are free. A pass costs 9 dollars in May.
 
 import pytest
 
-from harness.attribution_systems import attribution as of_system
-from harness.holding import held_in
 from harness.records import Case, Chunk, Hit, Question, Span
+from harness.runs.attribution import find_evidence_sentence
+from harness.runs.system_cell import attribute_system as of_system
 
 TEXT = "A pass costs 6 dollars. Helmets are free. A pass costs 9 dollars in May."
 PASS, HELMETS, MAY = Span("a", 100, 123), Span("a", 124, 141), Span("a", 142, 172)
@@ -25,7 +25,7 @@ def found(question, *texts, by_keywords=True):
         (Span("a", start, start + len(text)), text)
         for start, text in zip(starts, texts, strict=True)
     ]
-    return held_in(question, parts, by_keywords)
+    return find_evidence_sentence(question, parts, by_keywords)
 
 
 @pytest.mark.parametrize(

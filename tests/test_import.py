@@ -7,12 +7,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness import corpus as corpora
-from harness import importing
 from harness import testset as testsets
-from harness.corpus import Corpus, normalised
-from harness.corpus.jsonl import Jsonl as Lines
+from harness.corpus import Corpus
+from harness.corpus.jsonl_documents import JsonlDocuments as Lines
 from harness.records import Document, Passage, Question, Span
-from harness.testset.jsonl import Jsonl
+from harness.testset import importing
+from harness.testset.jsonl_questions import Jsonl
+from harness.text.normal_form import normalise
 
 RIVER = "The Elbe rises at 1,386 m. The Elbe ends in the North Sea."
 SQUAD = {
@@ -210,7 +211,7 @@ def test_a_place_that_cannot_be_written_is_said(folder, cli):
     assert said.err == "'file/set.jsonl' cannot be written: File exists\n"
 
 
-TEXT = normalised(
+TEXT = normalise(
     "\ufeffCafe\u0301 \ufeff on the Moon.\r\n\u2028 It is “far”, 384,400 km away. \x00\x1f end"
 )
 CORPUS = Corpus({"d 1": Document("d 1", TEXT), "e": Document("e", "x")}, "c")
@@ -232,12 +233,12 @@ def questions(draw):
     return Question(
         draw(SOME),
         draw(SOME),
-        tuple(map(normalised, draw(st.lists(TEXTS.filter(str.strip), max_size=2))))
+        tuple(map(normalise, draw(st.lists(TEXTS.filter(str.strip), max_size=2))))
         if answerable
         else (),
         tuple(draw(st.lists(seen, max_size=3))) if answerable else (),
         draw(st.none() | st.dictionaries(st.sampled_from(["d 1", "e"]), st.integers(-9, 9))),
-        tuple(map(normalised, draw(st.lists(SOME, max_size=2)))),
+        tuple(map(normalise, draw(st.lists(SOME, max_size=2)))),
         draw(st.none() | SOME),
         draw(st.none() | st.sampled_from(["easy", "hard"])),
         answerable,

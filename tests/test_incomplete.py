@@ -8,18 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness import incomplete
-from harness.incomplete import Listed, Weighed
 from harness.metrics import metrics
-from harness.records import Chunk, Hit, Judged, Span
+from harness.ranking.relevance import judge_by_documents
+from harness.records import Chunk, Hit, Judged, Span, StoredHit
 from harness.registry import label
-from harness.relevance import judge_documents
+from harness.report import run_summary, terminal
+from harness.report.run_view import View
 from harness.report.sections import parts
-from harness.report.sections.unjudged import Holes
-from harness.report.unjudged import Unjudged
-from harness.report.view import View
-from harness.stored import HitLine, JudgedLine
-from harness.summary import summary
+from harness.report.sections.unjudged_section import Holes
+from harness.report.unjudged_results import UnjudgedResults
+from harness.runs import incomplete_labels
+from harness.runs.incomplete_labels import JudgedList, WeightedQuestion
 from tests import runs_made, small
 
 BOUNDED = (
@@ -57,7 +56,7 @@ def hits(documents):
 
 
 def listed(documents, grades):
-    return Listed(tuple(documents), judge_documents(grades, hits(documents)))
+    return JudgedList(tuple(documents), judge_by_documents(grades, hits(documents)))
 
 
 def subsets(items):
@@ -80,13 +79,19 @@ def test_no_judgement_of_the_unjudged_leads_outside_the_bounds_and_both_are_reac
     unjudged = one.unjudged(metric.k)
 
     found = [
-        metric.judge(judge_documents({**grades, **dict.fromkeys(those, 3)}, hits(ranking))).value
+        metric.judge(judge_by_documents({**grades, **dict.fromkeys(those, 3)}, hits(ranking))).value
         for those in subsets([doc for doc in ranking if doc not in grades])
     ]
 
-    assert incomplete.form(metric) == "bounds"
-    assert min(found) == metric.judge(one.judged).value == incomplete.supposed(metric, one, ())
-    assert max(found) == pytest.approx(incomplete.supposed(metric, one, unjudged), abs=1e-12)
+    assert incomplete_labels.analysis_kind(metric) == "bounds"
+    assert (
+        min(found)
+        == metric.judge(one.judged).value
+        == incomplete_labels.score_supposing(metric, one, ())
+    )
+    assert max(found) == pytest.approx(
+        incomplete_labels.score_supposing(metric, one, unjudged), abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("spec", BOUNDED)
@@ -102,14 +107,14 @@ def test_the_greatest_difference_is_that_of_the_best_of_all_judgements(
 ):
     metric = built(spec)
     sides = [
-        incomplete.weighed(metric, listed(ranking, grades), weight)
+        incomplete_labels.weigh_question(metric, listed(ranking, grades), weight)
         for ranking, weight in zip((left, right), weights, strict=True)
     ]
-    level = incomplete.lowest(metric)
+    level = incomplete_labels.lowest_relevant_grade(metric)
 
     def value(ranking, those):
         given = {**grades, **dict.fromkeys(those, level)}
-        return metric.judge(judge_documents(given, hits(ranking))).value
+        return metric.judge(judge_by_documents(given, hits(ranking))).value
 
     unjudged = [doc for doc in POOL if doc not in grades and doc in {*left, *right}]
     found = max(
@@ -117,15 +122,15 @@ def test_the_greatest_difference_is_that_of_the_best_of_all_judgements(
         for those in subsets(unjudged)
     )
 
-    assert incomplete.greatest(metric, *sides) == pytest.approx(found, abs=1e-12)
+    assert incomplete_labels.max_difference(metric, *sides) == pytest.approx(found, abs=1e-12)
 
 
 def test_a_question_that_failed_counts_0_however_the_rest_is_judged():
-    metric, failed = built("mrr"), Weighed()
-    found = incomplete.weighed(metric, listed("ab", {"b": 1}), 0.5)
+    metric, failed = built("mrr"), WeightedQuestion()
+    found = incomplete_labels.weigh_question(metric, listed("ab", {"b": 1}), 0.5)
 
-    assert incomplete.greatest(metric, found, failed) == 0.5
-    assert incomplete.greatest(metric, failed, found) == -0.25
+    assert incomplete_labels.max_difference(metric, found, failed) == 0.5
+    assert incomplete_labels.max_difference(metric, failed, found) == -0.25
 
 
 @pytest.mark.parametrize("spec", [*BOUNDED, *GUESSED])
@@ -133,13 +138,13 @@ def test_a_question_that_failed_counts_0_however_the_rest_is_judged():
 @given(ranking=RANKING, others=RANKING, grades=GRADES)
 def test_supposing_is_scoring_with_the_labels_changed_like_that(spec, ranking, others, grades):
     metric = built(spec)
-    level = incomplete.lowest(metric)
+    level = incomplete_labels.lowest_relevant_grade(metric)
     relevant = {doc for doc in (*ranking[:3], *others[:3]) if doc not in grades}
     changed = {**grades, **dict.fromkeys(relevant, level)}
 
-    expected = metric.judge(judge_documents(changed, hits(ranking))).value
+    expected = metric.judge(judge_by_documents(changed, hits(ranking))).value
 
-    assert incomplete.supposed(metric, listed(ranking, grades), relevant) == expected
+    assert incomplete_labels.score_supposing(metric, listed(ranking, grades), relevant) == expected
 
 
 @pytest.mark.parametrize(
@@ -162,28 +167,32 @@ def test_worked_by_hand(spec, scored, relevant):
     one, metric = listed("abc", {"b": 1, "c": 0, "d": 1}), built(spec)
 
     assert one.unjudged(metric.k) == ("a",)
-    assert incomplete.supposed(metric, one, ()) == pytest.approx(scored, abs=1e-6)
-    assert incomplete.supposed(metric, one, ("a",)) == pytest.approx(relevant, abs=1e-6)
+    assert incomplete_labels.score_supposing(metric, one, ()) == pytest.approx(scored, abs=1e-6)
+    assert incomplete_labels.score_supposing(metric, one, ("a",)) == pytest.approx(
+        relevant, abs=1e-6
+    )
 
 
 def test_what_another_ranking_holds_joins_the_inventory_and_lowers_recall():
     one = listed("bc", {"b": 1, "c": 0})
 
-    assert incomplete.supposed(built("recall@2"), one, ()) == 1
-    assert incomplete.supposed(built("recall@2"), one, ("x",)) == 1 / 2
+    assert incomplete_labels.score_supposing(built("recall@2"), one, ()) == 1
+    assert incomplete_labels.score_supposing(built("recall@2"), one, ("x",)) == 1 / 2
 
 
 def test_the_lowest_relevant_grade_is_that_of_the_metric():
     one = listed("ab", {"b": 3})
 
-    assert one.supposing(("a",), incomplete.lowest(built("mrr(rel=2)"))) == Judged((2, 3), (3, 2))
-    assert incomplete.supposed(built("mrr(rel=2)"), one, ("a",)) == 1
-    assert incomplete.lowest(built("ndcg@3")) == 1
+    assert one.supposing(
+        ("a",), incomplete_labels.lowest_relevant_grade(built("mrr(rel=2)"))
+    ) == Judged((2, 3), (3, 2))
+    assert incomplete_labels.score_supposing(built("mrr(rel=2)"), one, ("a",)) == 1
+    assert incomplete_labels.lowest_relevant_grade(built("ndcg@3")) == 1
 
 
 @pytest.mark.parametrize("spec", ["bpref(labels=documents)", "judged@3", "mrr", "token_f1"])
 def test_of_other_metrics_nothing_is_said(spec):
-    assert incomplete.form(metrics.build(spec)) is None
+    assert incomplete_labels.analysis_kind(metrics.build(spec)) is None
 
 
 METRICS = ("precision@2", "mrr@2", "recall@2", "ndcg@2", "bpref", "judged@2", "token_f1")
@@ -210,7 +219,7 @@ def by_hand(view, cell, metric, world):
             continue
         ranking = list(dict.fromkeys(hit.doc for hit in record.hits))
         new = dict.fromkeys(world.get(record.question, ()), 1)
-        found.append(metric.judge(judge_documents({**new, **labels}, hits(ranking))).value)
+        found.append(metric.judge(judge_by_documents({**new, **labels}, hits(ranking))).value)
     return sum(found) / len(found), len(found)
 
 
@@ -229,11 +238,11 @@ def world_of(view, cells):
 
 @pytest.mark.parametrize("name", METRICS[:4])
 def test_the_means_of_a_run_are_those_of_scoring_it_with_other_labels(view, name):
-    found, metric = Unjudged(view), built(name)
+    found, metric = UnjudgedResults(view), built(name)
     assert found.open == list(METRICS[:4])
 
     for cell in view.cells:
-        own = incomplete.form(metric) == "bounds"
+        own = incomplete_labels.analysis_kind(metric) == "bounds"
         world = world_of(view, [cell] if own else view.cells)
         expected, n = by_hand(view, cell, metric, world)
         ends = found.ends(cell, name)
@@ -246,12 +255,12 @@ def test_the_means_of_a_run_are_those_of_scoring_it_with_other_labels(view, name
 def test_the_share_judged_is_the_metric_of_that_name(view):
     for cell in view.cells:
         expected = view.score(cell, "judged@2").mean
-        assert Unjudged(view).judged(cell, 2) == pytest.approx(expected, abs=1e-12)
+        assert UnjudgedResults(view).judged(cell, 2) == pytest.approx(expected, abs=1e-12)
         assert expected < 1
 
 
 def test_the_difference_of_two_cells_lies_where_no_judgement_leads_outside(view):
-    (lead,) = Unjudged(view).leads
+    (lead,) = UnjudgedResults(view).leads
     best, other = view.best, lead.other
     holes = [(id_, doc) for id_, docs in world_of(view, view.cells).items() for doc in sorted(docs)]
     found = []
@@ -298,8 +307,8 @@ def test_without_holes_there_is_no_section(tmp_path):
     full = View(small.stored(tmp_path, questions=whole, **HOLES))
 
     assert Holes().blocks(full) == []
-    assert Unjudged(full).contenders == []
-    assert "Open:" not in summary(full.stored.folder, full)
+    assert UnjudgedResults(full).contenders == []
+    assert "Open:" not in terminal.render(run_summary.blocks(full.stored.folder, full))
 
 
 RANKINGS = {
@@ -319,7 +328,7 @@ def made(metric="precision@2", cells=RANKINGS):
             known = {doc: grade for doc, grade in ranking.items() if grade is not None}
             labels[id_] = labels.get(id_, {}) | known
     judged = {
-        (cell, id_): judge_documents(labels[id_], hits(ranking))
+        (cell, id_): judge_by_documents(labels[id_], hits(ranking))
         for cell, rankings in cells.items()
         for id_, ranking in rankings.items()
     }
@@ -329,37 +338,36 @@ def made(metric="precision@2", cells=RANKINGS):
     }
     about = {metric: {"spec": label(level)}}
     run = runs_made.stored(scores, metrics=about, resolved={"retrieve": 2, "relevance_level": 1})
-    line = run.run.provenance.metrics[metric].model_copy(update={"labels": "documents"})
+    line = replace(run.run.provenance.metrics[metric], labels="documents")
     run.run.provenance.metrics[metric] = line
     records = []
     for record in run.records:
         found = judged[record.cell, record.question]
         update = {
             "hits": [
-                HitLine(doc=doc, start=0, end=1, score=1.0)
+                StoredHit(doc=doc, start=0, end=1, score=1.0)
                 for doc in cells[record.cell][record.question]
             ],
             "judged": {
-                "documents": JudgedLine(
-                    grades=list(found.grades),
-                    inventory=list(found.inventory),
+                "documents": Judged(
+                    grades=found.grades,
+                    inventory=found.inventory,
                     irrelevant=found.irrelevant,
                 )
             },
         }
-        records.append(record.model_copy(update=update))
-    questions = {
-        id_: line.model_copy(update={"documents": labels[id_]})
-        for id_, line in run.questions.items()
-    }
+        records.append(replace(record, **update))
+    questions = {id_: replace(line, documents=labels[id_]) for id_, line in run.questions.items()}
     return View(replace(run, records=tuple(records), questions=questions))
 
 
 def test_which_orders_hold_under_every_judgement_is_worked_by_hand():
     # Against `open` both of q0 and one of q1 may turn out relevant: 0.75 - 1, and y is known.
-    leads = {lead.other.name: lead for lead in Unjudged(made()).leads}
+    leads = {lead.other.name: lead for lead in UnjudgedResults(made()).leads}
 
-    found = {name: (lead.scored, lead.least, lead.most, lead.said) for name, lead in leads.items()}
+    found = {
+        name: (lead.scored, lead.least, lead.most, lead.standing) for name, lead in leads.items()
+    }
     assert found == {
         "behind": (0.25, 0.0, 0.25, "ahead or equal under every judgement"),
         "open": (0.5, -0.25, 0.5, "open"),
@@ -369,16 +377,19 @@ def test_which_orders_hold_under_every_judgement_is_worked_by_hand():
 def test_a_document_has_one_grade_in_both_rankings():
     same = {"one": {"q0": {"u": None, "x": 1}}, "two": {"q0": {"x": 1, "u": None}}}
 
-    (lead,) = Unjudged(made(cells=same)).leads
+    (lead,) = UnjudgedResults(made(cells=same)).leads
 
-    assert (lead.least, lead.most, lead.said) == (0.0, 0.0, "equal under every judgement")
-    assert not Unjudged(made(cells=same)).contenders
+    assert (lead.least, lead.most, lead.standing) == (0.0, 0.0, "equal under every judgement")
+    assert not UnjudgedResults(made(cells=same)).contenders
 
 
 def test_the_section_and_the_terminal_name_the_cell_that_could_be_ahead():
     view = made()
 
-    said, shown = texts(Holes().blocks(view)), summary(Path("made"), view)
+    said, shown = (
+        texts(Holes().blocks(view)),
+        terminal.render(run_summary.blocks(Path("made"), view)),
+    )
 
     assert "Of the top 2 documents 25\xa0% are judged with open, and 100\xa0% with sure" in said
     assert "so that open is at a disadvantage" in said
@@ -391,7 +402,7 @@ def test_where_the_order_holds_that_is_said_and_the_terminal_says_nothing():
     view = made(cells={name: RANKINGS[name] for name in ("sure", "behind")})
 
     assert "No judgement puts another configuration ahead of sure" in texts(Holes().blocks(view))
-    assert "Open:" not in summary(Path("made"), view)
+    assert "Open:" not in terminal.render(run_summary.blocks(Path("made"), view))
 
 
 @pytest.mark.parametrize(
@@ -421,4 +432,4 @@ def test_old_runs_and_runs_without_judged_documents_have_no_section(tmp_path):
     run = View(runs_made.stored({"a": {"hit_rate@5": [1.0, 0.0]}}))
 
     assert Holes().blocks(run) == []
-    assert Unjudged(run).contenders == []
+    assert UnjudgedResults(run).contenders == []

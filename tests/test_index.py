@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from harness import index
-from harness.cache import Cache
+from harness.cache.folders import Cache
 from harness.embedders.hashing import Hashing
 from harness.embedders.sentence_transformer import SentenceTransformer
 from harness.errors import StageError
@@ -144,6 +144,19 @@ def test_a_failure_while_building_leaves_no_index_and_the_vectors_made(cache, br
     assert len(made(cache)) == 1
 
 
+def test_nothing_that_this_process_had_in_memory_is_in_the_files_of_an_index(cache):
+    vectors = unit(3)
+    open_or_build(cache, numbered(vectors), Given(vectors), IndexSettings())
+
+    lengths, level = (
+        next(cache.root.rglob(name)).read_bytes() for name in ("length.bin", "data_level0.bin")
+    )
+    room = len(lengths) // 4  # of which three are taken
+    assert room > 3
+    assert not any(lengths[3 * 4 :])
+    assert not any(level[3 * len(level) // room :])
+
+
 def test_of_two_that_build_the_same_index_the_first_stays_and_both_can_read_it(cache):
     vectors = unit(30)
     first = []
@@ -173,7 +186,7 @@ def weights(folder, content):
 
 
 def name_of(chunks, embedder, settings):
-    return fingerprint(index.about(chunks, embedder, settings))
+    return fingerprint(index.index_identity(chunks, embedder, settings))
 
 
 def test_the_id_changes_with_everything_that_shapes_the_vectors_and_with_nothing_else(tmp_path):
@@ -199,7 +212,7 @@ def test_the_id_changes_with_everything_that_shapes_the_vectors_and_with_nothing
 
 
 def test_the_id_changes_with_the_weights_of_a_model_of_the_same_name(tmp_path):
-    from harness.models import weights_id
+    from harness.models.model_files import weights_id
 
     model = weights(tmp_path / "one", b"weights")
     before = name_of("chunks", SentenceTransformer(model), IndexSettings())

@@ -4,7 +4,7 @@ import gc
 import shutil
 from pathlib import Path
 
-from harness.cache import Cache
+from harness.cache.folders import Cache
 from harness.embedders.hashing import Hashing
 from harness.index import IndexSettings, open_or_build
 from tests.listed import listed

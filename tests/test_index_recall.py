@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness import store
-from harness.cache import Cache
+from harness.cache.folders import Cache
 from harness.chunkers import chunkers
 from harness.index import IndexSettings, open_or_build
+from harness.store import reader
 from tests.counting import counting_embedder
 from tests.given import Given, by_numpy, numbered, unit
 from tests.small import project
@@ -59,7 +59,7 @@ class TestExactSearch:
         (cell,) = finished.run.cells
         assert cell.index_recall is None
         assert not list((tmp_path / "cache").rglob("chroma*"))
-        stored = store.load(finished.folder)
+        stored = reader.load(finished.folder)
         assert [len(record.hits) for record in stored.records] == [5] * 5
         spans, texts = zip(*chunks_of(tmp_path, "fixed(size=40)"), strict=True)
         scores = embedder.embed(TEXTS, "query") @ embedder.embed(texts, "document").T
@@ -83,8 +83,8 @@ class TestExactSearch:
 
 
 def chunks_of(folder, spec):
-    """Yield the span and the text of every chunk, in the order of a folder's files."""
-    for path in sorted((folder / "corpus").iterdir()):
+    """Yield the span and the text of every chunk, by number."""
+    for path in sorted((folder / "corpus").iterdir(), reverse=True):
         text = path.read_text(encoding="utf-8")
         for start, end in chunkers.build(spec).split(text):
             yield (path.name, start, end), text[start:end]
@@ -125,7 +125,7 @@ def test_a_run_over_a_poor_index_says_how_poor_and_warns(tmp_path):
     questions = embedder.embed([row["question"] for row in rows], "query")
     scores = questions.astype(float) @ embedder.embed(texts, "document").astype(float).T
     best = [{spans[at] for at in row[:5]} for row in np.argsort(-scores, axis=1)]
-    stored = store.load(finished.folder)
+    stored = reader.load(finished.folder)
     found = [{(hit.doc, hit.start, hit.end) for hit in each.hits} for each in stored.records]
     shares = [len(a & b) / 5 for a, b in zip(found, best, strict=True)]
     told = finished.run.cells[0].index_recall

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from harness import interrupts, report
-from harness.cli import machine
+from harness import report
+from harness.cli import machine_faults
 from harness.errors import RunError
 from harness.report.charts import svg
+from harness.runs import interrupts
 from tests import small
 
 HERE = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
@@ -29,7 +30,7 @@ def shell(folder, command):
 def test_a_signal_while_little_is_loaded_ends_with_130_and_no_traceback(sent):
     # A process that was started in the background of a shell would not hear of SIGINT.
     code = f"import signal; signal.signal({int(sent)}, signal.SIG_DFL);"
-    code += "from harness import interrupts; interrupts.begin();"
+    code += "from harness.runs import interrupts; interrupts.install();"
     code += f"signal.raise_signal({int(sent)})"
     done = subprocess.run(
         [sys.executable, "-c", code], env=HERE, capture_output=True, timeout=60, check=False
@@ -40,8 +41,8 @@ def test_a_signal_while_little_is_loaded_ends_with_130_and_no_traceback(sent):
 
 def test_an_end_as_interrupted_has_its_status_whatever_code_the_signal_fell_into():
     code = (
-        "import signal\nfrom harness import interrupts\ninterrupts.begin()\n"
-        "interrupts.raise_them()\n"
+        "import signal\nfrom harness.runs import interrupts\ninterrupts.install()\n"
+        "interrupts.raise_interrupts()\n"
         "try: eval('signal.raise_signal(signal.SIGTERM)')\n"
         "except KeyboardInterrupt: interrupts.end_in_order()\n"
     )
@@ -57,7 +58,7 @@ def test_a_signal_in_the_midst_of_a_step_waits_until_it_is_whole():
     steps = []
 
     def step():
-        with interrupts.waiting():
+        with interrupts.defer():
             signal.raise_signal(signal.SIGINT)
             steps.append("whole")
 
@@ -91,7 +92,7 @@ def test_charts_without_room_for_what_draws_them_are_said_before_it_ends_the_pro
     resource.setrlimit(resource.RLIMIT_AS, (71 << 30, before[1]))
     try:
         with pytest.raises(RunError) as caught:
-            svg.check_room()
+            svg.check_memory()
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)
 
@@ -117,7 +118,7 @@ def test_what_a_kill_left_of_a_report_is_deleted_once_nobody_can_be_writing_it(t
 
 
 def test_threads_that_cannot_be_started_are_said_with_a_remedy():
-    assert machine.said(RuntimeError("can't start new thread")) == (
+    assert machine_faults.describe(RuntimeError("can't start new thread")) == (
         "no more threads can be started\n"
         "  allow more (ulimit -u) or end other programs, and give the same command again"
     )

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from harness import store
-from harness.cache import Cache
-from harness.chat import ChatModel, Reply
+from harness import api
+from harness.cache.folders import Cache
 from harness.errors import DataError, HarnessError
-from harness.judge_check import Checked, check, items, padded, table
-from harness.kept import Judgements
+from harness.models.chat import ChatModel, ChatReply
+from harness.people.judge_check import Checked, check_judge, draw_items, pad
 from harness.records import Passage, Question, Span
-from harness.rescore import rescore
+from harness.report import people_blocks, terminal
+from harness.runs.result_tables import JudgeReplyTable
+from harness.store import reader
 from harness.testset import Testset
-from tests.damage import unsealed
 from tests.judge_server import part, sitting
 
 METRICS = ["passage_recall@2", "faithfulness", "correctness", "context_relevance@2"]
@@ -30,13 +30,13 @@ def bench(monkeypatch):
 @pytest.fixture
 def judged(project, bench):
     """Return the configuration of the small project, with a judge and metrics that ask it."""
-    return project.config(judge=bench.settings(), metrics=METRICS)
+    return project.config(judge=bench.settings(), metrics=METRICS, max_failures=3)
 
 
 def ran(cli, *arguments):
     said = cli("run", "config.yaml", "--json", *arguments)
     assert said.status == 0, said.err
-    return store.load(Path(json.loads(said.out)["run"]))
+    return reader.load(Path(json.loads(said.out)["run"]))
 
 
 class TestARun:
@@ -49,8 +49,8 @@ class TestARun:
         assert first["correctness"].value == pytest.approx(2 / 3)
         (verdict,) = first["correctness"].verdicts
         assert (verdict.of, verdict.value, verdict.reason) == ("the answer", 2, "Nearly.")
-        assert verdict.replies == ["2\nNearly."]
-        assert first["passage_recall@2"].verdicts == []
+        assert verdict.replies == ("2\nNearly.",)
+        assert first["passage_recall@2"].verdicts == ()
         assert stored.records[2].scores["faithfulness"].reason == "the question is unanswerable"
 
     def test_names_the_judge_and_the_prompt_among_its_models_and_no_key(self, judged, cli):
@@ -73,15 +73,15 @@ class TestARun:
         assert [each.scores for each in second.records] == [each.scores for each in first.records]
 
     def test_what_the_judge_said_is_kept_apart_from_the_code_that_reads_it(self, judged, cli):
-        ran(cli)
+        ran(cli, "--set", f"metrics={json.dumps([*METRICS, 'token_f1'])}")
         (about,) = Path(".harness/judgements").glob("*/about.json")
 
-        assert set(json.loads(about.read_text("utf-8"))) == {"version", "judge"}
+        assert set(json.loads(about.read_text("utf-8"))) == {"judge"}
         scores = [
             json.loads(each.read_text("utf-8"))["metric"]["name"]
             for each in Path(".harness/scores").glob("*/about.json")
         ]
-        assert scores == ["passage_recall@2"]
+        assert scores == ["token_f1"]
 
     def test_another_model_or_temperature_is_asked_anew(self, judged, bench, cli):
         ran(cli)
@@ -94,16 +94,16 @@ class TestARun:
         bench.says = lambda prompt: "Hm." if "\nReferences:" in prompt else best_of(prompt)
         failed = ran(cli)
         line = failed.run.cells[0].scores["correctness"]
-        assert (line.mean, line.n, line.judge_failed) == (None, 0, 2)
-        assert (line.judge_low, line.judge_high) == (0.0, 1.0)
-        assert failed.records[0].scores["correctness"].state == "judge_failed"
+        assert (line.mean, line.n, line.metric_failed) == (None, 0, 2)
+        assert (line.metric_low, line.metric_high) == (0.0, 1.0)
+        assert failed.records[0].scores["correctness"].state == "metric_failed"
 
         bench.says = best_of
         mended = ran(cli)
         assert mended.run.cells[0].scores["correctness"].mean == 1.0
         assert mended.run.cache["judgements"]["made"] == 2
 
-    def test_shows_what_the_judge_failed_with_its_range(self, judged, bench, cli):
+    def test_shows_what_the_metric_failed_with_its_range(self, judged, bench, cli):
         told = {"How far away is the Moon?": "3", "Which moons does Mars have?": "Hm."}
         bench.says = lambda prompt: (
             told[part(prompt, "question")] if "\nReferences:" in prompt else best_of(prompt)
@@ -111,7 +111,7 @@ class TestARun:
         said = cli("run", "config.yaml")
 
         assert said.status == 0, said.err
-        assert "n = 1, 1 not scored, 1 judge failed, 0.500–1.000 with them" in " ".join(
+        assert "n = 1, 1 unanswerable, 1 metric failed, 0.500–1.000 with them" in " ".join(
             said.out.split()
         )
 
@@ -120,7 +120,7 @@ class TestARun:
         stored = ran(cli)
 
         assert stored.run.cells[0].scores["passage_recall@2"].n == 2
-        assert stored.run.cells[0].scores["faithfulness"].judge_failed == 2
+        assert stored.run.cells[0].scores["faithfulness"].metric_failed == 2
 
     def test_without_a_judge_the_configuration_is_refused(self, project, refused):
         project.config(metrics=["faithfulness", "token_f1"])
@@ -141,13 +141,13 @@ class TestScoringAgain:
         folder = ran(cli).folder
         before = len(bench.asked)
         said = cli("score", folder, "-m", "faithfulness", "-m", "fluency", "--cache", ".harness")
-        stored = store.load(folder)
+        stored = reader.load(folder)
 
         assert said.status == 0, said.err
         assert len(bench.asked) == before + 2
         assert stored.run.cells[0].scores["fluency"].mean == 1.0
         assert stored.run.cells[0].scores["faithfulness"].mean == 1.0
-        assert stored.records[0].scores["fluency"].verdicts[0].replies == ["3\nIt is all there."]
+        assert stored.records[0].scores["fluency"].verdicts[0].replies == ("3\nIt is all there.",)
 
     def test_another_judge_can_be_named(self, project, bench, cli):
         project.config()
@@ -156,7 +156,7 @@ class TestScoringAgain:
         said = cli("score", folder, "-m", "fluency", "--judge", judge)
 
         assert said.status == 0, said.err
-        assert store.load(folder).run.cells[0].scores["fluency"].mean == 1.0
+        assert reader.load(folder).run.cells[0].scores["fluency"].mean == 1.0
 
     @pytest.mark.parametrize(
         ("judge", "why"),
@@ -183,17 +183,17 @@ class TestScoringAgain:
         before = (folder / "records.jsonl").read_bytes()
 
         with pytest.raises(HarnessError, match="metric 'fluency' needs a judge"):
-            rescore(folder, ["fluency", "token_f1"])
+            api.score(folder, ["fluency", "token_f1"])
         assert (folder / "records.jsonl").read_bytes() == before
 
     def test_verdicts_of_the_run_are_reused_and_the_judge_is_not_asked(self, judged, bench, cli):
         stored = ran(cli)
         before = len(bench.asked)
         bench.says = lambda prompt: None
-        rescore(stored.folder)
+        api.score(stored.folder)
 
         assert len(bench.asked) == before
-        assert store.load(stored.folder).records == stored.records
+        assert list(reader.load(stored.folder).records) == list(stored.records)
 
     def test_verdicts_of_every_sample_are_reused(self, project, bench, cli):
         bench.says = lambda prompt: (
@@ -203,32 +203,34 @@ class TestScoringAgain:
         project.config(judge=bench.settings(), metrics=["fluency"], generators=[{"chat": chat}])
         stored = ran(cli)
         before = len(bench.asked)
-        rescore(stored.folder)
+        api.score(stored.folder)
 
         assert [len(each.samples) for each in stored.records] == [2, 2, 2]
         assert len({each.prompt for each in stored.records}) == 3
         assert len(bench.asked) == before
-        assert store.load(stored.folder).records == stored.records
+        assert list(reader.load(stored.folder).records) == list(stored.records)
 
     def test_another_judge_is_asked_and_given_nothing_that_the_first_said(self, judged, bench, cli):
         folder = ran(cli).folder
         before = len(bench.asked)
         bench.says = lambda prompt: "no" if "\nStatement: " in prompt else "0"
-        rescore(folder, judge=bench.judge(temperature=0.5))
+        api.score(folder, judge=bench.judge(temperature=0.5))
 
         assert len(bench.asked) == 2 * before
-        assert store.load(folder).run.cells[0].scores["correctness"].mean == 0.0
+        assert reader.load(folder).run.cells[0].scores["correctness"].mean == 0.0
 
-    def test_one_prompt_is_asked_once_however_few_questions_are_scored_at_once(
-        self, project, bench, cli, monkeypatch
+    def test_one_prompt_is_asked_once_however_often_and_far_apart_it_comes(
+        self, project, bench, cli
     ):
-        project.config(retrievers=["bm25", {"bm25": {"k1": 1.3}}])
+        asked = {"question": "How far away is the Moon?", "answers": ["384,400 km"]}
+        # 260 records, of which 256 are scored at once.
+        project.testset(*[{**asked, "id": f"q{number}"} for number in range(130)])
+        project.config(retrievers=["bm25", {"bm25": {"k1": 1.3}}], metrics=["token_f1"])
         folder = ran(cli).folder
-        monkeypatch.setattr("harness.rescore._BATCH", 1)
-        found = rescore(folder, ["fluency"], judge=bench.judge())
+        found = api.score(folder, ["fluency"], judge=bench.judge())
 
-        assert [cell.scores["fluency"].mean for cell in found.cells] == [1.0, 1.0]
-        assert len(bench.asked) == len(set(bench.asked)) == 2
+        assert [cell.scores["fluency"].n for cell in found.cells] == [130, 130]
+        assert len(bench.asked) == 1
 
     def test_a_judge_that_is_down_overwrites_no_verdict(self, judged, bench, cli):
         folder = ran(cli).folder
@@ -247,45 +249,32 @@ class TestScoringAgain:
         bench.says = lambda prompt: "Hm."
         folder = ran(cli).folder
         bench.says = lambda prompt: None
-        run = rescore(folder)
+        run = api.score(folder)
 
-        assert run.cells[0].scores["correctness"].judge_failed == 2
+        assert run.cells[0].scores["correctness"].metric_failed == 2
 
     def test_a_composite_whose_judged_part_is_not_named_is_refused(self, project, bench, cli):
         project.config()
         folder = ran(cli).folder
         composite = "composite(weights=0.5*fluency + 0.5*token_f1)"
         with pytest.raises(DataError) as caught:
-            rescore(folder, [composite], bench.judge())
+            api.score(folder, [composite], bench.judge())
 
         (problem,) = caught.value.problems
         assert (problem.where, problem.what) == (composite, "it has a part that asks a judge")
         assert problem.hint == "name that part among the metrics too"
-        assert rescore(folder, [composite, "fluency"], bench.judge()).cells[0].scores[composite].n
-
-    def test_a_file_that_a_run_names_without_its_folder_is_asked_for(self, project, cli, tmp_path):
-        project.config()
-        folder = ran(cli).folder
-        path = folder / "run.json"
-        about = json.loads(path.read_text("utf-8"))
-        about["config"]["resolved"]["judge"] = {"model": "gguf:.../judge.gguf"}
-        path.write_text(json.dumps(about), "utf-8")
-        unsealed(folder)
-        said = cli("score", folder, "-m", "fluency")
-
-        assert said.status == 2
-        assert said.err.endswith("name the run's judge again: --judge gguf:PATH\n")
+        assert api.score(folder, [composite, "fluency"], bench.judge()).cells[0].scores[composite].n
 
 
 class TestJudgements:
     def test_replies_come_back_by_prompt_and_judge(self, tmp_path):
         judge = ChatModel("openai:x", base_url="http://localhost:1/v1", seed=7)
         with Cache(tmp_path / "cache") as cache:
-            kept = Judgements(cache, judge)
-            kept.put("Is it\ud800?", [Reply("Hm."), Reply("yes 月", 1, 2, "x", "stop")])
+            kept = JudgeReplyTable(cache, judge)
+            kept.put("Is it\ud800?", [ChatReply("Hm."), ChatReply("yes 月", 1, 2, "x", "stop")])
 
             assert kept.get(["Is it\ud800?", "Is it?"]) == {"Is it\ud800?": ("Hm.", "yes 月")}
-            assert Judgements(cache, ChatModel("openai:y")).get(["Is it\ud800?"]) == {}
+            assert JudgeReplyTable(cache, ChatModel("openai:y")).get(["Is it\ud800?"]) == {}
 
 
 def question(number, **changes):
@@ -299,7 +288,7 @@ TESTSET = Testset(tuple(map(question, range(6))), "six")
 
 class TestJudgeCheck:
     def figures(self, bench, testset=TESTSET, n=20):
-        return {each.name: each for each in check(bench.judge(), testset, n).figures}
+        return {each.name: each for each in check_judge(bench.judge(), testset, n).figures}
 
     def test_a_judge_that_is_always_right_has_nothing_against_it(self, bench):
         def says(prompt):
@@ -346,7 +335,7 @@ class TestJudgeCheck:
 
     def test_one_that_gives_no_verdict_has_figures_of_nothing(self, bench):
         bench.says = lambda prompt: "Hm."
-        checked = check(bench.judge(), TESTSET, n=1)
+        checked = check_judge(bench.judge(), TESTSET, n=1)
         found = {each.name: each for each in checked.figures}
 
         assert checked.empty
@@ -355,7 +344,7 @@ class TestJudgeCheck:
         assert (found["supported"].failed, found["again"].failed) == (1, 4)
 
     def test_a_wrong_answer_is_never_supported_by_the_passages_beside(self):
-        for item in items(TESTSET.questions, 6, 7):
+        for item in draw_items(TESTSET.questions, 6, 7):
             own = item.question.split()[-1].rstrip("?")
             wrong = item.wrong.removeprefix("It is ").rstrip(".")
             numbers = [each.split()[1] for each in item.passages]
@@ -365,17 +354,17 @@ class TestJudgeCheck:
 
     def test_a_padded_answer_is_at_least_twice_as_long_and_begins_as_it_was(self):
         for answer in ("6", "", "It is six, " * 30):
-            assert padded(answer).startswith(answer)
-            assert 2 * len(answer) <= len(padded(answer)) <= 2 * len(answer) + 50
+            assert pad(answer).startswith(answer)
+            assert 2 * len(answer) <= len(pad(answer)) <= 2 * len(answer) + 50
 
     def test_it_draws_the_same_items_by_the_same_seed(self):
-        assert items(TESTSET.questions, 3, 7) == items(TESTSET.questions, 3, 7)
-        assert items(TESTSET.questions, 3, 7) != items(TESTSET.questions, 3, 8)
+        assert draw_items(TESTSET.questions, 3, 7) == draw_items(TESTSET.questions, 3, 7)
+        assert draw_items(TESTSET.questions, 3, 7) != draw_items(TESTSET.questions, 3, 8)
 
     def test_too_few_questions_are_refused(self, bench):
         few = Testset(tuple(map(question, range(3))), "three")
         with pytest.raises(HarnessError, match="with 4 or more questions"):
-            check(bench.judge(), few)
+            check_judge(bench.judge(), few)
 
     def test_the_verb_prints_figures_with_n_and_interval(self, project, bench, cli):
         rows = []
@@ -395,11 +384,11 @@ class TestJudgeCheck:
 
         assert said.status == 0, said.err
         lines = said.out.splitlines()
-        assert lines[0] == "openai:judge, 95 % interval"
+        assert lines[0] == "openai:judge"
         # six of six: the exact bound is 0.025^(1/6)
-        assert lines[2] == (
-            "supported    1.000   0.541–1.000  right answers that it calls faithful, n = 6"
-        )
+        assert lines[2].split(maxsplit=5) == [
+            "supported", "1.000", "0.541–1.000", "6", "0", "right answers that it calls faithful"
+        ]  # fmt: skip
         found = json.loads(cli("judge", "check", "config.yaml", "--n", "6", "--json").out)
         assert found["judge"] == "openai:judge"
         assert found["figures"][0]["name"] == "supported"
@@ -412,7 +401,7 @@ class TestJudgeCheck:
         assert half.status == 0, half.err
         assert half.out.splitlines()[-2:] == [
             "",
-            "judge failed: no verdict in 3 replies, the last of them 'Hm.'",
+            "metric failed: no verdict in 3 replies, the last of them 'Hm.'",
         ]
 
         bench.says = lambda prompt: None
@@ -430,5 +419,5 @@ class TestJudgeCheck:
 
 def test_what_a_server_says_of_a_failed_verdict_moves_no_cursor():
     checked = Checked((), "401 \x1b]0;x\x07 no")
-    said = table(checked, ChatModel("openai:x"))
-    assert said.splitlines()[-1] == "judge failed: 401  ]0;x  no"
+    said = terminal.render(people_blocks.judge(checked, ChatModel("openai:x")))
+    assert " ".join(said.splitlines()[-1].split()) == "metric failed: 401 ]0;x no"

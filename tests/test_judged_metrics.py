@@ -3,8 +3,8 @@
 import pytest
 
 from harness.metrics import metrics
+from harness.ranking.relevance import Relevance, judge_by_documents
 from harness.records import Case, Chunk, Hit, Judged, Question, Score, Span, not_scored
-from harness.relevance import Relevance, judge_documents
 from tests.listed import listed
 
 
@@ -13,7 +13,7 @@ def retrieved(documents, grades):
     chunks = [Chunk(at, Span(doc, 0, 1), "x") for at, doc in enumerate(documents)]
     hits = tuple(Hit(chunk, score=-chunk.index) for chunk in chunks)
     question = Question("q", "?", documents=grades)
-    return Case(question, hits, {"documents": judge_documents(grades, hits)})
+    return Case(question, hits, {"documents": judge_by_documents(grades, hits)})
 
 
 def check(case, expected):

@@ -2,8 +2,8 @@
 
 from xml.etree import ElementTree as Xml
 
-from harness.gate import junit
-from harness.gate.verdicts import Judged, Verdict
+from harness.comparison.gate.gate_verdicts import GateResult, RuleVerdict
+from harness.report import junit
 
 COUNTS = ("tests", "failures", "errors", "skipped")
 
@@ -16,8 +16,10 @@ def parsed(text):
     return suite
 
 
-def verdict(outcome, failed=False, rule="hit_rate@5: at least 0.9", cell="A", said="0.8"):
-    return Verdict(rule, cell, outcome, failed, said)
+def verdict(
+    outcome, failed=False, rule="hit_rate@5: at least 0.9", cell="A", said="0.8", measured=True
+):
+    return RuleVerdict(rule, cell, outcome, failed, problem=said, measured=measured)
 
 
 def test_each_verdict_is_a_test_case_with_the_outcome_in_words():
@@ -27,9 +29,9 @@ def test_each_verdict_is_a_test_case_with_the_outcome_in_words():
         verdict("missed", failed=True),
         verdict("cannot tell"),
         verdict("cannot tell", failed=True),
-        verdict("not judged"),
+        verdict("cannot tell", measured=False),
     ]
-    suite = parsed(junit.xml(Judged("r1", "baseline main", tuple(outcomes))))
+    suite = parsed(junit.render(GateResult("r1", "baseline main", tuple(outcomes))))
 
     assert [suite.get(key) for key in COUNTS] == ["6", "3", "1", "1"]
     cases = suite.findall("testcase")
@@ -51,10 +53,10 @@ def test_each_verdict_is_a_test_case_with_the_outcome_in_words():
 
 def test_names_of_somebody_elses_break_nothing():
     hostile = "a\x00b\x1b]]><x y='1'>&amp;\ud800\ufffe\"\n\u2028é\U0001f600"
-    judged = Judged(
+    judged = GateResult(
         hostile, None, (verdict("missed", True, hostile, hostile, hostile),), notes=(hostile,)
     )
-    suite = parsed(junit.xml(judged))
+    suite = parsed(junit.render(judged))
 
     (case,) = suite.findall("testcase")
     kept = "a\ufffdb\ufffd]]><x y='1'>&amp;\ufffd\ufffd\"\n\u2028é\U0001f600"
@@ -64,8 +66,8 @@ def test_names_of_somebody_elses_break_nothing():
 
 
 def test_faults_and_refusals_are_errors_of_one_case():
-    faulty = parsed(junit.xml(Judged("r1", None, faults=("A: 3 of 40 questions failed",))))
-    refused = parsed(junit.refused("r1", "no baseline\n  promote a run"))
+    faulty = parsed(junit.render(GateResult("r1", None, faults=("A: 3 of 40 questions failed",))))
+    refused = parsed(junit.not_judged_xml("r1", "no baseline\n  promote a run"))
 
     for suite, message in ((faulty, "A: 3 of 40 questions failed"), (refused, "no baseline")):
         assert [suite.get(key) for key in COUNTS] == ["1", "0", "1", "0"]

@@ -5,21 +5,20 @@ from typing import ClassVar
 
 import pytest
 
-from harness.cache import Cache
+from harness.cache.folders import Cache
 from harness.generators.chat import Chat
 from harness.generators.extractive import Extractive
-from harness.kept import (
-    Answered,
-    Answers,
-    IndexRecall,
-    Measured,
-    Measures,
-    Ranked,
-    Rankings,
-    Scores,
-)
 from harness.metrics import metrics
 from harness.records import Answer, Case, Hit, Question, Score, not_scored
+from harness.runs.result_tables import (
+    IndexFacts,
+    IndexRecall,
+    RankingTable,
+    ScoreTable,
+    TimedAnswer,
+    TimedRanking,
+    answer_table,
+)
 from tests.listed import listed
 
 CHUNKS = listed(["the moon", "mars", "venus"])
@@ -33,36 +32,40 @@ def cache(tmp_path):
 
 
 def rankings(cache, **about):
-    return Rankings(cache, "rankings", {"retriever": "dense", **about}, CHUNKS.__getitem__)
+    about = {"retriever": "dense", **about}
+    by_text = lambda texts: dict(zip(texts, texts, strict=True))  # noqa: E731
+    return RankingTable(cache, "rankings", about, CHUNKS.__getitem__, by_text)
 
 
 class TestRankings:
     def test_hits_scores_and_seconds_come_back_to_the_last_bit(self, cache):
         question, other = Question("q", "How far?\ud800"), Question("r", "How hot?")
-        made = [(question, Ranked(HITS, 0.1)), (other, Ranked((), 1 / 3))]
+        made = [(question, TimedRanking(HITS, 0.1)), (other, TimedRanking((), 1 / 3))]
         rankings(cache).put(made)
 
         found = rankings(cache).get([other, question, Question("s", "Where?")])
-        assert found == {"q": Ranked(HITS, 0.1), "r": Ranked((), 1 / 3)}
+        assert found == {"q": TimedRanking(HITS, 0.1), "r": TimedRanking((), 1 / 3)}
         assert cache.counted()["rankings"] == {"made": 2, "reused": 2}
 
     def test_they_go_by_the_questions_words_alone(self, cache):
-        rankings(cache).put([(Question("q", "How far?", answers=("far",)), Ranked(HITS, 0.1))])
+        rankings(cache).put(
+            [(Question("q", "How far?", answers=("far",)), TimedRanking(HITS, 0.1))]
+        )
 
         found = rankings(cache).get([Question("a", "How far?"), Question("b", "How far?")])
-        assert found == {"a": Ranked(HITS, 0.1), "b": Ranked(HITS, 0.1)}
+        assert found == {"a": TimedRanking(HITS, 0.1), "b": TimedRanking(HITS, 0.1)}
         assert rankings(cache).get([Question("q", "how far?")]) == {}
 
     def test_another_retriever_has_its_own(self, cache):
-        rankings(cache).put([(Question("q", "How far?"), Ranked(HITS, 0.1))])
+        rankings(cache).put([(Question("q", "How far?"), TimedRanking(HITS, 0.1))])
 
         assert rankings(cache, retriever="bm25").get([Question("q", "How far?")]) == {}
 
     def test_they_are_there_again_after_they_were_closed(self, cache):
-        rankings(cache).put([(Question("q", "How far?"), Ranked(HITS, 0.1))])
+        rankings(cache).put([(Question("q", "How far?"), TimedRanking(HITS, 0.1))])
         rankings(cache).close()
 
-        assert rankings(cache).get([Question("q", "How far?")]) == {"q": Ranked(HITS, 0.1)}
+        assert rankings(cache).get([Question("q", "How far?")]) == {"q": TimedRanking(HITS, 0.1)}
 
 
 class TestAnswers:
@@ -77,14 +80,14 @@ class TestAnswers:
         ids=["none", "empty", "declined", "in full"],
     )
     def test_every_field_comes_back(self, cache, answer):
-        Answers(cache, Extractive()).put(("How far?", "far", 0), Answered(answer, 1 / 3))
+        answer_table(cache, Extractive()).put({("How far?", "far", 0): TimedAnswer(answer, 1 / 3)})
 
-        found = Answers(cache, Extractive()).get([("How far?", "far", 0)])
-        assert found == {("How far?", "far", 0): Answered(answer, 1 / 3)}
+        found = answer_table(cache, Extractive()).get([("How far?", "far", 0)])
+        assert found == {("How far?", "far", 0): TimedAnswer(answer, 1 / 3)}
 
     def test_they_go_by_question_and_context_and_not_by_both_run_together(self, cache):
-        answers = Answers(cache, Extractive())
-        answers.put(("ab", "c", 0), Answered(Answer("x"), 0.0))
+        answers = answer_table(cache, Extractive())
+        answers.put({("ab", "c", 0): TimedAnswer(Answer("x"), 0.0)})
 
         assert (
             answers.get(
@@ -109,25 +112,25 @@ class TestAnswers:
     )
     def test_what_shapes_an_answer_has_it_asked_again(self, cache, changed):
         chat = Chat("openai:gpt")
-        Answers(cache, chat).put(("q", "c", 0), Answered(Answer("x"), 0.0))
+        answer_table(cache, chat).put({("q", "c", 0): TimedAnswer(Answer("x"), 0.0)})
 
-        assert Answers(cache, replace(chat, **changed)).get([("q", "c", 0)]) == {}
-        assert len(Answers(cache, Chat("openai:gpt")).get([("q", "c", 0)])) == 1
+        assert answer_table(cache, replace(chat, **changed)).get([("q", "c", 0)]) == {}
+        assert len(answer_table(cache, Chat("openai:gpt")).get([("q", "c", 0)])) == 1
 
     @pytest.mark.parametrize("changed", [{"timeout": 1.0}, {"retries": 9}, {"concurrent": 9}])
     def test_the_pace_of_asking_does_not(self, cache, changed):
         chat = Chat("openai:gpt")
-        Answers(cache, chat).put(("q", "c", 0), Answered(Answer("x"), 0.0))
+        answer_table(cache, chat).put({("q", "c", 0): TimedAnswer(Answer("x"), 0.0)})
 
-        assert len(Answers(cache, replace(chat, **changed)).get([("q", "c", 0)])) == 1
+        assert len(answer_table(cache, replace(chat, **changed)).get([("q", "c", 0)])) == 1
 
 
-@pytest.mark.parametrize("recall", [None, IndexRecall(10, 0.1 + 0.2, 77)])
+@pytest.mark.parametrize("recall", [None, IndexRecall(k=10, mean=0.1 + 0.2, questions=77)])
 def test_what_an_index_was_found_to_be_comes_back(cache, recall):
-    Measures(cache).put("one", Measured(3, recall))
+    table = cache.table("measures", IndexFacts, {})
+    table.put({"one": IndexFacts(3, recall)})
 
-    assert Measures(cache).get("one") == Measured(3, recall)
-    assert Measures(cache).get("other") is None
+    assert table.get(["one", "other"]) == {"one": IndexFacts(3, recall)}
 
 
 TOKEN_F1 = metrics.build("token_f1")
@@ -137,7 +140,7 @@ STATES = {
     "q0": Score(0.1 + 0.2, "0.3, about"),
     "q1": not_scored("nothing was answered"),
     "q2": Score(None, "generation: 429", "failed"),
-    "q3": Score(None, "the judge gave up", "judge_failed"),
+    "q3": Score(None, "the judge gave up", "metric_failed"),
     "q4": Score(None, "", counts=(1.0, 0.5)),
 }
 
@@ -151,7 +154,7 @@ class TestScores:
             asked.extend(case.question.id for case in cases)
             return [STATES[case.question.id] for case in cases]
 
-        return Scores(cache).scored(metric, CASES, KEYS, score), asked
+        return ScoreTable(cache).get_or_score(metric, CASES, KEYS, score), asked
 
     def test_what_is_scored_or_does_not_apply_is_kept_and_a_failure_of_either_kind_never(
         self, cache

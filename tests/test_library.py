@@ -122,14 +122,16 @@ def test_all_problems_of_the_cases_are_named_at_once():
     assert caught.value.problems[0].hint.startswith("did you mean 'documents'?")
 
 
-def test_cases_that_nothing_can_be_judged_by_are_refused():
-    with pytest.raises(DataError, match="nothing says what is relevant"):
-        evaluate(system, [{"question": "a"}])
+def test_of_cases_that_nothing_can_be_judged_by_no_ranking_is_scored():
+    result = evaluate(system, [{"question": "a"}])
+
+    assert result.means["hit_rate@1"].mean is None
+    assert result.means["hit_rate@1"].not_scored == 1
 
 
 def test_a_system_that_returns_something_else_is_told_what_is_wanted():
     with pytest.raises(HarnessError, match=r"must return \(documents, answer\)"):
-        evaluate(lambda question: "just an answer", CASES[:1])
+        evaluate(lambda question: 5, CASES[:1])
     with pytest.raises(HarnessError, match="int is not a document"):
         evaluate(lambda question: ([1], "x"), CASES[:1])
 

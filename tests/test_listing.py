@@ -8,16 +8,18 @@ import time
 
 import pytest
 
-from harness import report, runner, store
-from harness.config import load
-from harness.report import digest, html, listing
-from harness.report.view import View
+from harness import api, report
+from harness.config.run_config import load
+from harness.report import html, run_digest, run_index
+from harness.report.run_view import View
+from harness.runs import runner
+from harness.store import reader
 from tests.pages import Page
 from tests.small import project
 
 
 def run(folder, **changes):
-    finished = runner.run(runner.prepare(load(project(folder, **changes), [], {})), lambda *_: None)
+    finished = api.run(runner.prepare(load(project(folder, **changes), [], {})), lambda *_: None)
     return finished.folder
 
 
@@ -51,11 +53,11 @@ def entry(folder, name, **changes):
 
 
 def page(folder):
-    return Page(listing.render(listing.runs(folder)))
+    return Page(run_index.render(run_index.runs(folder)))
 
 
 def test_a_run_writes_its_digest_with_its_verdict_and_score(made):
-    stored = store.load(made)
+    stored = reader.load(made)
     view = View(stored)
     found = json.loads((made / "report.json").read_text(encoding="utf-8"))
     line = view.score(view.shipped)
@@ -67,6 +69,7 @@ def test_a_run_writes_its_digest_with_its_verdict_and_score(made):
     assert found["by"] == "passage_recall@2"
     assert found["score"] == {
         "cell": view.name(view.shipped),
+        "name": view.shipped.name,
         "mean": line.mean,
         "low": line.low,
         "high": line.high,
@@ -81,7 +84,7 @@ def test_a_run_appears_in_the_list_beside_it(made):
     shown = Page(text)
 
     assert shown.links == [f"{made.name}/report.html"]
-    assert View(store.load(made)).verdict.headline in shown.text
+    assert View(reader.load(made)).verdict.headline in shown.text
     assert "4 cells × 5 questions" in " ".join(" ".join(shown.text).split())
 
 
@@ -105,6 +108,45 @@ def test_score_interval_size_and_duration_are_shown(tmp_path):
     assert "fares fares.jsonl" in said
 
 
+def test_a_row_has_the_gate_and_the_changes_since_the_last_run_and_since_the_baseline(tmp_path):
+    score = {"cell": "bm25", "name": "whole × bm25", "low": 0.4, "high": 0.6, "n": 100}
+    alike = {"asked": "same", "seconds": 19.4}
+    gate = {"outcome": "failed", "headline": "It failed.",
+            "baseline": "baseline main of 2026-01-01",
+            "difference": -0.031, "low": -0.05, "high": -0.012}  # fmt: skip
+    for day, mean, more in [
+        (3, 0.52, {"gate": gate}),
+        (2, 0.5, {"asked": "others"}),
+        (1, 0.55, {}),
+    ]:
+        entry(
+            tmp_path, f"run{day}", started=f"2026-01-0{day}T00:00:00+00:00",
+            score=score | {"mean": mean}, means={"whole × bm25": mean}, **alike | more,
+        )  # fmt: skip
+    said = " ".join(" ".join(page(tmp_path).text).split())
+
+    newest, other, first = said.split("Jan 2026, 00:00")[1:]
+    assert "failed baseline main of 2026-01-01" in newest
+    assert "−0.030 since the last run" in newest  # of the same questions
+    assert "−0.031 since the baseline, −0.050 to −0.012" in newest
+    assert "since the last run" not in other + first
+    assert "19 s" in newest
+
+
+def test_pages_of_comparisons_and_of_the_history_are_linked_where_they_are(tmp_path):
+    run = entry(tmp_path, "a")
+    (run / "compare-main.html").write_text(html.PAGE_MARK)
+    (run / "compare-other.html").write_text("<h1>Somebody else's</h1>")
+    (tmp_path / "index.html").write_text(html.PAGE_MARK)
+    assert "history.html" not in page(tmp_path).links
+
+    (tmp_path / "history.html").write_text(html.PAGE_MARK)
+    run_index.refresh(tmp_path)
+
+    shown = Page((tmp_path / "index.html").read_text(encoding="utf-8"))
+    assert shown.links == ["history.html", "a/report.html", "a/compare-main.html"]
+
+
 @pytest.mark.parametrize("status", ["interrupted", "failed"])
 def test_a_run_that_did_not_finish_says_so(tmp_path, status):
     entry(tmp_path, "a", status=status)
@@ -124,7 +166,7 @@ def test_a_killed_run_is_shown_without_a_link(tmp_path):
 
 def test_an_older_run_without_a_digest_is_known_from_its_run_file(tmp_path, made):
     shutil.copytree(made, tmp_path / "old", ignore=shutil.ignore_patterns("report.json"))
-    (found,) = listing.runs(tmp_path)
+    (found,) = run_index.runs(tmp_path)
 
     assert (found.run, found.status, found.cells, found.questions) == ("old", "finished", 4, 5)
     assert found.verdict is None
@@ -153,7 +195,7 @@ def test_a_broken_run_is_left_out(tmp_path, run_file, digest_file):
     if digest_file is not None:
         (tmp_path / "broken" / "report.json").write_text(digest_file)
 
-    assert [each.run for each in listing.runs(tmp_path)] == ["sound"]
+    assert [each.run for each in run_index.runs(tmp_path)] == ["sound"]
 
 
 def test_folders_and_files_of_others_are_left_out(tmp_path):
@@ -162,14 +204,14 @@ def test_folders_and_files_of_others_are_left_out(tmp_path):
     (tmp_path / "run.json").write_text("{}")
     entry(tmp_path, ".hidden")
 
-    assert [each.run for each in listing.runs(tmp_path)] == ["sound"]
+    assert [each.run for each in run_index.runs(tmp_path)] == ["sound"]
 
 
 def test_a_damaged_digest_falls_back_on_the_run_file(tmp_path, made):
     shutil.copytree(made, tmp_path / "a")
     (tmp_path / "a" / "report.json").write_bytes(b"\xff\xfe")
 
-    assert [each.cells for each in listing.runs(tmp_path)] == [4]
+    assert [each.cells for each in run_index.runs(tmp_path)] == [4]
 
 
 HOSTILE = '"><script>alert(1)</script>\x00\u202e{{ 7 * 7 }}'
@@ -200,7 +242,7 @@ def test_a_name_that_is_not_utf8_is_shown_and_linked(tmp_path):
 
 def test_the_page_lets_nothing_run_and_only_its_own_style_in(tmp_path):
     entry(tmp_path, "a")
-    text = listing.render(listing.runs(tmp_path))
+    text = run_index.render(run_index.runs(tmp_path))
     style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)[1]
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)[1]
 
@@ -224,7 +266,7 @@ def test_a_run_beside_another_gets_one_wherever_it_lies(tmp_path, made):
         shutil.copytree(made, tmp_path / name)
 
     assert report.write(tmp_path / "one")[-1] == tmp_path / "index.html"
-    assert sorted(each.run for each in listing.runs(tmp_path)) == ["one", "two"]
+    assert sorted(each.run for each in run_index.runs(tmp_path)) == ["one", "two"]
 
 
 def test_an_index_of_somebody_elses_stays_as_it_is(tmp_path):
@@ -232,7 +274,7 @@ def test_an_index_of_somebody_elses_stays_as_it_is(tmp_path):
     path = tmp_path / "reports" / "index.html"
     path.write_text("<h1>Ours</h1>")
 
-    assert listing.write(tmp_path / "reports" / "a", "reports") is None
+    assert run_index.write(tmp_path / "reports" / "a", "reports") is None
     assert path.read_text() == "<h1>Ours</h1>"
 
 
@@ -243,7 +285,7 @@ def test_runs_that_end_at_once_are_all_in_the_list(tmp_path):
 
     def end(name):
         ready.wait()
-        listing.write(entry(folder, name), "reports")
+        run_index.write(entry(folder, name), "reports")
 
     threads = [threading.Thread(target=end, args=(f"run{at}",)) for at in range(8)]
     for thread in threads:
@@ -262,7 +304,7 @@ def test_a_thousand_runs_take_under_two_seconds(tmp_path):
         entry(folder, f"run{at:04}")
 
     begun = time.perf_counter()
-    listing.write(folder / "run0000", "reports")
+    run_index.write(folder / "run0000", "reports")
     took = time.perf_counter() - begun
 
     assert took < 2
@@ -270,6 +312,6 @@ def test_a_thousand_runs_take_under_two_seconds(tmp_path):
 
 
 def test_the_digest_reads_back_as_it_was_written(made):
-    found = digest.digest(View(store.load(made)))
+    found = run_digest.digest(View(reader.load(made)))
 
-    assert digest.read(made) == found
+    assert run_digest.read(made) == found

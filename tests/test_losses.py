@@ -9,16 +9,18 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
-from harness import report, runner, store
-from harness.config import load
-from harness.losses import answers, losses, separable, share
-from harness.report import losing
-from harness.report.blocks import Fold, PerCell
+from harness import api, report
+from harness.config.run_config import load
+from harness.records import Arrival, Failure, PassageFacts
+from harness.report import loss_tables
 from harness.report.charts import flow
+from harness.report.document import Fold, Paragraph, PerCell, TableBlock
+from harness.report.run_view import View
 from harness.report.sections.losses import Losses
-from harness.report.view import View
-from harness.rescore import rescore
-from harness.stored import ArrivalLine, FactsLine, FailureLine, IndexRecallLine
+from harness.runs import runner
+from harness.runs.aggregate import count_losses, gives_answers, separable_stages, share_of
+from harness.store import reader
+from harness.store.cell_results import IndexRecall
 from tests.damage import unsealed
 from tests.small import stored as run
 
@@ -34,8 +36,7 @@ def many(tmp_path_factory):
 
 def arrived(*stages):
     return [
-        ArrivalLine(group=str(at), stage=stage, facts=FactsLine())
-        for at, stage in enumerate(stages)
+        Arrival(group=str(at), stage=stage, facts=PassageFacts()) for at, stage in enumerate(stages)
     ]
 
 
@@ -54,9 +55,9 @@ def planted(stored, losing_cells=None):
         lost_at, stages = PLANTED.get(record.question, (None, ()))
         lucky = lost_at == "none" and any(stages)
         update = {"lost_at": lost_at, "passages": arrived(*stages), "without_evidence": lucky}
-        records.append(record.model_copy(update={**update, "error": None}))
-    cells = [cell.model_copy(update={"losses": losing_cells}) for cell in stored.run.cells]
-    about = stored.run.model_copy(update={"cells": cells})
+        records.append(replace(record, **update, error=None))
+    cells = [replace(cell, losses=losing_cells) for cell in stored.run.cells]
+    about = replace(stored.run, cells=cells)
     return replace(stored, run=about, records=tuple(records))
 
 
@@ -65,14 +66,17 @@ def counted(lines):
 
 
 def own(stored, cell=0):
-    name = stored.run.cells[cell].name
-    return [record for record in stored.records if record.cell == name]
+    return stored.frame.at(stored.places(stored.run.cells[cell].name))
+
+
+def counted_losses(stored, cell=0):
+    return count_losses(own(stored, cell), list(stored.questions.values()))
 
 
 class TestCounting:
     def test_each_record_is_counted_once_and_groups_of_those_that_were_attributed(self, many):
         stored = planted(many)
-        found = losses(own(stored), stored.questions)
+        found = counted_losses(stored)
 
         assert counted(found.questions) == {"none": 1, "retrieval": 1, "generation": 1}
         assert counted(found.groups) == {"retrieval": 2, "context": 1}
@@ -84,12 +88,14 @@ class TestCounting:
 
     def test_what_is_not_attributed_is_counted_by_its_reason(self, many):
         stored = planted(many)
-        records = own(stored)
-        gone = FailureLine(stage="generation", reason="gone")
-        records[0] = records[0].model_copy(update={"error": gone, "lost_at": None})
-        records[1] = records[1].model_copy(update={"lost_at": None, "passages": []})
-        bare = stored.questions["age"].model_copy(update={"passages": []})
-        found = losses(records, {**stored.questions, "age": bare})
+        name = stored.run.cells[0].name
+        records = [record for record in stored.records if record.cell == name]
+        gone = Failure(stage="generation", reason="gone")
+        records[0] = replace(records[0], error=gone, lost_at=None)
+        records[1] = replace(records[1], lost_at=None, passages=[])
+        bare = replace(stored.questions["age"], passages=[])
+        questions = {**stored.questions, "age": bare}
+        found = counted_losses(replace(stored, records=records, questions=questions))
 
         assert (found.failed, found.untold, found.unlabelled) == (1, 1, 1)
         assert (found.unknown, found.unanswerable) == (1, 1)
@@ -98,47 +104,50 @@ class TestCounting:
 
     def test_there_are_none_where_nothing_has_evidence(self, many):
         stored = planted(many)
-        bare = {
-            id_: line.model_copy(update={"passages": []}) for id_, line in stored.questions.items()
-        }
+        bare = {id_: replace(line, passages=[]) for id_, line in stored.questions.items()}
 
-        assert losses(own(stored), bare) is None
-        assert losses([], {}) is None
+        assert counted_losses(replace(stored, questions=bare)) is None
+        assert counted_losses(replace(stored, records=[])) is None
 
     @pytest.mark.parametrize(("count", "of"), [(0, 1), (1, 1), (3, 8), (90, 156), (156, 156)])
     def test_shares_have_the_intervals_that_scipy_gives(self, count, of):
         theirs = stats.binomtest(count, of).proportion_ci(0.95, method="wilson")
-        found = share(count, of)
+        found = share_of(count, of)
 
         assert (found.count, found.of) == (count, of)
         assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
     def test_a_stage_that_a_cell_has_not_is_not_separable_unless_it_lost_something(self, many):
         stored = planted(many)
-        lost = losses(own(stored), stored.questions)
+        lost = counted_losses(stored)
         cell = next(each for each in stored.run.cells if each.retriever == "bm25")
-        own_system = cell.model_copy(update={"retriever": "none", "generator": "none"})
-        silent = [each.model_copy(update={"answers": False}) for each in own(stored)]
-        recall = IndexRecallLine(k=5, mean=1.0, questions=5)
-        full = cell.model_copy(update={"reranker": "lexical", "index_recall": recall})
+        own_system = replace(cell, retriever="none", generator="none")
+        silent = replace(stored, records=[replace(each, answers=False) for each in stored.records])
+        recall = IndexRecall(k=5, mean=1.0, questions=5)
+        full = replace(cell, reranker="lexical", index_recall=recall)
 
-        assert separable(cell, lost, True) == ["chunking", "retrieval", "context", "generation"]
-        assert separable(own_system, lost, True) == ["retrieval", "context", "generation"]
-        assert separable(full, lost, True) == [*GROUPS, "generation"]
-        assert "generation" in separable(cell, lost, False)
-        none = lost.model_copy(update={"questions": {**lost.questions, "generation": share(0, 3)}})
-        assert "generation" not in separable(cell, none, False)
-        quiet = cell.model_copy(update={"generator": "none"})
-        assert [answers(each, own(stored)) for each in (cell, own_system, quiet)] == [
+        assert separable_stages(cell, lost, True) == [
+            "chunking",
+            "retrieval",
+            "context",
+            "generation",
+        ]
+        assert separable_stages(own_system, lost, True) == ["retrieval", "context", "generation"]
+        assert separable_stages(full, lost, True) == [*GROUPS, "generation"]
+        assert "generation" in separable_stages(cell, lost, False)
+        none = replace(lost, questions={**lost.questions, "generation": share_of(0, 3)})
+        assert "generation" not in separable_stages(cell, none, False)
+        quiet = replace(cell, generator="none")
+        assert [gives_answers(each, own(stored)) for each in (cell, own_system, quiet)] == [
             True, True, False,
         ]  # fmt: skip
-        assert not answers(own_system, silent)
+        assert not gives_answers(own_system, own(silent))
 
 
 class TestStored:
     def test_a_run_has_them_and_they_are_those_of_its_records(self, many):
         for at, cell in enumerate(many.run.cells):
-            found = losses(own(many, at), many.questions)
+            found = counted_losses(many, at)
             assert cell.losses == found
             assert found.questions["none"].of == 4
             assert found.unanswerable == 1
@@ -146,7 +155,7 @@ class TestStored:
     def test_scoring_again_leaves_them_as_they_are(self, many, tmp_path):
         folder = tmp_path / many.folder.name
         shutil.copytree(many.folder, folder)
-        again = rescore(folder, ["hit_rate@1"])
+        again = api.score(folder, ["hit_rate@1"])
 
         assert [cell.losses for cell in again.cells] == [cell.losses for cell in many.run.cells]
         assert all(cell.losses is not None for cell in again.cells)
@@ -162,7 +171,7 @@ class TestStored:
         lines = [{key: row[key] for key in row if key != "held_in"} for row in records]
         (folder / "records.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lines))
         unsealed(folder)
-        old = store.load(folder)
+        old = reader.load(folder)
 
         assert {record.held_in for record in old.records} == {None}
         assert Losses().blocks(View(old)) == Losses().blocks(View(many))
@@ -173,8 +182,7 @@ class TestStored:
 class TestTables:
     def test_cells_and_categories_have_counts_shares_and_intervals(self, many):
         view = View(planted(many))
-        *_, fold, note, parts = Losses().blocks(view)
-        table = next(each for each in Losses().blocks(view) if getattr(each, "caption", ""))
+        table, fold, note, parts = Losses().blocks(view)[-1].blocks
 
         assert table.head == [
             "Configuration", "Questions", "Answered", "Chunking", "Index", "Retrieval", "Context",
@@ -205,17 +213,17 @@ class TestTables:
     def test_cells_with_and_without_answers_each_have_a_column_of_their_own(self, many):
         stored = planted(many)
         found = {"age": "none"}  # where nothing answers, it cannot be lost at generation
-        quiet = stored.run.cells[0].model_copy(update={"generator": "none"})
+        quiet = replace(stored.run.cells[0], generator="none")
         records = tuple(
-            each.model_copy(update={"lost_at": found.get(each.question, each.lost_at)})
+            replace(each, lost_at=found.get(each.question, each.lost_at))
             if each.cell == quiet.name
             else each
             for each in stored.records
         )
-        about = stored.run.model_copy(update={"cells": [quiet, *stored.run.cells[1:]]})
+        about = replace(stored.run, cells=[quiet, *stored.run.cells[1:]])
         view = View(replace(stored, run=about, records=records))
-        _, figure, *rest = Losses().blocks(view)
-        table = next(each for each in rest if getattr(each, "caption", "").startswith("Questions"))
+        _, figure, *_, shares = Losses().blocks(view)
+        table = shares.blocks[0]
         (drawing,) = figure.drawings
         rows = {row[0]: row for row in table.rows}
         delivered = rows.pop(view.name(next(c for c in view.cells if c.name == quiet.name)))
@@ -231,19 +239,18 @@ class TestTables:
     def test_of_a_system_that_gives_no_answers_questions_are_delivered(self, many):
         stored = planted(many)
         records = tuple(
-            each.model_copy(
-                update={
-                    "answers": False,
-                    "lost_at": "none" if each.lost_at == "generation" else each.lost_at,
-                }
+            replace(
+                each,
+                answers=False,
+                lost_at="none" if each.lost_at == "generation" else each.lost_at,
             )
             for each in stored.records
         )
         system = {"retriever": "none", "generator": "none", "chunker": "none", "index_recall": None}
-        cells = [each.model_copy(update=system) for each in stored.run.cells]
-        about = stored.run.model_copy(update={"cells": cells})
+        cells = [replace(each, **system) for each in stored.run.cells]
+        about = replace(stored.run, cells=cells)
         view = View(replace(stored, run=about, records=records))
-        tables = losing.by_cell(view, losing.lines(view))
+        tables = loss_tables.by_cell(view, loss_tables.losses_by_cell(view))
         (drawing,) = flow.figure(view, view.cells[0]).drawings
 
         assert tables[0].head == ["Configuration", "Questions", "Delivered", "Retrieval", "Context"]
@@ -252,29 +259,23 @@ class TestTables:
 
     def test_without_categories_there_is_a_table_of_cells_alone(self, many):
         stored = planted(many)
-        bare = {
-            id_: line.model_copy(update={"category": None})
-            for id_, line in stored.questions.items()
-        }
+        bare = {id_: replace(line, category=None) for id_, line in stored.questions.items()}
 
-        assert not [
-            block
-            for block in Losses().blocks(View(replace(stored, questions=bare)))
-            if isinstance(block, PerCell)
-        ]
+        *_, shares = Losses().blocks(View(replace(stored, questions=bare)))
+        assert [type(block) for block in shares.blocks] == [TableBlock, Fold, Paragraph]
 
 
 class TestFlow:
     def steps(self, stored, **changes):
         view = View(stored)
-        cell = view.cells[0].model_copy(update=changes)
+        cell = replace(view.cells[0], **changes)
         return [
             (step.name, step.left, step.of, step.lost)
-            for step in flow.steps(view, cell, losing.lines(view)[cell.name])
+            for step in flow.steps(view, cell, loss_tables.losses_by_cell(view)[cell.name])
         ]
 
     def test_goes_from_all_evidence_down_to_what_was_answered(self, many):
-        recall = IndexRecallLine(k=5, mean=1.0, questions=5)
+        recall = IndexRecall(k=5, mean=1.0, questions=5)
         found = self.steps(planted(many), reranker="lexical", index_recall=recall)
 
         assert found == [
@@ -311,9 +312,7 @@ class TestFlow:
     def test_ends_at_the_prompt_where_nothing_answers(self, many):
         stored = planted(many)
         records = tuple(
-            record.model_copy(update={"lost_at": "none"})
-            if record.lost_at == "generation"
-            else record
+            replace(record, lost_at="none") if record.lost_at == "generation" else record
             for record in stored.records
         )
         *_, prompt, questions = self.steps(replace(stored, records=records), generator="none")
@@ -323,15 +322,14 @@ class TestFlow:
 
     def test_there_is_none_where_no_evidence_was_followed(self, many):
         stored = planted(many)
-        gone = FailureLine(stage="retrieval", reason="gone")
+        gone = Failure(stage="retrieval", reason="gone")
         records = tuple(
-            record.model_copy(update={"error": gone, "lost_at": None, "passages": []})
-            for record in stored.records
+            replace(record, error=gone, lost_at=None, passages=[]) for record in stored.records
         )
         view = View(replace(stored, records=records))
 
         assert flow.figure(view, view.cells[0]) is None
-        assert losing.lines(view)[view.cells[0].name].failed == 4
+        assert loss_tables.losses_by_cell(view)[view.cells[0].name].failed == 4
 
 
 def test_the_table_of_losses_is_the_one_that_its_configuration_makes(tmp_path):
@@ -340,7 +338,7 @@ def test_the_table_of_losses_is_the_one_that_its_configuration_makes(tmp_path):
         [f"output={tmp_path}/reports", f"cache={tmp_path}/cache"],
         {},
     )
-    folder = runner.run(runner.prepare(config), lambda *_: None).folder
+    folder = api.run(runner.prepare(config), lambda *_: None).folder
     made = re.search(
         r"\*\*Questions by the first stage[^\n,]*\n\n(\|.*?)\n\n",
         (folder / "report.md").read_text(encoding="utf-8"),
@@ -351,4 +349,4 @@ def test_the_table_of_losses_is_the_one_that_its_configuration_makes(tmp_path):
     assert made
     assert there
     assert there[1] == "python -m harness run configs/losses.yaml"
-    assert there[2] == made[1], "run the command above, and paste the table of its report.md"
+    assert there[2] == made[1], "run `make docs`"

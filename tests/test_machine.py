@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from harness import __version__
-from harness.cli import machine
+from harness.cli import machine_faults
 
 CODE = "import resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, ({}, {}));"
 CODE += "from harness.cli import main; main()"
@@ -64,7 +64,7 @@ def test_verbs_that_run_nothing_need_few_file_handles():
     ],
 )
 def test_what_the_machine_lacks_is_said_with_a_remedy_and_a_bug_keeps_its_traceback(error, said):
-    assert machine.said(error) == said
+    assert machine_faults.describe(error) == said
 
 
 def test_a_report_that_a_folder_lies_in_the_place_of_says_which(cli, tmp_path):

@@ -2,22 +2,21 @@
 
 import os
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from harness import runner, spending, store, summarise
-from harness.cache import Cache
-from harness.config import load
-from harness.lines import question
-from harness.losses import losses
-from harness.retrievers import retrievers
-from harness.rows import key_of
-from harness.scoring import Named, build
-from harness.searched import Searched
-from harness.stored import FailureLine, SampleLine, ScoreLine, UsageLine
-from harness.summing import Briefly
+from harness import api
+from harness.cache.folders import Cache
+from harness.config.run_config import load
+from harness.metrics.named_metrics import NamedMetric, build_metric
+from harness.records import AnswerSample, Failure, Score, Usage
+from harness.retrievers import CellSearch, retrievers
+from harness.runs import aggregate, runner
+from harness.runs.aggregate import count_losses
+from harness.store import expenses, reader
 from tests.small import project
 
 OPEN = Path("/dev/fd")
@@ -39,8 +38,8 @@ def six(tmp_path_factory):
     def count(cell, *_):
         most[cell] = max(most[cell], len(os.listdir(OPEN)) if OPEN.exists() else 0)
 
-    done = runner.run(runner.prepare(load(config, [], {})), count)
-    return store.load(done.folder), [most[cell.name] for cell in done.run.cells]
+    done = api.run(runner.prepare(load(config, [], {})), count)
+    return reader.load(done.folder), [most[cell.name] for cell in done.run.cells]
 
 
 def test_a_run_holds_no_more_files_open_in_its_sixth_cell_than_in_its_second(six):
@@ -54,73 +53,59 @@ def test_a_run_holds_no_more_files_open_in_its_sixth_cell_than_in_its_second(six
 def records(six):
     """One cell's records, of which one failed, one has two samples, and some cost tokens."""
     first, second, *rest = list(six[0].records)[: len(six[0].questions)]
-    failed = ScoreLine(value=None, reason="generation: 500", state="failed")
+    failed = Score(value=None, reason="generation: 500", state="failed")
     some = [
-        SampleLine(
+        AnswerSample(
             answer="6",
             declined=False,
-            usage=UsageLine(tokens_in=5, tokens_out=at),
-            scores={name: ScoreLine(value=at / 4) for name in second.scores},
+            usage=Usage(tokens_in=5, tokens_out=at),
+            scores={name: Score(value=at / 4) for name in second.scores},
         )
         for at in (1, 3)
     ]
-    error = FailureLine(stage="generation", reason="500")
+    error = Failure(stage="generation", reason="500")
     none = {"error": error, "answer": None, "scores": dict.fromkeys(first.scores, failed)}
-    return [first.model_copy(update=none), second.model_copy(update={"samples": some}), *rest]
+    return [replace(first, **none), replace(second, samples=tuple(some)), *rest]
 
 
 def test_rows_that_were_released_are_free_for_whoever_makes_room_and_can_be_asked_for_again(
     tmp_path,
 ):
     with Cache(tmp_path) as cache:
-        cache.rows("orders", {"of": 1}).put({key_of("a"): b"1"})
-        cache.release("orders", {"of": 1})
-        cache.release("orders", {"of": 2})  # was never asked for
+        table = cache.table("orders", tuple[int, ...], {"of": 1})
+        table.put({"a": (3, 1)})
+        table.close()
+        table.close()
 
-        assert list(cache.rows("orders", {"of": 1}).get([key_of("a")]).values()) == [b"1"]
+        assert cache.table("orders", tuple[int, ...], {"of": 1}).get(["a"]) == {"a": (3, 1)}
 
 
-class TestBriefRecords:
-    def test_are_summed_up_as_whole_ones_are(self, six, records):
-        stored, _ = six
-        metrics = [Named(name, build(name).metric) for name in stored.run.provenance.metrics]
-        brief = list(map(Briefly(), records))
-        questions = {id_: question(line) for id_, line in stored.questions.items()}
+def test_a_frame_sums_up_what_its_records_say(six, records):
+    stored, _ = six
+    frame = replace(stored, records=records).frame
+    metrics = [
+        NamedMetric(name, build_metric(name).metric) for name in stored.run.provenance.metrics
+    ]
+    means = aggregate.aggregate_metrics(frame, metrics)
+    everything = np.arange(len(records))
+    spent = expenses.sum_spent(
+        frame.usages(everything), int(frame.calls.sum()), "openai:gpt", [], None
+    )
+    waited = [record.seconds["retrieval"] for record in records]
 
-        sums = [
-            (
-                summarise.aggregated(some, metrics, 7),
-                summarise.spread(some),
-                summarise.mean_seconds(some),
-                losses(some, questions),
-                spending.spent(some, "openai:gpt", [], None),
-                [each.answer is None for each in some],
-            )
-            for some in (records, brief)
-        ]
-
-        assert sums[0] == sums[1]
-        assert sums[0][0]["token_f1"].failed == 1
-        assert sums[0][1]["token_f1"].n == 1
-        assert sums[0][4].calls == 6  # the failed one and the two samples among them
-
-    def test_hold_nothing_of_any_length(self, records):
-        brief = Briefly()(records[2])
-
-        kept = {key for key, value in brief.model_dump(exclude_defaults=True).items() if value}
-        assert kept <= {"cell", "question", "declined", "usage", "seconds", "scores", "lost_at",
-                        "passages", "without_evidence"}  # fmt: skip
-        assert brief.answer == ""
-
-    def test_that_score_alike_share_one_score(self, records):
-        brief = Briefly()
-        one, other = brief(records[2]), brief(records[2].model_copy())
-
-        assert all(one.scores[name] is other.scores[name] for name in one.scores)
-
-    def test_keep_the_chunks_near_a_passage_where_they_are_asked_for(self, records):
-        assert Briefly(touching=True)(records[2]).touching == records[2].touching != []
-        assert Briefly()(records[2]).touching is None
+    assert (means["token_f1"].failed, means["token_f1"].n) == (1, 4)  # one is unanswerable
+    assert frame.scores("corpus_bleu")[2].counts == records[2].scores["corpus_bleu"].counts
+    spread = aggregate.measure_spread(frame)["token_f1"]
+    assert (spread.n, spread.deviation) == (1, pytest.approx(0.125**0.5))  # of 1/4 and 3/4
+    assert aggregate.mean_seconds(frame)["retrieval"] == pytest.approx(sum(waited) / len(waited))
+    assert spent.calls == len(records) + 1  # the failed one and two samples among them
+    assert frame.usages(np.array([1])) == [Usage(10, 4)]
+    assert frame.answered.tolist() == [record.answer is not None for record in records]
+    losses = count_losses(frame, list(stored.questions.values()))
+    assert losses.failed == 1
+    assert losses.questions["none"].count == sum(
+        record.lost_at == "none" and record.error is None for record in records
+    )
 
 
 class TestDeepRankings:
@@ -149,15 +134,16 @@ class TestDeepRankings:
         assert np.all(np.diff([hit.score for hit in ranking]) <= 0)
 
     def test_chunks_without_texts_are_the_same_places(self, tmp_path):
-        from harness import chunking, corpus
+        from harness import corpus
         from harness.chunkers import chunkers
+        from harness.corpus import chunk_set
 
         config = load(project(tmp_path), [], {})
         documents = corpus.load(config.corpus, config.cache)
         chunker = chunkers.build({"fixed": {"size": 40}})
-        chunking.save(tmp_path, documents, chunker)
-        chunks = chunking.load(tmp_path, "x", documents, chunker)
-        bare = Searched(chunks, None, None, None).without_texts().chunks
+        chunk_set.save(tmp_path, documents, chunker)
+        chunks = chunk_set.load(tmp_path, "x", documents, chunker)
+        bare = CellSearch(chunks, None, None, None).without_texts().chunks
 
         assert [bare[at].span for at in range(len(bare))] == [chunk.span for chunk in chunks]
         assert {bare[at].text for at in range(len(bare))} == {""}

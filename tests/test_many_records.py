@@ -7,14 +7,15 @@ import shutil
 import numpy as np
 import pytest
 
-from harness import exporting, report, runner, store
-from harness.columns import LOST, STATES, UNKNOWN
-from harness.comparing import sides
-from harness.config import load
+from harness import api, report
+from harness.comparison import operand as sides
+from harness.config.run_config import load
 from harness.errors import DataError
-from harness.ondisk import OnDisk
-from harness.report.rating import choosing
-from harness.writing import atomically
+from harness.files.atomic import write_atomically
+from harness.people.forms import rating_items
+from harness.runs import runner
+from harness.store import exports, outcome_file, reader
+from harness.store.frame import LOST, STATES, UNKNOWN
 from tests.small import project
 
 METRICS = ["passage_recall@2", "precision@2", "recall(labels=documents)@2", "corpus_bleu"]
@@ -23,24 +24,24 @@ METRICS = ["passage_recall@2", "precision@2", "recall(labels=documents)@2", "cor
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     config = project(tmp_path_factory.mktemp("many"), metrics=[*METRICS, "token_f1"])
-    return runner.run(runner.prepare(load(config, [], {})), lambda *_: None).folder
+    return api.run(runner.prepare(load(config, [], {})), lambda *_: None).folder
 
 
 @pytest.fixture
 def both(folder, monkeypatch):
     """Return one run with its records in memory, and with its records on disk."""
-    kept = store.load(folder)
-    monkeypatch.setattr(store, "KEPT", 0)
-    return kept, store.load(folder)
+    kept = reader.load(folder)
+    monkeypatch.setattr(outcome_file, "MAX_BYTES_IN_MEMORY", 0)
+    return kept, reader.load(folder)
 
 
 def test_records_on_disk_are_those_in_memory(both):
     kept, on_disk = both
 
-    assert isinstance(kept.records, tuple)
-    assert isinstance(on_disk.records, OnDisk)
-    assert tuple(on_disk.records) == kept.records
-    assert tuple(on_disk.records[3:1:-1]) == kept.records[3:1:-1]
+    assert kept.records[2] is kept.records[2]
+    assert on_disk.records[2] is not on_disk.records[2]
+    assert list(on_disk.records) == list(kept.records)
+    assert list(on_disk.records[3:1:-1]) == list(kept.records)[3:1:-1]
     assert on_disk.records[-1] == kept.records[-1]
     assert len(on_disk.records) == len(kept.records) == 20
     with pytest.raises(IndexError):
@@ -48,7 +49,7 @@ def test_records_on_disk_are_those_in_memory(both):
 
 
 def test_both_have_the_same_columns(both):
-    kept, on_disk = (stored.columns for stored in both)
+    kept, on_disk = (stored.frame for stored in both)
     records = both[0].records
 
     for name, values in kept.value.items():
@@ -70,10 +71,10 @@ def test_a_cell_and_a_question_are_found_on_disk_as_in_memory(both):
 
     for name in names:
         own = [record for record in kept.records if record.cell == name]
-        assert list(kept.of([name])) == list(on_disk.of([name])) == own
+        assert list(kept.records_of([name])) == list(on_disk.records_of([name])) == own
         assert on_disk.record(name, "docks") == kept.record(name, "docks") == own[1]
-    assert list(on_disk.of(names[1:3])) == [r for r in kept.records if r.cell in names[1:3]]
-    assert list(on_disk.of([])) == []
+    assert list(on_disk.records_of(names[1:3])) == [r for r in kept.records if r.cell in names[1:3]]
+    assert list(on_disk.records_of([])) == []
     assert on_disk.record(names[0], "no such question") is None
     assert on_disk.record("no such cell", "docks") is None
 
@@ -83,7 +84,7 @@ def test_the_reports_are_the_same_to_the_byte(folder, monkeypatch):
     report.write(folder)
     before = [(folder / name).read_bytes() for name in names]
 
-    monkeypatch.setattr(store, "KEPT", 0)
+    monkeypatch.setattr(outcome_file, "MAX_BYTES_IN_MEMORY", 0)
     report.write(folder)
 
     assert [(folder / name).read_bytes() for name in names] == before
@@ -91,30 +92,30 @@ def test_the_reports_are_the_same_to_the_byte(folder, monkeypatch):
 
 def test_comparisons_exports_and_forms_are_the_same(both):
     kept, on_disk = both
-    wishes = choosing.Wishes(n=6)
+    wishes = rating_items.FormRequest(n=6)
 
-    assert sides.of_run(kept).cells == sides.of_run(on_disk).cells
-    assert list(exporting.as_csv(kept)) == list(exporting.as_csv(on_disk))
-    assert exporting.as_trec(kept) == exporting.as_trec(on_disk)
-    assert choosing.choose(kept, wishes) == choosing.choose(on_disk, wishes)
+    assert sides.operand_from_run(kept).cells == sides.operand_from_run(on_disk).cells
+    assert list(exports.as_csv(kept)) == list(exports.as_csv(on_disk))
+    assert exports.as_trec(kept) == exports.as_trec(on_disk)
+    assert rating_items.choose_items(kept, wishes) == rating_items.choose_items(on_disk, wishes)
 
 
 def test_a_file_put_in_place_of_the_records_changes_nothing_of_what_is_read(both, tmp_path):
     kept, on_disk = both
-    copy = shutil.copy(kept.folder / store.RECORDS, tmp_path / "copy")
+    copy = shutil.copy(kept.folder / reader.RECORDS, tmp_path / "copy")
 
     try:
-        atomically(kept.folder / store.RECORDS, "other\n")
-        assert tuple(on_disk.records) == kept.records
+        write_atomically(kept.folder / reader.RECORDS, "other\n")
+        assert list(on_disk.records) == list(kept.records)
     finally:
-        os.replace(copy, kept.folder / store.RECORDS)
+        os.replace(copy, kept.folder / reader.RECORDS)
 
 
 def test_records_changed_while_they_are_read_are_refused(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "KEPT", 0)
+    monkeypatch.setattr(outcome_file, "MAX_BYTES_IN_MEMORY", 0)
     shutil.copytree(folder, tmp_path / "run")
-    stored = store.load(tmp_path / "run")
-    with (tmp_path / "run" / store.RECORDS).open("r+b") as file:
+    stored = reader.load(tmp_path / "run")
+    with (tmp_path / "run" / reader.RECORDS).open("r+b") as file:
         file.truncate(1_000)
 
     with pytest.raises(DataError) as caught:
@@ -124,26 +125,26 @@ def test_records_changed_while_they_are_read_are_refused(folder, tmp_path, monke
 
 
 def test_a_damaged_line_is_found_before_anything_is_read(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "KEPT", 0)
+    monkeypatch.setattr(outcome_file, "MAX_BYTES_IN_MEMORY", 0)
     shutil.copytree(folder, tmp_path / "run")
-    path = tmp_path / "run" / store.RECORDS
+    path = tmp_path / "run" / reader.RECORDS
     lines = path.read_bytes().splitlines(keepends=True)
     lines[4] = lines[4].replace(b'"docks"', b'"decks"').replace(b'"ceo"', b'"coo"')
     path.write_bytes(b"".join(lines))
     (tmp_path / "run" / "checksums.json").unlink(missing_ok=True)
 
     with pytest.raises(DataError):
-        store.load(tmp_path / "run")
+        reader.load(tmp_path / "run")
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="it counts files as Linux tells")
 def test_the_file_is_closed_with_the_last_that_reads_it(folder, monkeypatch):
-    monkeypatch.setattr(store, "KEPT", 0)
+    monkeypatch.setattr(outcome_file, "MAX_BYTES_IN_MEMORY", 0)
     gc.collect()
     before = len(os.listdir("/proc/self/fd"))
 
-    stored = [store.load(folder) for _ in range(3)]
-    part = stored[0].of([stored[0].run.cells[0].name])
+    stored = [reader.load(folder) for _ in range(3)]
+    part = stored[0].records_of([stored[0].run.cells[0].name])
     stored.clear()
     gc.collect()
 

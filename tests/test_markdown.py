@@ -5,32 +5,35 @@ from xml.etree import ElementTree
 
 import pytest
 
-from harness import runner, store
-from harness.config import load
-from harness.report import markdown, pictures
-from harness.report.blocks import (
+from harness import api
+from harness.config.run_config import load
+from harness.report import chart_files, markdown
+from harness.report.document import (
     Advice,
     Browser,
-    Columns,
-    Counts,
+    ChartFigure,
     Drawing,
-    Entry,
-    Figure,
+    FigureRow,
     Fold,
+    GlossaryEntry,
+    Heading,
     Items,
     Links,
     Mark,
     Measure,
+    Paragraph,
     Part,
-    Passage,
     PerCell,
-    Table,
-    Text,
+    Quotation,
+    TableBlock,
+    TwoColumns,
 )
-from harness.report.escaping import escaped, fenced, in_html, shortened
-from harness.report.fitting import REST, Piece, fitted
+from harness.report.markdown import REST_NOTE, TextPiece, fit_sections
+from harness.report.run_view import View
 from harness.report.sections import parts
-from harness.report.view import View
+from harness.runs import runner
+from harness.store import reader
+from harness.text.escaping import escape, escape_html, fence, shorten
 from tests.golden import GOLDEN, rendered
 from tests.many import many
 from tests.small import project
@@ -41,15 +44,15 @@ METRICS = [
     "rougeL", "token_f1", "exact_match", "length_ratio", "abstention",
 ]  # fmt: skip
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 560 300"><text>a</text></svg>'
-TABLE = Table(["Cell", "mrr"], [["a", Measure("0.50", 0.5, 0.4, 0.6)]])
+TABLE = TableBlock(["Cell", "mrr"], [["a", Measure("0.50", 0.5, 0.4, 0.6)]])
 HOSTILE = "| <script>alert(1)</script> `x` @someone #12 </details> $a$ \u202e" + "x" * 300
 
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
     config = project(tmp_path_factory.mktemp("small"), metrics=METRICS, retrieve=10)
-    finished = runner.run(runner.prepare(load(config, [], {})), lambda *_: None)
-    return store.load(finished.folder)
+    finished = api.run(runner.prepare(load(config, [], {})), lambda *_: None)
+    return reader.load(finished.folder)
 
 
 @pytest.fixture(scope="module")
@@ -65,26 +68,28 @@ def said(view, *blocks):
 
 class TestEveryKindOfBlock:
     def test_texts_have_their_label_before_them(self, view):
-        assert said(view, Text("Ship it.", "headline")) == "### Ship it."
-        assert said(view, Text("by 0.2", label="How sure.")) == "**How sure.** by 0.2"
-        assert said(view, Text("small", "note")) == "*small*"
-        assert said(view, Text("careful", "warning")) == "⚠ careful"
+        assert said(view, Heading("Ship it.", 1)) == "### Ship it."
+        assert said(view, Paragraph("by 0.2", label="How sure.")) == "**How sure.** by 0.2"
+        assert said(view, Paragraph("small", "note")) == "*small*"
+        assert said(view, Paragraph("careful", "warning")) == "⚠ careful"
 
     def test_a_list_has_an_item_a_line(self, view):
         assert said(view, Items(["a", "b"])) == "- a\n- b"
         assert said(view, Items(["a"], "warning")) == "- ⚠ a"
 
     def test_counts_are_one_line_and_links_none(self, view):
-        counts = Counts([("6", "cells", "2 chunkers"), ("180", "questions", "")])
+        counts = FigureRow([("6", "cells", "2 chunkers"), ("180", "questions", "")])
 
         assert said(view, counts) == "**6** cells (2 chunkers) · **180** questions"
-        assert said(view, Text("a"), Links([("Read on", "questions")])) == "a"
+        assert said(view, Paragraph("a"), Links([("Read on", "questions")])) == "a"
 
     def test_a_measure_has_its_interval_superscript_and_outcome(self, view):
         measure = Measure(
             "0.520", 0.52, 0.45, 0.59, best=True, note="good", beats="+", outcome="met"
         )
-        table = Table(["Cell", "mrr"], [["a", measure]], "Scores", ["", "n = 6"], remarks=["best"])
+        table = TableBlock(
+            ["Cell", "mrr"], [["a", measure]], "Scores", ["", "n = 6"], remarks=["best"]
+        )
 
         assert said(view, table).splitlines() == [
             "**Scores**, n = 6",
@@ -95,12 +100,12 @@ class TestEveryKindOfBlock:
         ]
 
     def test_notes_that_differ_stand_in_their_headings(self, view):
-        table = Table(["Cell", "a", "b"], [["x", "1", "2"]], notes=["", "n = 6", "n = 7"])
+        table = TableBlock(["Cell", "a", "b"], [["x", "1", "2"]], notes=["", "n = 6", "n = 7"])
 
         assert said(view, table).splitlines()[0] == "| Cell | a<br>n = 6 | b<br>n = 7 |"
 
     def test_a_row_of_one_cell_divides_the_table(self, view):
-        table = Table(["Segment", "n"], [["Category"], ["fact", "3"]])
+        table = TableBlock(["Segment", "n"], [["Category"], ["fact", "3"]])
 
         assert said(view, table).splitlines()[2:] == ["| **Category** |  |", "| fact | 3 |"]
 
@@ -109,7 +114,7 @@ class TestEveryKindOfBlock:
             Drawing("Recall", "It rises", "Read up", SVG, SVG, TABLE),
             Drawing("Precision", "It falls", "Read down", SVG, SVG, TABLE),
         ]
-        text = said(view, Figure("by-k", drawings))
+        text = said(view, ChartFigure("by-k", drawings))
 
         assert text.startswith("**It rises**\n\n![It rises](charts/by-k.svg)\n\nRead up\n\n")
         assert "Also drawn: [Precision](charts/by-k-2.svg)" in text
@@ -117,9 +122,11 @@ class TestEveryKindOfBlock:
         assert "| a | 0.50<br>0.400–0.600 |" in text
 
     def test_a_long_table_behind_a_figure_is_left_to_the_page(self, view):
-        table = Table(["Cell", "mrr"], [[f"c{at}", "0.5"] for at in range(13)])
+        table = TableBlock(["Cell", "mrr"], [[f"c{at}", "0.5"] for at in range(13)])
 
-        assert "<details>" not in said(view, Figure("a", [Drawing("", "T", "C", SVG, SVG, table)]))
+        assert "<details>" not in said(
+            view, ChartFigure("a", [Drawing("", "T", "C", SVG, SVG, table)])
+        )
 
     def test_advice_is_numbered_with_its_figure_and_setting(self, view):
         one = Advice(12, 160, "Overlap", "Cut in two.", "chunking", "chunkers: []", ["q1", "q2"])
@@ -139,7 +146,7 @@ class TestEveryKindOfBlock:
         assert lines[10].startswith("2. **Overlap**")
 
     def test_the_glossary_has_a_line_an_entry(self, view):
-        entries = [Entry("mrr", "How early.", "1 / rank"), Entry("n", "Questions.")]
+        entries = [GlossaryEntry("mrr", "How early.", "1 / rank"), GlossaryEntry("n", "Questions.")]
 
         assert said(view, *entries) == "- **mrr**: How early. *1 / rank*\n- **n**: Questions."
 
@@ -147,18 +154,18 @@ class TestEveryKindOfBlock:
         assert said(view, Fold("Over groups", [TABLE], aside=True)) == (
             "*Over groups: in [report.html](report.html).*"
         )
-        fold = Fold("q1: <b>?", [Passage("Answer", "6 dollars", True), TABLE])
-        text = said(view, Browser([Text("Worst", "note"), fold]))
+        fold = Fold("q1: <b>?", [Quotation("Answer", "6 dollars", True), TABLE])
+        text = said(view, Browser([Paragraph("Worst", "note"), fold]))
 
         assert text.startswith("*Worst*\n\n<details><summary>q1: &lt;b&gt;?</summary>\n\nAnswer ✓")
         assert "```text\n6 dollars\n```" in text
         assert text.endswith("\n\n</details>")
 
     def test_of_what_there_is_for_each_cell_that_which_is_shown_first(self, view):
-        assert said(view, PerCell(["a", "b"], [[Text("one")], [Text("two")]], 1)) == "two"
+        assert said(view, PerCell(["a", "b"], [[Paragraph("one")], [Paragraph("two")]], 1)) == "two"
 
     def test_columns_stand_one_behind_the_other(self, view):
-        assert said(view, Columns([Text("a")], [Text("b")])) == "a\n\nb"
+        assert said(view, TwoColumns([Paragraph("a")], [Paragraph("b")])) == "a\n\nb"
 
 
 class TestTextsFromOutside:
@@ -182,17 +189,17 @@ class TestTextsFromOutside:
         ],
     )
     def test_stay_text(self, text, shown):
-        assert escaped(text) == shown
+        assert escape(text) == shown
 
     def test_stay_text_in_a_summary(self):
-        assert in_html("<b> & @me $") == "&lt;b&gt; &amp; @&#8203;me <span>$</span>"
+        assert escape_html("<b> & @me $") == "&lt;b&gt; &amp; @&#8203;me <span>$</span>"
 
     def test_do_not_end_the_block_that_quotes_them(self):
-        assert fenced("a\n````\nb\n") == ["`````text", "a", "````", "b", "`````"]
+        assert fence("a\n````\nb\n") == ["`````text", "a", "````", "b", "`````"]
 
     def test_are_cut_before_they_are_escaped(self):
-        assert escaped("***", 2) == r"\*…"
-        assert shortened("abc", 3) == "abc"
+        assert escape("***", 2) == r"\*…"
+        assert shorten("abc", 3) == "abc"
 
     def test_open_no_tag_anywhere(self, stored):
         worst = {"text": HOSTILE, "category": HOSTILE, "difficulty": HOSTILE}
@@ -218,10 +225,10 @@ class TestItsSize:
 
         assert len(text.encode()) < 60_000
         for part in parts(large):
-            assert f"\n## {escaped(part.title)}\n" in text
+            assert f"\n## {escape(part.title)}\n" in text
         questions = text.partition("\n## Questions\n")[2].partition("\n## ")[0]
         assert questions.count("<details><summary>") == 10
-        assert REST not in questions
+        assert REST_NOTE not in questions
 
     def test_is_under_60_kb_at_40_cells_and_300_questions_with_long_hostile_texts(self, stored):
         long = {"text": HOSTILE * 150, "category": HOSTILE, "difficulty": HOSTILE}
@@ -229,14 +236,14 @@ class TestItsSize:
         text = markdown.render(large, parts(large))
 
         assert 20_000 < len(text.encode()) < 60_000
-        assert REST in text
+        assert REST_NOTE in text
         assert text.count("<details>") == text.count("</details>")
 
     def test_a_table_of_many_cells_keeps_the_best_the_baseline_and_the_one_to_ship(self, stored):
         large = View(many(stored, 40, 10))
         names = [large.name(cell) for cell in large.cells]
         rows = [[name, "0.5"] for name in names]
-        table = Table(["Cell", "mrr"], rows, marks=[Mark(0, 0)] * 40)
+        table = TableBlock(["Cell", "mrr"], rows, marks=[Mark(0, 0)] * 40)
         shown = re.findall(r"(?m)^\| (number .+?) \|", said(large, table))
 
         baseline = next(c for c in large.cells if c.name == large.run.baseline)
@@ -248,45 +255,51 @@ class TestItsSize:
 
     def test_a_wide_table_keeps_its_first_columns_and_says_so(self, view):
         head = ["Cell", *(f"m{at}" for at in range(20))]
-        text = said(view, Table(head, [["a", *["1"] * 20]]))
+        text = said(view, TableBlock(head, [["a", *["1"] * 20]]))
 
         assert text.startswith("14 of 20 columns\n\n| Cell | m0 |")
         assert "m14" not in text
 
     def test_sections_share_the_room_and_what_is_left_by_the_short_ones(self):
-        short, long = [Piece(["a" * 98])], [Piece(["b" * 498])] * 2  # 100, and 500 bytes each
+        short, long = (
+            [TextPiece(["a" * 98])],
+            [TextPiece(["b" * 498])] * 2,
+        )  # 100, and 500 bytes each
 
-        whole = fitted([short, long], 1_100)
-        cut = fitted([short, long], 1_099)
+        whole = fit_sections([short, long], 1_100)
+        cut = fit_sections([short, long], 1_099)
 
         assert whole == [["a" * 98], ["b" * 498] * 2]
-        assert cut == [["a" * 98], ["b" * 498, REST]]
+        assert cut == [["a" * 98], ["b" * 498, REST_NOTE]]
 
     def test_the_appendix_is_cut_before_the_story_is_but_never_away(self):
-        story, appendix = [Piece(["a" * 498])] * 2, [Piece(["b"])] * 100  # 1,000, and 300 bytes
+        story, appendix = (
+            [TextPiece(["a" * 498])] * 2,
+            [TextPiece(["b"])] * 100,
+        )  # 1,000, and 300 bytes
 
-        first, last = fitted([story, appendix], 1_200, appendix=[1])
+        first, last = fit_sections([story, appendix], 1_200, appendix=[1])
         assert first == ["a" * 498] * 2
-        assert last[-1] == REST
+        assert last[-1] == REST_NOTE
 
-        first, last = fitted([story, appendix], 1_000, appendix=[1])
-        assert first == ["a" * 498, REST]
+        first, last = fit_sections([story, appendix], 1_000, appendix=[1])
+        assert first == ["a" * 498, REST_NOTE]
         assert "b" in last
-        assert last[-1] == REST
+        assert last[-1] == REST_NOTE
 
     def test_a_table_loses_its_last_rows_before_it_goes(self):
-        piece = Piece(["| a |", "|---|"], [f"| {at} |" for at in range(100)], 100)
-        (texts,) = fitted([[piece]], 300)
+        piece = TextPiece(["| a |", "|---|"], [f"| {at} |" for at in range(100)], 100)
+        (texts,) = fit_sections([[piece]], 300)
 
         rows = texts[0].splitlines()
         assert rows[-1] == f"*{len(rows) - 4} of 100 shown.*"
-        assert texts[1] == REST
+        assert texts[1] == REST_NOTE
         assert sum(len(text) + 2 for text in texts) <= 300
 
 
 class TestPictures:
     def test_stand_alone_on_white_with_their_size(self):
-        root = ElementTree.fromstring(pictures.standalone(SVG))
+        root = ElementTree.fromstring(chart_files.as_standalone(SVG))
 
         assert (root.get("width"), root.get("height")) == ("584", "324")
         assert root.get("viewBox") == "-12 -12 584 324"
@@ -298,14 +311,14 @@ class TestPictures:
 
     def test_lie_beside_the_report_and_old_ones_are_taken_away(self, tmp_path):
         one = Drawing("", "T", "C", SVG, SVG, TABLE)
-        both = [Part("p", "P", [Columns([Figure("a b/..", [one, one])], [])], "P")]
+        both = [Part("p", "P", [TwoColumns([ChartFigure("a b/..", [one, one])], [])], "P")]
 
-        written = pictures.write(tmp_path, both)
+        written = chart_files.write(tmp_path, both)
         assert [path.relative_to(tmp_path).as_posix() for path in written] == [
             "charts/a-b.svg",
             "charts/a-b-2.svg",
         ]
-        pictures.write(tmp_path, [Part("p", "P", [Figure("c", [one])], "P")])
+        chart_files.write(tmp_path, [Part("p", "P", [ChartFigure("c", [one])], "P")])
         assert [path.name for path in (tmp_path / "charts").iterdir()] == ["c.svg"]
 
     def test_of_a_run_are_all_there_that_its_report_shows(self, stored):

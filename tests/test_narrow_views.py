@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness import scoring
-from harness.metrics import Batched, metrics
+from harness.metrics import BatchMetric, metrics, named_metrics
 from harness.records import Answer, Case, Chunk, Failure, Hit, Judged, Passage, Question, Span
+from harness.runs import scoring
 from tests.test_components import EMPTY, EVERY, IMPERFECT, NO_GOLD, PERFECT
 
 UNANSWERABLE = [
@@ -37,7 +37,7 @@ def asked(spec):
 
 def directly(metric, cases):
     """Return what the metric itself says of each case as it is given."""
-    if isinstance(metric, Batched):
+    if isinstance(metric, BatchMetric):
         return metric.score_all(cases)
     return [metric.score(case) for case in cases]
 
@@ -46,7 +46,7 @@ def directly(metric, cases):
 class TestEveryMetricOfAnswersAlone:
     def test_scores_the_whole_case_as_what_it_is_shown_of_it(self, spec):
         metric, cases = asked(spec)
-        shown = scoring.score_all([scoring.build(spec)], cases)
+        shown = scoring.score_all([named_metrics.build_metric(spec)], cases)
 
         assert [row[spec] for row in shown] == directly(metric, cases)
 
@@ -80,14 +80,16 @@ class Keys:
     def __init__(self):
         self.found = []
 
-    def scored(self, metric, cases, keys, score):
+    def get_or_score(self, metric, cases, keys, score):
         self.found.extend(keys)
         return score(cases)
 
 
 def keys(spec, cases):
     keeper = Keys()
-    scoring.score_all([scoring.build(spec, "documents")], cases, "documents", keeper=keeper)
+    scoring.score_all(
+        [named_metrics.build_metric(spec, "documents")], cases, "documents", keeper=keeper
+    )
     return keeper.found
 
 
@@ -151,30 +153,24 @@ OTHERS = [
 
 BROKEN = replace(WHOLE, failure=Failure("generation", "429"))
 UNRANKED = replace(WHOLE, ranked=False)
-"""Is not scored by what reads a ranking, and so has no key."""
 
 
-def test_cases_that_differ_in_anything_have_keys_of_their_own():
-    everything = [WHOLE, *ANSWERS, replace(WHOLE, answer=None), *OTHERS, BROKEN]
-    found = keys("recall@5", everything)
-
-    assert len(set(found)) == len(everything)
-    assert keys("recall@5", everything) == found
-    assert keys("recall@5", [UNRANKED]) == []
-    varied = {
-        field.name
-        for field in fields(Case)
-        if any(
-            getattr(each, field.name) != getattr(WHOLE, field.name)
-            for each in [*everything, UNRANKED]
-        )
-    }
-    assert varied == {field.name for field in fields(Case)}
+@pytest.mark.parametrize("spec", ["recall@5", "keyword_mrr@5", "context_overlap"])
+def test_what_reads_more_than_answers_is_scored_anew(spec):
+    assert keys(spec, [WHOLE, *ANSWERS, *OTHERS]) == []
 
 
 def test_cases_with_the_same_answer_and_references_have_the_same_key_for_metrics_of_those():
+    others = [*OTHERS, UNRANKED]
     assert len(set(keys("token_f1", [WHOLE, *ANSWERS]))) == 1 + len(ANSWERS)
-    assert set(keys("token_f1", OTHERS)) == set(keys("token_f1", [WHOLE]))
+    assert set(keys("token_f1", others)) == set(keys("token_f1", [WHOLE]))
+    assert keys("token_f1", [BROKEN]) == []  # its score is that it failed
+    varied = {
+        field.name
+        for field in fields(Case)
+        if any(getattr(each, field.name) != getattr(WHOLE, field.name) for each in others)
+    }
+    assert varied == {field.name for field in fields(Case)} - {"failure"}
 
 
 def test_an_answer_to_a_question_without_one_is_not_that_to_a_question_with_one():

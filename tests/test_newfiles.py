@@ -5,9 +5,9 @@ import stat
 
 import pytest
 
-from harness.drafting.acceptance import accept
+from harness.draft.acceptance import accept
 from harness.errors import HarnessError
-from harness.newfiles import check_new, put
+from harness.files.new_files import check_new, write_file
 
 
 def mode(path):
@@ -20,8 +20,8 @@ def test_behind_a_link_the_file_is_written_and_the_link_stays(tmp_path):
     (tmp_path / "link").symlink_to("real/a.txt")
     (tmp_path / "ahead").symlink_to("real/new.txt")
 
-    put(tmp_path / "link", "new")
-    put(tmp_path / "ahead", "first")
+    write_file(tmp_path / "link", "new")
+    write_file(tmp_path / "ahead", "first")
 
     assert (tmp_path / "link").readlink() == (tmp_path / "real" / "a.txt").relative_to(tmp_path)
     assert (tmp_path / "real" / "a.txt").read_text() == "new"
@@ -34,8 +34,8 @@ def test_who_may_read_a_file_stays_as_it_was(tmp_path):
     path.write_text("old")
     path.chmod(0o600)
 
-    put(path, "new")
-    put(tmp_path / "other.txt", "new")
+    write_file(path, "new")
+    write_file(tmp_path / "other.txt", "new")
 
     assert (path.read_text(), mode(path)) == ("new", 0o600)
     assert mode(tmp_path / "other.txt") == 0o644
@@ -54,7 +54,7 @@ def test_what_is_there_and_is_no_file_is_refused_and_stays(tmp_path, kind, force
         path.symlink_to("pipe" if kind == "link to a pipe" else "there")
     before = path.lstat()
 
-    for write in (lambda: check_new([path], force), lambda: put(path, "text")):
+    for write in (lambda: check_new([path], force), lambda: write_file(path, "text")):
         with pytest.raises(HarnessError) as caught:
             write()
         assert str(caught.value) == f"{str(path)!r} is there, and is no file\n  name another"

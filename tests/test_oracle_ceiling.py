@@ -5,13 +5,14 @@ from itertools import combinations
 
 import pytest
 
-from harness import covering, spans
-from harness.coverage import gold
-from harness.facts import overlapping
 from harness.metrics import metrics
 from harness.metrics.evidence import EvidenceRecall
 from harness.metrics.evidence_ceiling import EvidenceCeiling
+from harness.metrics.facts import overlap_case
+from harness.ranking import cover
+from harness.ranking.coverage import gold_spans
 from harness.records import Case, Chunk, Hit, Passage, Question, Span
+from harness.text import spans
 
 GOLD = [(10, 20), (30, 34)]
 CHUNKS = [(0, 15), (10, 24), (24, 40)]
@@ -50,7 +51,7 @@ def anywhere(random_, alternatives):
 
 
 def test_one_chunk_holds_ten_of_fourteen_and_two_hold_all():
-    case = overlapping(GOLD, CHUNKS)
+    case = overlap_case(GOLD, CHUNKS)
 
     assert EvidenceCeiling(k=1).score(case).value == pytest.approx(10 / 14)
     assert EvidenceCeiling(k=2).score(case).value == 1.0
@@ -58,15 +59,15 @@ def test_one_chunk_holds_ten_of_fourteen_and_two_hold_all():
 
 def test_taking_the_largest_first_would_miss_the_best_pair():
     # 4–16 holds most (12 of 20), and with any other 16; the outer two hold all 20 between them.
-    case = overlapping([(0, 20)], [(0, 10), (4, 16), (10, 20)])
+    case = overlap_case([(0, 20)], [(0, 10), (4, 16), (10, 20)])
 
     assert EvidenceCeiling(k=1).score(case).value == pytest.approx(12 / 20)
     assert EvidenceCeiling(k=2).score(case).value == 1.0
 
 
 def test_what_no_chunk_holds_bounds_it_whatever_k_is():
-    assert EvidenceCeiling(k=9).score(overlapping([(0, 10)], [(0, 4), (6, 10)])).value == 0.8
-    assert EvidenceCeiling(k=9).score(overlapping([(0, 10)], [])).value == 0.0
+    assert EvidenceCeiling(k=9).score(overlap_case([(0, 10)], [(0, 4), (6, 10)])).value == 0.8
+    assert EvidenceCeiling(k=9).score(overlap_case([(0, 10)], [])).value == 0.0
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -130,14 +131,14 @@ def test_chunks_of_several_documents_share_the_k():
     wanted = [Span("a", 0, 10), Span("b", 0, 30)]
     chunks = [Span("a", 0, 10), Span("b", 0, 12), Span("b", 12, 20), Span("b", 20, 30)]
 
-    assert [covering.best(wanted, chunks, k).characters for k in range(5)] == [0, 12, 22, 32, 40]
-    assert set(covering.best(wanted, chunks, 3).chunks) == {chunks[0], chunks[1], chunks[3]}
+    assert [cover.best_cover(wanted, chunks, k).characters for k in range(5)] == [0, 12, 22, 32, 40]
+    assert set(cover.best_cover(wanted, chunks, 3).chunks) == {chunks[0], chunks[1], chunks[3]}
 
 
 def test_a_passage_over_thousands_of_chunks_takes_no_time_worth_naming():
     chunks = [Span("d", 10 * at, 10 * at + 15) for at in range(3000)]
 
-    assert covering.best([Span("d", 0, 30_000)], chunks, 20).characters == 300
+    assert cover.best_cover([Span("d", 0, 30_000)], chunks, 20).characters == 300
 
 
 def test_a_question_without_evidence_or_of_an_unknown_index_is_not_scored():
@@ -150,8 +151,8 @@ def test_a_question_without_evidence_or_of_an_unknown_index_is_not_scored():
 
 
 def test_a_ceiling_is_never_below_what_was_retrieved():
-    case = overlapping(GOLD, CHUNKS)
+    case = overlap_case(GOLD, CHUNKS)
     read = [hit.chunk.span for hit in case.hits[:2]]
-    found = spans.overlap(gold(case, read), spans.union(read)) / 14
+    found = spans.overlap(gold_spans(case, read), spans.union(read)) / 14
 
     assert metrics.build("evidence_ceiling@2").score(case).value >= found

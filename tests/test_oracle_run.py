@@ -7,26 +7,30 @@ from pathlib import Path
 
 import pytest
 
-from harness import oracle, runner, scoring, store
-from harness.config import load
+from harness import api
+from harness.config.run_config import load
 from harness.errors import DataError, RunError
-from harness.oracle.file import read, text
-from harness.oracle.given import evidence
-from harness.oracle.scored import of_answers
-from harness.records import Passage, Question, Span
-from harness.report import allowing
-from harness.report.advising import advice
-from harness.report.advising_retrieval import LITTLE, greatest, of_oracle
+from harness.metrics import named_metrics
+from harness.records import Failure, Passage, Question, Span
+from harness.report import chunker_limits, run_summary, terminal
+from harness.report.advice_rules import (
+    MIN_USEFUL_GAIN,
+    advice,
+    advise_on_retrieval,
+    max_plausible_gain,
+)
 from harness.report.potential import potentials
-from harness.report.potentialwords import line as line_of
-from harness.report.potentialwords import sentences
+from harness.report.potential_words import sentences
+from harness.report.potential_words import summary_line as line_of
+from harness.report.run_view import View
 from harness.report.sections import parts
-from harness.report.sections.oracle import Oracle
-from harness.report.view import View
-from harness.rescore import rescore
-from harness.statistics.difference import Difference
-from harness.stored import FailureLine
-from harness.summary import summary
+from harness.report.sections.oracle import OracleSection
+from harness.runs import runner
+from harness.runs.oracle.oracle_file import read_records, to_jsonl
+from harness.runs.oracle.oracle_run import evidence_context
+from harness.runs.oracle.oracle_scores import select_answer_metrics
+from harness.stats.difference_estimate import DifferenceEstimate
+from harness.store import reader
 from tests import small
 from tests.damage import unsealed
 from tests.judge_server import part, sitting
@@ -63,38 +67,28 @@ class TestTheContext:
             ),
         )
 
-        assert evidence(asked, 100) == "in a\n\nearly in b\n\nlate in b"
+        assert evidence_context(asked, 100) == "in a\n\nearly in b\n\nlate in b"
 
     def test_is_cut_at_the_tokens_of_a_context_but_at_no_number_of_chunks(self):
         asked = Question(
             "q", "?", passages=tuple(passage("a", 9 * at, "one two", f"#{at}") for at in range(9))
         )
 
-        assert evidence(asked, 1000).count("one two") == 9
-        assert evidence(asked, 3) == "one two\n\none"
+        assert evidence_context(asked, 1000).count("one two") == 9
+        assert evidence_context(asked, 3) == "one two\n\none"
 
     def test_holds_a_passage_of_two_groups_once(self):
         asked = Question(
             "q", "?", passages=(passage("a", 0, "x", "#0"), passage("a", 0, "x", "#1"))
         )
 
-        assert evidence(asked, 10) == "x"
+        assert evidence_context(asked, 10) == "x"
 
     def test_there_is_none_without_passages_or_of_an_unanswerable_question(self):
         some = (passage("a", 0, "x", "#0"),)
 
-        assert evidence(Question("q", "?"), 10) is None
-        assert evidence(Question("q", "?", passages=some, answerable=False), 10) is None
-
-    def test_what_is_wanted_is_each_pair_once(self, project):
-        questions = [
-            Question("q1", "What?", passages=(passage("a", 0, "x", "#0"),)),
-            Question("q2", "What?", passages=(passage("a", 0, "x", "#0"),)),
-            Question("q3", "Who?", answerable=False),
-        ]
-        settings = load(project.config(), [], {}).settings
-
-        assert oracle.wanted(questions, settings) == [("What?", "x"), ("What?", ""), ("Who?", "")]
+        assert evidence_context(Question("q", "?"), 10) is None
+        assert evidence_context(Question("q", "?", passages=some, answerable=False), 10) is None
 
 
 def planted(folder, url, n=N, **changes):
@@ -151,7 +145,7 @@ def reads(prompt):
 
 
 def ran(config):
-    return runner.run(runner.prepare(load(config, [], {})), lambda *_: None)
+    return api.run(runner.prepare(load(config, [], {})), lambda *_: None)
 
 
 def one(folder, **changes):
@@ -171,11 +165,11 @@ def finished(tmp_path_factory):
         asked = list(bench.asked)
         again = ran(config)
         assert bench.asked == asked
-        return again, View(store.load(again.folder)), asked
+        return again, View(reader.load(again.folder)), asked
 
 
 def lines(view, given):
-    return {each.question: each for each in read(view.stored) if each.given == given}
+    return {each.question: each for each in read_records(view.stored) if each.given == given}
 
 
 class TestARun:
@@ -206,14 +200,19 @@ class TestARun:
         _, view, _ = finished
 
         assert {*view.run.oracle[0].scores} == {"token_f1", "abstention"}
-        assert all({*each.scores} == {"token_f1", "abstention"} for each in read(view.stored))
+        assert all(
+            {*each.scores} == {"token_f1", "abstention"} for each in read_records(view.stored)
+        )
 
     def test_a_metric_is_of_answers_alone_if_all_it_is_made_of_are(self):
         specs = ["token_f1", "context_overlap", "passage_recall@1"]
         specs += [f"composite(weights=0.5*token_f1 + 0.5*{name})" for name in ("bleu", specs[1])]
-        named = [scoring.build(each, "evidence", 1) for each in specs]
+        named = [named_metrics.build_metric(each, "evidence", 1) for each in specs]
 
-        assert [each.name for each in of_answers(named, "evidence", 1)] == [specs[0], specs[3]]
+        assert [each.name for each in select_answer_metrics(named, "evidence", 1)] == [
+            specs[0],
+            specs[3],
+        ]
 
     def test_asks_nothing_where_a_question_has_no_evidence_and_says_why(self, finished):
         _, view, _ = finished
@@ -248,15 +247,15 @@ class TestARun:
         (first,) = (each for each in done.folder.parent.glob("2*") if each != done.folder)
 
         assert view.run.cache["answers"]["made"] == 0
-        assert store.load(first).run.oracle == view.run.oracle
-        assert (first / store.ORACLE).read_bytes() == (done.folder / store.ORACLE).read_bytes()
+        assert reader.load(first).run.oracle == view.run.oracle
+        assert (first / reader.ORACLE).read_bytes() == (done.folder / reader.ORACLE).read_bytes()
 
     def test_without_it_nothing_is_asked_stored_or_shown(self, tmp_path):
         stored = one(tmp_path, oracle=False)
 
-        assert (stored.run.oracle, stored.run.ceilings) == ([], [])
-        assert not (stored.folder / store.ORACLE).exists()
-        assert read(stored) == []
+        assert (stored.run.oracle, stored.run.ceilings) == ((), ())
+        assert not (stored.folder / reader.ORACLE).exists()
+        assert read_records(stored) == []
         assert "oracle" not in [part.id for part in parts(View(stored))]
 
     def test_several_answers_to_a_question_are_asked_for_once(self, tmp_path, monkeypatch):
@@ -268,9 +267,9 @@ class TestARun:
             empty = [each for each in bench.asked if "Context:\n\n" in each]
 
         # What bm25 finds nothing for, the cell asks from nothing too: three times each.
-        found = read(store.load(done.folder))
+        found = read_records(reader.load(done.folder))
         assert len(found) == 2 * (N + 1)
-        alone = sum(not each.context for each in store.load(done.folder).records)
+        alone = sum(not each.context for each in reader.load(done.folder).records)
         assert len(empty) == 3 * alone + N + 1 - alone
 
 
@@ -279,7 +278,7 @@ class TestFailures:
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         fails = "Station s05 has"
         with sitting(lambda prompt: None if f"\n{fails}" in prompt else reads(prompt)) as bench:
-            view = View(store.load(ran(planted(tmp_path, bench.url)).folder))
+            view = View(reader.load(ran(planted(tmp_path, bench.url)).folder))
         stored = view.stored
         line, summed = lines(view, "evidence")["s05"], stored.run.oracle[0]
 
@@ -318,17 +317,17 @@ class TestFailures:
             with pytest.raises(RunError, match="oracle: evidence, chat") as ended:
                 ran(config)
             (folder,) = (tmp_path / "reports").glob("2*")
-            broken = store.load(folder)
-            kept, view = read(broken), View(broken)
+            broken = reader.load(folder)
+            kept, view = read_records(broken), View(broken)
             (found,) = potentials(view)
             before = len(bench.asked)
             bench.says = reads
             whole = ran(config)
             again = bench.asked[before:]
 
-        assert "3 of 4 questions failed" in str(ended.value)
+        assert "3 of 5 questions failed" in str(ended.value)  # one has no evidence to be asked with
         assert broken.run.status == "failed"
-        assert [each.question for each in kept] == ["s00", "s01", "s02", "s03"]
+        assert [each.question for each in kept] == ["s00", "s01", "s02", "s03", "none"]
         assert whole.folder == folder
         assert whole.run.oracle[0].right == N
         assert not any("Context:\nStation s00" in prompt for prompt in again)
@@ -337,7 +336,7 @@ class TestFailures:
         told = "Only 4 of 24 questions were asked with their gold passages"
         assert any(each.startswith(told) for each in sentences(view, found))
         assert "n = 1; 4 of 24 questions were asked)" in line_of(view, found)
-        *_, note, _, _, _ = Oracle().blocks(view)
+        *_, note, _, _, _ = OracleSection().blocks(view)
         assert note.text.startswith("Over the 4 of 24 questions that can be answered and have")
 
     def test_where_no_generator_answers_it_is_refused(self, project, refused):
@@ -360,14 +359,14 @@ class TestFailures:
 
     def test_a_damaged_file_is_named(self, tmp_path):
         stored = one(tmp_path)
-        path = stored.folder / store.ORACLE
+        path = stored.folder / reader.ORACLE
         path.write_text(path.read_text("utf-8").replace('"day"', '"night"', 1), "utf-8")
 
         with pytest.raises(DataError, match=r"oracle\.jsonl: is not as it was written"):
-            read(stored)
+            read_records(stored)
         unsealed(stored.folder)
         with pytest.raises(DataError, match=r"oracle\.jsonl, line 1: the run has no question"):
-            read(store.load(stored.folder))
+            read_records(reader.load(stored.folder))
 
 
 @pytest.fixture(scope="module")
@@ -375,21 +374,21 @@ def useless(tmp_path_factory):
     """Return the planted run of a model that never knows anything."""
     with pytest.MonkeyPatch.context() as environment, sitting(lambda _: "I don't know.") as bench:
         environment.setenv("OPENAI_API_KEY", "none")
-        return store.load(ran(planted(tmp_path_factory.mktemp("useless"), bench.url, MANY)).folder)
+        return reader.load(ran(planted(tmp_path_factory.mktemp("useless"), bench.url, MANY)).folder)
 
 
 def advised(view):
     """Return the titles of what the oracle advises, of each cell."""
-    return [each.title for cell in view.cells for each in of_oracle(view, cell)]
+    return [each.title for cell in view.cells for each in advise_on_retrieval(view, cell)]
 
 
 def copied(stored, folder, keep=lambda _: True):
     """Return a stored run in a folder of its own, with those records of the oracle."""
     shutil.copytree(stored.folder, folder / stored.folder.name)
-    kept = [each for each in read(stored) if keep(each)]
-    (folder / stored.folder.name / store.ORACLE).write_text(text(kept), "utf-8")
+    kept = [each for each in read_records(stored) if keep(each)]
+    (folder / stored.folder.name / reader.ORACLE).write_text(to_jsonl(kept), "utf-8")
     unsealed(folder / stored.folder.name)
-    return store.load(folder / stored.folder.name)
+    return reader.load(folder / stored.folder.name)
 
 
 class TestTheReport:
@@ -437,18 +436,20 @@ class TestTheReport:
         )
 
     def test_a_gain_that_is_not_shown_is_not_ruled_out(self):
-        wide = Difference(n=156, unpaired=0, family=9, reason="", difference=0.05, high=0.10)
+        wide = DifferenceEstimate(
+            n=156, unpaired=0, family=9, reason="", difference=0.05, high=0.10
+        )
         narrow = replace(wide, difference=0.01, high=0.03)
         few = replace(wide, n=7, difference=0.0, high=None, reason="n < 6", wins=1, losses=1)
         none = replace(wide, n=71, difference=0.0, high=None, wins=0, losses=0)
 
-        assert [greatest(each) for each in (wide, narrow, few)] == [0.10, 0.03, 1.0]
-        assert greatest(none) == pytest.approx(1 - 0.025 ** (1 / 71))
-        assert greatest(none) > LITTLE > greatest(replace(none, n=72))
+        assert [max_plausible_gain(each) for each in (wide, narrow, few)] == [0.10, 0.03, 1.0]
+        assert max_plausible_gain(none) == pytest.approx(1 - 0.025 ** (1 / 71))
+        assert max_plausible_gain(none) > MIN_USEFUL_GAIN > max_plausible_gain(replace(none, n=72))
 
     def test_a_generator_that_only_copies_gets_no_such_advice(self, useless):
-        cells = [each.model_copy(update={"copies": True}) for each in useless.run.cells]
-        copies = replace(useless, run=useless.run.model_copy(update={"cells": cells}))
+        cells = [replace(each, copies=True) for each in useless.run.cells]
+        copies = replace(useless, run=replace(useless.run, cells=cells))
 
         assert advised(View(useless)) == [ADVISED]
         assert advised(View(copies)) == []
@@ -483,7 +484,7 @@ class TestTheReport:
         bare = [{key: row[key] for key in row if key != "evidence"} for row in small.QUESTIONS]
         names = ["hit_rate(labels=documents)@2", "token_f1", "abstention"]
         stored = one(tmp_path, questions=bare, metrics=names, decide_by="token_f1")
-        said, table = Oracle().blocks(View(stored))
+        said, table = OracleSection().blocks(View(stored))
 
         assert said.text == (
             "extractive was asked nothing with perfect retrieval: no question that can be answered "
@@ -508,12 +509,12 @@ class TestTheReport:
         before = cell.scores["evidence_recall@1"].mean
 
         def as_retrieved(stage):
-            gone = FailureLine(stage=stage, reason="gone")
+            gone = Failure(stage=stage, reason="gone")
             records = tuple(
-                each.model_copy(update={"error": gone}) if each.question == "s00" else each
+                replace(each, error=gone) if each.question == "s00" else each
                 for each in stored.records
             )
-            (_, table, _) = allowing.blocks(View(replace(stored, records=records)))
+            (_, table, _) = chunker_limits.blocks(View(replace(stored, records=records)))
             return table.rows[0][3].text
 
         assert as_retrieved("generation") == f"{before:.2f}"
@@ -523,7 +524,7 @@ class TestTheReport:
     def test_one_line_stands_in_the_terminal(self, finished):
         done, view, _ = finished
         gain = potentials(view)[0].rows[0].gain.difference
-        said = " ".join(summary(done.folder, view).split())
+        said = " ".join(terminal.render(run_summary.blocks(done.folder, view)).split())
 
         assert (
             f"token_f1 0.04 without retrieval, {1 - gain:.2f} as retrieved, 1.00 with the" in said
@@ -533,9 +534,9 @@ class TestTheReport:
 class TestScoringAgain:
     def test_scores_the_oracle_s_answers_by_the_same_metrics(self, tmp_path):
         stored = one(tmp_path)
-        before = read(stored)
-        run = rescore(stored.folder, ["exact_match", "passage_recall@2"])
-        after = read(store.load(stored.folder))
+        before = read_records(stored)
+        run = api.score(stored.folder, ["exact_match", "passage_recall@2"])
+        after = read_records(reader.load(stored.folder))
 
         assert [(e.answer, e.answered, e.seconds) for e in after] == [
             (e.answer, e.answered, e.seconds) for e in before
@@ -547,10 +548,10 @@ class TestScoringAgain:
 
     def test_by_its_own_metrics_it_changes_nothing(self, tmp_path):
         stored = one(tmp_path)
-        text = (stored.folder / store.ORACLE).read_text("utf-8")
-        run = rescore(stored.folder)
+        text = (stored.folder / reader.ORACLE).read_text("utf-8")
+        run = api.score(stored.folder)
 
-        assert (stored.folder / store.ORACLE).read_text("utf-8") == text
+        assert (stored.folder / reader.ORACLE).read_text("utf-8") == text
         assert run.oracle == stored.run.oracle
 
     def test_asks_the_judge_nothing_that_it_has_said(self, tmp_path, monkeypatch):
@@ -559,7 +560,7 @@ class TestScoringAgain:
             changes = {"judge": bench.settings(), "metrics": ["token_f1", "correctness"]}
             stored = one(tmp_path, **changes)
             before = len(bench.asked)
-            run = rescore(stored.folder)
+            run = api.score(stored.folder)
 
             assert len(bench.asked) == before
         assert run.oracle == stored.run.oracle
@@ -568,9 +569,9 @@ class TestScoringAgain:
 
 def test_the_command_and_the_environment_ask_for_it(project, cli, monkeypatch):
     said = cli("run", "config.yaml", "--json", "--oracle")
-    asked = store.load(Path(json.loads(said.out)["run"]))
+    asked = reader.load(Path(json.loads(said.out)["run"]))
     monkeypatch.setenv("HARNESS_ORACLE", "true")
-    again = store.load(Path(json.loads(cli("run", "config.yaml", "--json").out)["run"]))
+    again = reader.load(Path(json.loads(cli("run", "config.yaml", "--json").out)["run"]))
 
     assert len(asked.run.oracle) == len(again.run.oracle) == 2
     assert asked.run.config["resolved"]["oracle"] is True

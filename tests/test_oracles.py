@@ -7,9 +7,10 @@ import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness import scoring
+from harness.metrics import named_metrics
+from harness.ranking.relevance import judge_by_documents
 from harness.records import Case, Chunk, Hit, Question, Span
-from harness.relevance import judge_documents
+from harness.runs import scoring
 
 CUTS = (1, 2, 3, 5, 10, 30)
 AT = ",".join(map(str, CUTS))
@@ -77,12 +78,12 @@ def case(grades, ranking):
         Hit(Chunk(at, Span(doc, 0, 1), "x"), score=-float(at)) for at, doc in enumerate(ranking)
     )
     question = Question("q", "?", documents=grades)
-    return Case(question, hits, {"documents": judge_documents(grades, hits)})
+    return Case(question, hits, {"documents": judge_by_documents(grades, hits)})
 
 
 def ours(names, questions, level):
     """Return our values, by question and metric, as `run` computes them."""
-    named = [scoring.build(name, "documents", level) for name in names]
+    named = [named_metrics.build_metric(name, "documents", level) for name in names]
     rows = scoring.score_all(named, [case(*each) for each in questions.values()])
     return {
         q: {name: score.value for name, score in row.items()}

@@ -4,6 +4,7 @@ import hashlib
 import json
 import time
 
+from harness.store.outcome_file import OUTCOME_FORMAT
 from tests.chat_server import completion
 from tests.kills import TIMES
 from tests.loopback import Handler, listening
@@ -42,7 +43,7 @@ def records(folder, url, concurrent):
         max_failures=10,
     )
     aside = (*TIMES, "cell")
-    lines = [json.loads(each.model_dump_json()) for each in run.records]
+    lines = [OUTCOME_FORMAT.data(each) for each in run.records]
     sums = [
         (each.failed, each.scores, each.losses, each.spent.tokens_out) for each in run.run.cells
     ]

@@ -12,13 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness import formulas, runner, store
-from harness.config import load
+from harness import api
+from harness.config.run_config import load
 from harness.errors import DataError, HarnessError
-from harness.pools import collecting, files, merging
-from harness.pools.collecting import Item, Pool, mark
-from harness.pools.merging import with_documents
-from harness.testset.jsonl import Jsonl
+from harness.files import csv_rows
+from harness.people.pools import pool_collection, pool_files, pool_merge
+from harness.people.pools.pool_collection import JudgementPool, PoolItem, mark
+from harness.people.pools.pool_merge import with_documents
+from harness.runs import runner
+from harness.store import reader
+from harness.testset.jsonl_questions import Jsonl
 from tests import small
 
 SETTINGS = {
@@ -40,7 +43,7 @@ HOLES = [
 def run(folder, questions=HOLES, retriever="bm25", testset=None):
     config = small.project(folder, questions=questions, retrievers=[retriever], **SETTINGS)
     overrides = [] if testset is None else [f"testset={testset}"]
-    return runner.run(runner.prepare(load(config, overrides, {})), lambda *_: None).folder
+    return api.run(runner.prepare(load(config, overrides, {})), lambda *_: None).folder
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +62,9 @@ def runs(made, tmp_path, monkeypatch):
 
 
 def rows(path):
-    text = path.read_text("utf-8-sig")
+    text = path.read_bytes().decode("utf-8-sig")
     if path.suffix == ".csv":
-        return list(csv.DictReader(io.StringIO(text)))
+        return list(csv.DictReader(io.StringIO(text, newline="")))
     return [json.loads(line) for line in text.splitlines()]
 
 
@@ -69,11 +72,11 @@ def fill(path, grade=lambda row: TRUTH[row["id"]][row["doc"]]):
     """Write a grade into every row of a pool's file, as a person would."""
     filled = [{**row, "grade": grade(row)} for row in rows(path)]
     if path.suffix == ".csv":
-        out = io.StringIO()
-        writer = csv.DictWriter(out, files.FIELDS)
+        out = io.StringIO(newline="")
+        writer = csv.DictWriter(out, pool_files.FIELDS)
         writer.writeheader()
         writer.writerows(filled)
-        path.write_text(out.getvalue(), "utf-8")
+        path.write_bytes(out.getvalue().encode())
     else:
         path.write_text("".join(f"{json.dumps(row)}\n" for row in filled), "utf-8")
 
@@ -81,7 +84,7 @@ def fill(path, grade=lambda row: TRUTH[row["id"]][row["doc"]]):
 def scores(folder):
     return {
         (line.question, name): score.value
-        for line in store.load(folder).records
+        for line in reader.load(folder).records
         for name, score in line.scores.items()
     }
 
@@ -109,7 +112,7 @@ def test_each_document_stands_once_and_nothing_says_where_it_was_found(runs, tmp
     said = cli("pool", *runs, "--k", 3, "-o", "pool.jsonl")
 
     found = rows(tmp_path / "pool.jsonl")
-    stored = [store.load(each) for each in runs]
+    stored = [reader.load(each) for each in runs]
     expected = {
         (record.question, hit.doc)
         for each in stored
@@ -123,7 +126,7 @@ def test_each_document_stands_once_and_nothing_says_where_it_was_found(runs, tmp
         said.out.splitlines()[0]
         == f"pool.jsonl: {len(expected)} documents to judge, for 4 questions"
     )
-    assert all(tuple(row) == files.FIELDS for row in found)
+    assert all(tuple(row) == pool_files.FIELDS for row in found)
     assert {row["grade"] for row in found} == {None}
     meaning = "0 not relevant, 1 to 3 relevant, 3 the most; -1 cannot be told; empty: not judged"
     assert {row["grades"] for row in found} == {meaning}
@@ -136,9 +139,9 @@ def test_each_document_stands_once_and_nothing_says_where_it_was_found(runs, tmp
 
 
 def test_the_text_is_that_of_the_chunk_that_was_ranked_best(runs):
-    stored = [store.load(each) for each in runs]
+    stored = [reader.load(each) for each in runs]
 
-    for item in collecting.collect(stored, 3).items:
+    for item in pool_collection.collect(stored, 3).items:
         best = []
         for each in stored:
             for record in each.records:
@@ -151,10 +154,10 @@ def test_the_text_is_that_of_the_chunk_that_was_ranked_best(runs):
 
 
 def test_the_order_is_drawn_by_the_seed_and_not_by_what_was_found(runs):
-    stored = [store.load(each) for each in runs]
+    stored = [reader.load(each) for each in runs]
 
-    one, same, other = (collecting.collect(stored, 3, seed) for seed in (1, 1, 2))
-    turned = collecting.collect(stored[::-1], 3, 1)
+    one, same, other = (pool_collection.collect(stored, 3, seed) for seed in (1, 1, 2))
+    turned = pool_collection.collect(stored[::-1], 3, 1)
 
     assert one == same
     assert [each.mark for each in turned.items] == [each.mark for each in one.items]
@@ -164,7 +167,7 @@ def test_the_order_is_drawn_by_the_seed_and_not_by_what_was_found(runs):
 
 
 def test_the_cut_counts_documents(runs):
-    stored = store.load(runs[0])
+    stored = reader.load(runs[0])
 
     first = {
         (record.question, record.hits[0].doc)
@@ -174,34 +177,36 @@ def test_the_cut_counts_documents(runs):
         and record.hits[0].doc not in labels
     }
 
-    assert {(each.question, each.doc) for each in collecting.collect([stored], 1).items} == first
+    assert {
+        (each.question, each.doc) for each in pool_collection.collect([stored], 1).items
+    } == first
 
 
 def test_a_document_with_two_hits_takes_one_place(runs):
-    stored = store.load(runs[0])
+    stored = reader.load(runs[0])
     record = next(line for line in stored.records if line.question == "age")
     hits = [hit for line in stored.records for hit in line.hits]
     judged, other = (next(x for x in hits if x.doc == doc) for doc in ("rules.md", "fares.md"))
-    again = record.model_copy(update={"hits": [judged, judged, other]})
+    again = replace(record, hits=[judged, judged, other])
 
-    found = collecting.collect([replace(stored, records=(again,))], 2)
+    found = pool_collection.collect([replace(stored, records=(again,))], 2)
 
     assert [each.doc for each in found.items] == ["fares.md"]
 
 
 def test_a_text_that_is_in_no_document_is_nothing_to_judge(runs):
-    stored = store.load(runs[0])
-    hits = [hit.model_copy(update={"doc": "unmatched:ab12"}) for hit in stored.records[0].hits]
-    record = stored.records[0].model_copy(update={"hits": hits})
+    stored = reader.load(runs[0])
+    hits = [replace(hit, doc="unmatched:ab12") for hit in stored.records[0].hits]
+    record = replace(stored.records[0], hits=hits)
 
-    found = collecting.collect([replace(stored, records=(record,))], 3)
+    found = pool_collection.collect([replace(stored, records=(record,))], 3)
 
     assert found.items == ()
 
 
 def changed(stored, **about):
-    provenance = stored.run.provenance.model_copy(update=about)
-    return replace(stored, run=stored.run.model_copy(update={"provenance": provenance}))
+    provenance = replace(stored.run.provenance, **about)
+    return replace(stored, run=replace(stored.run, provenance=provenance))
 
 
 @pytest.mark.parametrize(
@@ -213,11 +218,11 @@ def changed(stored, **about):
     ],
 )
 def test_runs_of_another_test_set_corpus_or_label_are_refused_by_name(runs, about, said):
-    one, two = (store.load(each) for each in runs)
+    one, two = (reader.load(each) for each in runs)
     other = replace(changed(two, **about), folder=Path("other"))
 
     with pytest.raises(HarnessError) as found:
-        collecting.collect([one, two, other], 3)
+        pool_collection.collect([one, two, other], 3)
 
     assert said.format(one.folder) in str(found.value)
 
@@ -240,35 +245,38 @@ def test_where_all_is_judged_there_is_nothing_to_write(tmp_path, cli, monkeypatc
     assert not (tmp_path / "pool.csv").exists()
 
 
-HARMFUL = ["=1+1", "+x", "-y", "@z", "\tq", "\rq", "'=1", "''", '"', "a,b;c\td\n e", "\x00", "-5"]
+HARMFUL = ["=1+1", "+x", "-y", "@z", "\tq", "\rq", "'=1", "''", '"', "a,b;c\td\n e", "\x00", "-5",
+           "＝1+1", " =1+1", "\n=1+1", "\u3000＠x", "a\r=1+1", "a\r\nb"]  # fmt: skip
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(HARMFUL))
 def test_any_text_comes_back_from_csv_and_none_would_run(text):
-    guarded = formulas.guarded(text)
+    guarded = csv_rows.guard(text)
 
-    assert formulas.restored(guarded) == text
-    assert not formulas.runs(guarded)
+    assert csv_rows.restore(guarded) == text
+    assert not csv_rows.is_formula(guarded)
+    written = csv_rows.row([guarded, "next"]) * 2
+    assert list(csv.reader(io.StringIO(written, newline=""))) == [[guarded, "next"]] * 2
 
 
 @pytest.mark.parametrize("name", ["pool.jsonl", "pool.csv"])
 def test_hostile_ids_and_texts_come_back_as_they_were(tmp_path, name):
-    ids = ["=cmd|' /C calc'!A0", "@x", "'y'", "-1", 'a,b"c', " z "]
-    items = [Item(id_, f"{id_}?", f"+{id_}", "=t", "\u202e=1\n<script>" * 9) for id_ in ids]
+    ids = ["=cmd|' /C calc'!A0", "@x", "'y'", "-1", 'a,b"c', " z ", "a\r=b"]
+    items = [PoolItem(id_, f"{id_}?", f"+{id_}", "=t", "\u202e=1\n<script>" * 9) for id_ in ids]
     asked = [{"id": id_, "question": f"{id_}?"} for id_ in ids]
     (tmp_path / "t.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in asked))
     path = tmp_path / name
 
-    files.write(Pool(tuple(items), len(ids), 1), path)
+    pool_files.write(JudgementPool(tuple(items), len(ids), 1), path)
     fill(path, lambda row: 1)
-    merging.import_labels([path], tmp_path / "t.jsonl", tmp_path / "new.jsonl")
+    pool_merge.import_labels([path], tmp_path / "t.jsonl", tmp_path / "new.jsonl")
 
     assert [row["documents"] for row in rows(tmp_path / "new.jsonl")] == [
         {f"+{id_}": 1} for id_ in ids
     ]
     if name == "pool.csv":
-        assert not any(formulas.runs(cell) for row in rows(path) for cell in row.values())
+        assert not any(csv_rows.is_formula(cell) for row in rows(path) for cell in row.values())
 
 
 LINES = (
@@ -485,7 +493,7 @@ def test_damaged_files_are_refused(testset, tmp_path, name, raw):
     (tmp_path / name).write_bytes(raw)
 
     with pytest.raises(HarnessError):
-        merging.import_labels([tmp_path / name], testset)
+        pool_merge.import_labels([tmp_path / name], testset)
 
 
 def test_a_damaged_test_set_is_refused_with_its_lines(tmp_path):
@@ -493,7 +501,7 @@ def test_a_damaged_test_set_is_refused_with_its_lines(tmp_path):
     write(tmp_path / "l.jsonl", label("b", "x", 1))
 
     with pytest.raises(DataError) as found:
-        merging.import_labels([tmp_path / "l.jsonl"], tmp_path / "t.jsonl")
+        pool_merge.import_labels([tmp_path / "l.jsonl"], tmp_path / "t.jsonl")
 
     assert [each.where for each in found.value.problems] == ["line 1", "line 3"]
 
@@ -501,13 +509,13 @@ def test_a_damaged_test_set_is_refused_with_its_lines(tmp_path):
 def test_what_is_written_is_a_test_set(testset, tmp_path):
     from harness import corpus as corpora
     from harness import testset as testsets
-    from harness.corpus.jsonl import Jsonl as Documents
+    from harness.corpus.jsonl_documents import JsonlDocuments as Documents
 
     lines = [json.dumps({"id": each, "text": each}) for each in "xyz"]
     write(tmp_path / "c.jsonl", *lines)
     write(tmp_path / "l.jsonl", label("d", "z", 2))
 
-    merging.import_labels([tmp_path / "l.jsonl"], testset, tmp_path / "new.jsonl")
+    pool_merge.import_labels([tmp_path / "l.jsonl"], testset, tmp_path / "new.jsonl")
     found = testsets.load(Jsonl(str(tmp_path / "new.jsonl")), corpora.load(Documents("c.jsonl")))
 
     assert [each.documents for each in found.questions] == [{"x": 1}, {"y": 1}, None, {"z": 2}]

@@ -2,19 +2,22 @@
 
 import json
 import shutil
+from dataclasses import replace
 from datetime import date, timedelta
 from statistics import fmean
 
 import pytest
 
-from harness import runner, store
-from harness.comparing import sides
-from harness.comparing.sides import Incomparable
-from harness.config import load
+from harness import api
+from harness.comparison import operand as sides
+from harness.comparison.gate import pooling
+from harness.comparison.operand import Incomparable
+from harness.config.run_config import load
 from harness.errors import DataError
-from harness.gate import pooling
-from harness.store import StoredRun
-from harness.stored import SampledLine
+from harness.runs import runner
+from harness.store import reader
+from harness.store.reader import StoredRun
+from harness.store.run_file import QuestionSample
 from tests.runs_made import stored
 from tests.small import QUESTIONS, project
 
@@ -41,7 +44,7 @@ class Nights:
         config = project(self.folder, questions, **{**SETTINGS, **changes})
         today = FIRST + timedelta(days=day)
         ready = runner.prepare(load(config, [], {}), today=today)
-        made = runner.run(ready, lambda *_: None).folder
+        made = api.run(ready, lambda *_: None).folder
         place = self.folder / "nights" / f"{today:%Y%m%d}-{len(self.runs)}"
         place.parent.mkdir(exist_ok=True)
         shutil.move(made, place)
@@ -62,7 +65,7 @@ def nights(tmp_path):
 
 
 def asked(place):
-    return set(store.load(place).questions)
+    return set(reader.load(place).questions)
 
 
 def names(*places):
@@ -71,12 +74,12 @@ def names(*places):
 
 def test_the_days_together_have_every_question_with_its_value(nights):
     one, two, three = (nights.run(day) for day in range(3))
-    pool = pooling.pooled(three, 7)
+    pool = pooling.pool_runs(three, 7)
 
     assert pool.runs == names(three, two, one)
-    assert set(pool.side.questions) == {each["id"] for each in QUESTIONS}
+    assert set(pool.operand.questions) == {each["id"] for each in QUESTIONS}
     assert (pool.questions, pool.of, pool.stopped, pool.left_out) == (5, 5, "", ())
-    (cell,) = pool.side.cells.values()
+    (cell,) = pool.operand.cells.values()
     for place in (one, two, three):
         (own,) = sides.read(place).cells.values()
         assert all(cell.results[id_].scores == own.results[id_].scores for id_ in own.results)
@@ -89,14 +92,14 @@ def test_the_pool_says_what_its_newest_run_asked_and_a_whole_run_is_its_own(nigh
     _, newest = nights.run(0), nights.run(1)
     whole = nights.run(2, sample=None)
 
-    assert pooling.pooled(newest, 7).side.newest == asked(newest)
-    assert pooling.pooled(whole, 7).side.newest is None
+    assert pooling.pool_runs(newest, 7).operand.newest == asked(newest)
+    assert pooling.pool_runs(whole, 7).operand.newest is None
 
 
 def test_the_pool_has_the_means_that_a_whole_run_has(nights):
     three = [nights.run(day) for day in range(3)][-1]
-    whole = store.load(nights.run(3, sample=None)).run.cells[0]
-    pool = pooling.pooled(three, 7).side.stored.run.cells[0]
+    whole = reader.load(nights.run(3, sample=None)).run.cells[0]
+    pool = pooling.pool_runs(three, 7).operand.stored.run.cells[0]
 
     assert (pool.asked, pool.answered, pool.declined) == (
         whole.asked, whole.answered, whole.declined,
@@ -113,9 +116,9 @@ def test_a_question_asked_twice_has_its_latest_value(nights):
     for line in lines:
         line["scores"][METRIC]["value"] = 0.125
     (old / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (cell,) = pooling.pooled(new, 7).side.cells.values()
+    (cell,) = pooling.pool_runs(new, 7).operand.cells.values()
     (own,) = sides.read(new).cells.values()
-    (other,) = pooling.pooled(old, 7).side.cells.values()
+    (other,) = pooling.pool_runs(old, 7).operand.cells.values()
 
     assert {id_: each.scores[METRIC].value for id_, each in cell.results.items()} == {
         id_: each.scores[METRIC].value for id_, each in own.results.items()
@@ -126,16 +129,16 @@ def test_a_question_asked_twice_has_its_latest_value(nights):
 def test_runs_of_days_before_and_after_are_not_in_it(nights):
     places = [nights.run(day) for day in range(4)]
 
-    assert pooling.pooled(places[2], 2).runs == names(places[2], places[1])
-    assert pooling.pooled(places[2], 1).runs == names(places[2])
+    assert pooling.pool_runs(places[2], 2).runs == names(places[2], places[1])
+    assert pooling.pool_runs(places[2], 1).runs == names(places[2])
 
 
 def test_a_whole_run_is_a_side_by_itself_and_in_no_pool(nights):
     one, whole, two = nights.run(0), nights.run(1, sample=None), nights.run(1)
 
-    assert pooling.pooled(whole, 7).runs == names(whole)
-    assert str(pooling.pooled(whole, 7)) == ""
-    assert pooling.pooled(two, 7).runs == names(two, one)
+    assert pooling.pool_runs(whole, 7).runs == names(whole)
+    assert str(pooling.pool_runs(whole, 7)) == ""
+    assert pooling.pool_runs(two, 7).runs == names(two, one)
 
 
 ELSE = {"id": "else", "question": "Who rides?", "answerable": False}
@@ -154,7 +157,7 @@ ELSE = {"id": "else", "question": "Who rides?", "answerable": False}
 def test_a_change_begins_the_pool_anew_and_is_said(nights, changes, said):
     nights.run(0)
     before, after = nights.run(1, **changes), nights.run(2)
-    pool = pooling.pooled(after, 7)
+    pool = pooling.pool_runs(after, 7)
 
     assert pool.runs == names(after)
     assert pool.stopped == f"{before.name} is from before {said}"
@@ -166,14 +169,14 @@ def test_a_changed_document_begins_it_anew(nights):
     (nights.folder / "corpus" / "new.md").write_text("# New\n\nA bell costs 2 dollars.\n")
     after = nights.run(1)
 
-    assert pooling.pooled(after, 7).stopped == f"{before.name} is from before the corpus changed"
+    assert pooling.pool_runs(after, 7).stopped == f"{before.name} is from before the corpus changed"
 
 
 @pytest.mark.parametrize("changes", [{"sample": 3}, {"margin": 0.1}, {"targets": {METRIC: 0.5}}])
 def test_what_leaves_the_values_as_they_are_is_no_change(nights, changes):
     before, after = nights.run(0), nights.run(1, **changes)
 
-    assert pooling.pooled(after, 7).runs == names(after, before)
+    assert pooling.pool_runs(after, 7).runs == names(after, before)
 
 
 def test_runs_of_other_cells_and_unfinished_ones_are_left_out_and_end_nothing(nights):
@@ -184,7 +187,7 @@ def test_runs_of_other_cells_and_unfinished_ones_are_left_out_and_end_nothing(ni
     damaged = nights.run(1)
     (damaged / "records.jsonl").write_bytes(b"\xff\n")
     last = nights.run(2)
-    pool = pooling.pooled(last, 7)
+    pool = pooling.pool_runs(last, 7)
 
     assert pool.runs == names(last, one)
     assert pool.stopped == ""
@@ -203,7 +206,7 @@ def test_what_is_no_run_is_passed_over(nights, content):
     (last.parent / "else").mkdir()
     (last.parent / "else" / "run.json").write_bytes(content)
 
-    assert pooling.pooled(last, 7).runs == names(last)
+    assert pooling.pool_runs(last, 7).runs == names(last)
 
 
 def test_a_run_of_no_time_is_refused_with_its_place(nights):
@@ -211,15 +214,15 @@ def test_a_run_of_no_time_is_refused_with_its_place(nights):
     change(last, started="soon")
 
     with pytest.raises(DataError, match=r"run\.json: started: 'soon' is no time"):
-        pooling.pooled(last, 7)
+        pooling.pool_runs(last, 7)
 
 
 def test_a_fixed_sample_is_pooled_by_the_days_of_its_runs(nights):
     old, new = nights.run(0, sample_seed=1), nights.run(2, sample_seed=1)
 
-    assert pooling.pooled(new, 3).runs == names(new, old)
-    assert pooling.pooled(new, 2).runs == names(new)
-    assert pooling.pooled(new, 3).questions == 2
+    assert pooling.pool_runs(new, 3).runs == names(new, old)
+    assert pooling.pool_runs(new, 2).runs == names(new)
+    assert pooling.pool_runs(new, 3).questions == 2
 
 
 def test_a_run_that_did_not_finish_is_refused(nights):
@@ -227,16 +230,16 @@ def test_a_run_that_did_not_finish_is_refused(nights):
     change(last, status="failed")
 
     with pytest.raises(Incomparable):
-        pooling.pooled(last, 7)
+        pooling.pool_runs(last, 7)
 
 
 def test_merged_runs_have_the_figures_of_all_questions():
     newest = stored({"a": {"m": [1.0, None, 0.5]}})
-    sample = SampledLine(size=3, of=9, seed=7, day=FIRST)
-    run = newest.run.model_copy(update={"sample": sample})
+    sample = QuestionSample(size=3, of=9, seed=7, day=FIRST)
+    run = replace(newest.run, sample=sample)
     newest = StoredRun(newest.folder, run, newest.records, newest.questions, {})
     older = stored({"a": {"m": [0.0, 0.0, 0.0, 0.25, 0.75]}})
-    (cell,) = pooling.merged([newest, older]).run.cells
+    (cell,) = pooling.merge_runs([newest, older]).run.cells
 
     score = cell.scores["m"]
     assert (score.n, score.failed, cell.asked, cell.failed) == (5, 1, 5, 1)

@@ -1,18 +1,23 @@
 """Price files, and the money that follows from them, by hand."""
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
 
-from harness import prices, spending
-from harness.comparing import costs
-from harness.comparing.decision import amount
-from harness.config import load
+from harness.comparison import costs
+from harness.comparison.decision import format_cost
+from harness.config import prices
+from harness.config.prices import PriceError
+from harness.config.run_config import load
 from harness.errors import ConfigError, RunError
-from harness.numbers import money
-from harness.prices import PriceError
-from harness.stored import PriceLine, PricesLine, SpentLine, UsageLine
+from harness.records import AnswerSample, Usage
+from harness.runs.loop import Spending
+from harness.store import expenses
+from harness.store.cell_results import Expenses
+from harness.store.run_file import Price, PriceList
+from harness.text.numbers import money
 from tests.runs_made import stored
 from tests.small import project
 
@@ -28,7 +33,7 @@ models:
 def read(tmp_path, text):
     path = tmp_path / "prices.yaml"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return prices.read(path, "prices.yaml")
+    return prices.read_prices(path, "prices.yaml")
 
 
 def wrong(tmp_path, text):
@@ -41,28 +46,28 @@ def test_a_price_file_gives_what_a_million_tokens_cost(tmp_path):
     found = read(tmp_path, FILE)
 
     assert (found.line.currency, found.line.as_of) == ("EUR", date(2026, 1, 31))
-    assert found.of("openai:small") == PriceLine(input=0.5, output=2)
+    assert found.price_of("openai:small") == Price(input=0.5, output=2)
     # 200 x 0.5 / 1e6 + 50 x 2 / 1e6
-    assert prices.money(found.of("openai:small"), 200, 50) == pytest.approx(0.0002)
+    assert expenses.tokens_cost(found.price_of("openai:small"), 200, 50) == pytest.approx(0.0002)
 
 
 def test_a_hosted_model_without_a_price_is_unknown_and_a_local_file_free(tmp_path):
     found = read(tmp_path, FILE)
 
-    assert found.of("openai:large") is None
-    assert prices.money(found.of("openai:large"), 200, 50) is None
-    assert prices.money(found.of("gguf:mine.gguf"), None, None) == 0
-    assert prices.money(found.of("gguf:dear.gguf"), 1_000_000, 1_000_000) == 2
-    assert prices.money(found.of("openai:small"), None, 50) is None
-    asked = found.asked(["openai:large", "openai:small", "gguf:mine.gguf"])
+    assert found.price_of("openai:large") is None
+    assert expenses.tokens_cost(found.price_of("openai:large"), 200, 50) is None
+    assert expenses.tokens_cost(found.price_of("gguf:mine.gguf"), None, None) == 0
+    assert expenses.tokens_cost(found.price_of("gguf:dear.gguf"), 1_000_000, 1_000_000) == 2
+    assert expenses.tokens_cost(found.price_of("openai:small"), None, 50) is None
+    asked = found.select(["openai:large", "openai:small", "gguf:mine.gguf"])
     assert asked.models == {
-        "openai:small": PriceLine(input=0.5, output=2),
-        "gguf:mine.gguf": PriceLine(input=0, output=0),
+        "openai:small": Price(input=0.5, output=2),
+        "gguf:mine.gguf": Price(input=0, output=0),
     }
 
 
 def test_the_shipped_price_file_can_be_read():
-    found = prices.read(Path("configs/prices.yaml"), "prices.yaml")
+    found = prices.read_prices(Path("configs/prices.yaml"), "prices.yaml")
     assert list(found.line.models) == ["openai:your-model", "gguf:your-model.gguf"]
 
 
@@ -133,71 +138,71 @@ def test_money_is_written_with_three_significant_digits(value, said):
     assert money(value, "USD") == said
 
 
-PRICES = PricesLine(currency="USD", models={"a:b": PriceLine(input=1, output=9)})
+PRICES = PriceList(currency="USD", models={"a:b": Price(input=1, output=9)})
 
 
 def priced(**rest):
     """Return a run of two cells of 40 questions, the first of which asked a model."""
     made = stored({"a": {"m": [0.5] * 40}, "b": {"m": [0.5] * 40}}, **rest)
-    line = SpentLine(calls=40, tokens_in=1, tokens_out=1, money=1, model="a:b")
-    cells = [made.run.cells[0].model_copy(update={"spent": line}), made.run.cells[1]]
-    run = made.run.model_copy(update={"cells": cells, "prices": PRICES})
-    return run, made.records
+    line = Expenses(calls=40, tokens_in=1, tokens_out=1, money=1, model="a:b")
+    cells = [replace(made.run.cells[0], spent=line), made.run.cells[1]]
+    run = replace(made.run, cells=cells, prices=PRICES)
+    return replace(made, run=run)
 
 
 class TestMoneyOfAQuestion:
     def test_it_is_the_mean_over_those_that_finished(self):
         # `tokens` n: n - 1 in at 1 and 1 out at 9 for a million
-        run, records = priced(tokens={"a": [2, 12] * 20, "b": 5}, seconds={"a": 1, "b": 1})
-        kind, found = costs.known(["money", "tokens"], ["a", "b"], records, run)
+        made = priced(tokens={"a": [2, 12] * 20, "b": 5}, seconds={"a": 1, "b": 1})
+        kind, found = costs.first_known_cost(["money", "tokens"], ["a", "b"], made)
         assert kind == "money"
         assert found == {"a": pytest.approx((10 + 20) / 2 / 1e6), "b": 0}
 
     def test_where_one_is_not_known_the_next_kind_counts(self):
-        run, records = priced(tokens={"a": [9] * 39 + [None], "b": 5}, seconds={"a": 1, "b": 1})
-        assert costs.known(["money", "seconds"], ["a", "b"], records, run)[0] == "seconds"
-        without = run.model_copy(update={"prices": None})
-        assert costs.known(["money", "seconds"], ["b"], records, without)[0] == "seconds"
+        made = priced(tokens={"a": [9] * 39 + [None], "b": 5}, seconds={"a": 1, "b": 1})
+        assert costs.first_known_cost(["money", "seconds"], ["a", "b"], made)[0] == "seconds"
+        without = replace(made, run=replace(made.run, prices=None))
+        assert costs.first_known_cost(["money", "seconds"], ["b"], without)[0] == "seconds"
 
     def test_what_a_retriever_asked_makes_it_unknown_unless_that_is_free(self):
-        _, records = priced(tokens={"a": 10, "b": 10})
-        line = SpentLine(calls=1, tokens_in=1, tokens_out=1, model="a:b", besides=["c:d"])
-        assert spending.of_question(records[0], line, PRICES) is None
-        free = line.model_copy(update={"besides": ["gguf:x.gguf"]})
-        assert spending.of_question(records[0], free, PRICES) == pytest.approx(18e-6)
+        records = priced(tokens={"a": 10, "b": 10}).records
+        line = Expenses(calls=1, tokens_in=1, tokens_out=1, model="a:b", besides=["c:d"])
+        assert expenses.question_money(records[0], line, PRICES) is None
+        free = replace(line, besides=["gguf:x.gguf"])
+        assert expenses.question_money(records[0], free, PRICES) == pytest.approx(18e-6)
 
     def test_several_answers_cost_their_mean_and_all_of_them_are_spent(self):
-        _, records = priced(tokens={"a": 10, "b": 10})
-        usage = [UsageLine(tokens_in=1, tokens_out=1), UsageLine(tokens_in=3, tokens_out=1)]
-        samples = [
-            {"answer": "x", "declined": False, "usage": each.model_dump(), "scores": {}}
-            for each in usage
-        ]
-        record = type(records[0]).model_validate({**records[0].model_dump(), "samples": samples})
-        found = spending.spent([record], "a:b", [], PRICES)
+        records = priced(tokens={"a": 10, "b": 10}).records
+        usage = [Usage(tokens_in=1, tokens_out=1), Usage(tokens_in=3, tokens_out=1)]
+        samples = [AnswerSample("x", False, each) for each in usage]
+        record = replace(records[0], samples=tuple(samples))
+        found = expenses.sum_spent(usage, 2, "a:b", [], PRICES)
         assert (found.calls, found.tokens_in, found.tokens_out, found.model) == (2, 4, 2, "a:b")
         assert found.money == pytest.approx(22e-6)
-        assert spending.of_question(record, found, PRICES) == pytest.approx(11e-6)
+        assert expenses.question_money(record, found, PRICES) == pytest.approx(11e-6)
 
     def test_a_system_is_priced_by_the_model_that_each_answer_names(self):
-        _, records = priced(tokens={"a": 10, "b": 10})
-        named = records[0].model_copy(
-            update={"usage": UsageLine(tokens_in=9, tokens_out=1, model="a:b")}
+        records = priced(tokens={"a": 10, "b": 10}).records
+        named = replace(records[0], usage=Usage(tokens_in=9, tokens_out=1, model="a:b"))
+        assert expenses.sum_spent([named.usage], 1, None, [], PRICES, True).money == pytest.approx(
+            18e-6
         )
-        assert spending.spent([named], None, [], PRICES, True).money == pytest.approx(18e-6)
-        assert spending.spent([named, records[1]], None, [], PRICES, True).money is None
-        silent = spending.spent([], None, [], PRICES, True)
-        assert spending.of_question(named, silent, PRICES) is None
+        assert (
+            expenses.sum_spent([named.usage, records[1].usage], 2, None, [], PRICES, True).money
+            is None
+        )
+        silent = expenses.sum_spent([], 0, None, [], PRICES, True)
+        assert expenses.question_money(named, silent, PRICES) is None
 
     def test_it_reads_with_its_currency(self):
-        assert amount("money", 0.0012345, "USD") == "USD 0.00123"
+        assert format_cost("money", 0.0012345, "USD") == "USD 0.00123"
 
 
 def test_calls_are_counted_while_they_are_made_and_end_the_run_once(tmp_path):
-    spend = spending.Spending(read(tmp_path, FILE), 0.00025)
+    spend = Spending(read(tmp_path, FILE), 0.00025)
     spend("openai:small", 200, 50)  # 0.0002
     with pytest.raises(RunError, match=r"has spent EUR 0\.000400, more than .* \(EUR 0\.000250\)"):
         spend("openai:small", 200, 50)
     spend("openai:small", 200, 50)
     with pytest.raises(RunError, match="does not tell how many tokens"):
-        spending.Spending(read(tmp_path, FILE), 1)("openai:small", 5, None)
+        Spending(read(tmp_path, FILE), 1)("openai:small", 5, None)

@@ -7,9 +7,9 @@ inventory is the grades of everything relevant, retrieved or not.
 import pytest
 
 from harness.metrics import metrics
+from harness.ranking.relevance import judge_by_documents
 from harness.records import Case, Chunk, Hit, Judged, Question, Score, Span
-from harness.relevance import judge_documents
-from harness.statistics.aggregate import aggregate
+from harness.stats.aggregate_scores import aggregate
 
 
 def judged(grades, inventory):
@@ -24,7 +24,7 @@ def retrieved(documents, grades):
     chunks = [Chunk(at, Span(doc, 0, 1), "x") for at, doc in enumerate(documents)]
     hits = tuple(Hit(chunk, score=-chunk.index) for chunk in chunks)
     question = Question("q", "?", documents=grades)
-    return Case(question, hits, {"documents": judge_documents(grades, hits)})
+    return Case(question, hits, {"documents": judge_by_documents(grades, hits)})
 
 
 def value(name, case):

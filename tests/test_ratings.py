@@ -6,13 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from harness import store
+from harness import api
 from harness.errors import DataError, HarnessError
-from harness.people.agreeing import agreements
-from harness.people.reading import RATINGS, rated, read
-from harness.ratings.importing import import_files
-from harness.rescore import rescore
-from harness.stored import RatingLine
+from harness.people.rater_agreement import agreements
+from harness.people.rating_records import AnswerRating
+from harness.people.ratings_reader import RATINGS, rated_answers, read
+from harness.store import reader
 from tests import small
 from tests.damage import unsealed
 from tests.rated import form, item, saved
@@ -36,14 +35,14 @@ def run(made, tmp_path):
 
 
 def lines(run):
-    return read(store.load(run))
+    return read(reader.load(run))
 
 
 def problems(paths, run, **more):
     """Return the problems that an import is refused for; nothing is changed by it."""
     before = sorted((path, path.read_bytes()) for path in run.rglob("*") if path.is_file())
     with pytest.raises(DataError) as caught:
-        import_files(paths, run, **more)
+        api.import_ratings(paths, run, **more)
     assert sorted((p, p.read_bytes()) for p in run.rglob("*") if p.is_file()) == before
     return [(each.where, each.what) for each in caught.value.problems]
 
@@ -69,7 +68,7 @@ class TestForms:
         first = saved(tmp_path / "one.json", [grades, item("i1", 3)], name="Ann")
         second = saved(tmp_path / "two.json", [item("i0", 0, [1, None])], rater=2)
 
-        said = import_files([first, second], run)
+        said = api.import_ratings([first, second], run)
 
         assert said.splitlines() == [
             "form form1, rater 1 (Ann): 2 answers",
@@ -77,7 +76,7 @@ class TestForms:
             *(str(run / name) for name in (RATINGS, "report.html", "report.md")),
         ]
         found = lines(run)
-        cells = [cell.name for cell in store.load(run).run.cells]
+        cells = tuple(cell.name for cell in reader.load(run).run.cells)
         assert [(x.rater, x.name, x.item, x.cells, x.question) for x in found] == [
             ("1", "Ann", "i0", cells, "day"),
             ("1", "Ann", "i1", cells[:1], "docks"),
@@ -101,7 +100,7 @@ class TestForms:
     def test_an_item_that_nobody_rated_is_no_line_and_null_is_never_0(self, run, tmp_path):
         file = tmp_path / "r.json"
 
-        import_files([saved(file, [item("i0"), item("i1", None, [None, 0])])], run)
+        api.import_ratings([saved(file, [item("i0"), item("i1", None, [None, 0])])], run)
 
         (line,) = lines(run)
         assert (line.item, line.overall, line.correctness) == ("i1", None, None)
@@ -112,16 +111,16 @@ class TestForms:
     ):
         old = saved(tmp_path / "old.json", [item("i0", 1), item("i1", 1)])
         new = saved(tmp_path / "new.json", [item("i0", 3)], at="2025-11-21T12:30:00+02:00")
-        import_files([old, saved(tmp_path / "x.json", [item("i0", 0)], rater=2)], run)
+        api.import_ratings([old, saved(tmp_path / "x.json", [item("i0", 0)], rater=2)], run)
 
-        said = import_files([new], run)
-        again = import_files([old], run)
+        said = api.import_ratings([new], run)
+        again = api.import_ratings([old], run)
 
         assert "in place of 2 answers saved before" in said
         assert "saved before what is there already: left out" in again
         assert [(x.rater, x.overall) for x in lines(run)] == [("1", "excellent"), ("2", "poor")]
         both = (run / RATINGS).read_bytes()
-        import_files([new, old], run)
+        api.import_ratings([new, old], run)
         assert (run / RATINGS).read_bytes() == both
 
     def test_all_problems_of_all_files_are_said_at_once_and_nothing_is_changed(self, run, tmp_path):
@@ -161,7 +160,7 @@ class TestForms:
         assert [what for _, what in found] == ["'i0' was not given to rater 1"]
 
     def test_a_form_of_another_run_is_refused(self, run, tmp_path):
-        form(store.load(run), [], run="another")
+        form(reader.load(run), [], run="another")
         file = saved(tmp_path / "r.json", [])
 
         found = problems([file], run)
@@ -215,7 +214,7 @@ class TestForms:
         assert [what for _, what in found[1:]] == ["cannot be read: No such file or directory"] * 2
 
     def test_a_file_in_which_nothing_was_rated_takes_nothing_away(self, run, tmp_path):
-        import_files([saved(tmp_path / "r.json", [item("i0", 1)])], run)
+        api.import_ratings([saved(tmp_path / "r.json", [item("i0", 1)])], run)
         none = saved(tmp_path / "none.json", [], at="2025-12-01")
         open_ = saved(tmp_path / "open.json", [item("i0"), item("i1", None, [None, None])])
 
@@ -240,7 +239,7 @@ class TestForms:
     def test_a_clock_that_is_some_hours_ahead_is_taken(self, run, tmp_path):
         at = datetime.now(UTC) + timedelta(hours=20)
 
-        import_files([saved(tmp_path / "r.json", [item("i0", 1)], at=at.isoformat())], run)
+        api.import_ratings([saved(tmp_path / "r.json", [item("i0", 1)], at=at.isoformat())], run)
 
         assert len(lines(run)) == 1
 
@@ -254,21 +253,23 @@ class TestForms:
         ],
     )
     def test_two_forms_are_two_people_only_by_two_names(self, run, tmp_path, names, who):
-        cells = [cell.name for cell in store.load(run).run.cells]
-        form(store.load(run), [("day", cells), ("docks", cells[:1])], id_="form2")
+        cells = tuple(cell.name for cell in reader.load(run).run.cells)
+        form(reader.load(run), [("day", cells), ("docks", cells[:1])], id_="form2")
         files = [
             saved(tmp_path / f"{id_}.json", [item("i0", 1), item("i1", 2)], form_=id_, name=name)
             for id_, name in zip(("form1", "form2"), names, strict=True)
         ]
 
-        import_files(files, run)
+        api.import_ratings(files, run)
 
         text = (run / "report.md").read_text()
         assert who in text
         assert ("Nothing was rated by two people" in text) == (names != ("Ann", "Bo"))
 
     def test_a_moment_without_a_zone_is_utc_and_one_that_is_none_is_refused(self, run, tmp_path):
-        import_files([saved(tmp_path / "r.json", [item("i0", 1)], at="2025-11-21T10:00")], run)
+        api.import_ratings(
+            [saved(tmp_path / "r.json", [item("i0", 1)], at="2025-11-21T10:00")], run
+        )
         assert lines(run)[0].saved == "2025-11-21T10:00:00.000+00:00"
 
         found = problems([saved(tmp_path / "r.json", [item("i0", 1)], at="yesterday")], run)
@@ -281,7 +282,7 @@ class TestAgreement:
         """Return kappa, its n and the pairs, of (form, rater, name, saved, two grades overall)."""
         fields = ("form", "rater", "name", "saved")
         some = [
-            RatingLine(
+            AnswerRating(
                 source="form",
                 cells=["a"],
                 question=question,
@@ -291,7 +292,7 @@ class TestAgreement:
             for *who, grades in said
             for question, overall in zip(("q0", "q1"), grades, strict=True)
         ]
-        found = agreements(rated(some))
+        found = agreements(rated_answers(some))
         return [(each.kappa.value, each.kappa.n, each.pairs) for each in found]
 
     def test_of_what_one_person_said_on_two_forms_the_later_is_held_against_others(self):
@@ -327,7 +328,7 @@ class TestThumbs:
             {"question": "What is love?", "thumb": "down"},
         )
 
-        said = import_files([file], lone).splitlines()
+        said = api.import_ratings([file], lone).splitlines()
 
         assert said[0].endswith(": 3 thumbs, 2 up")
         assert said[1:3] == [
@@ -340,7 +341,7 @@ class TestThumbs:
             ("age", True),
         ]
         assert "ann@" not in (lone / RATINGS).read_text()
-        assert rated(lines(lone)) == []
+        assert rated_answers(lines(lone)) == []
         text = (lone / "report.md").read_text()
         assert "3 thumbs came in, 2 of them up." in text
         assert "67 % (n = 3 is under 6; n = 3)" in text
@@ -357,7 +358,7 @@ class TestThumbs:
         path = tmp_path / "t.csv"
         path.write_bytes(content.encode("utf-8-sig"))
 
-        import_files([path], lone)
+        api.import_ratings([path], lone)
 
         assert [(x.question, x.thumb, x.comment) for x in lines(lone)] == [
             ("day", True, ""),
@@ -371,12 +372,14 @@ class TestThumbs:
             {"question": "day", "thumb": "down", "user": 8},
             {"question": "day", "thumb": "up"},
         )
-        import_files([first], lone)
+        api.import_ratings([first], lone)
         before = (lone / RATINGS).read_bytes()
-        import_files([first], lone)
+        api.import_ratings([first], lone)
         assert (lone / RATINGS).read_bytes() == before
 
-        import_files([self.rows(first, {"question": "day", "thumb": "down", "user": 7})], lone)
+        api.import_ratings(
+            [self.rows(first, {"question": "day", "thumb": "down", "user": 7})], lone
+        )
 
         assert sorted(x.thumb for x in lines(lone)) == [False, False, True]
 
@@ -386,9 +389,9 @@ class TestThumbs:
         copy = self.rows(tmp_path / "copy.jsonl", *[up] * 3)
         grown = self.rows(tmp_path / "jan_feb.jsonl", *[up] * 3, down, up)
 
-        import_files([january, copy], lone)
+        api.import_ratings([january, copy], lone)
         assert [x.thumb for x in lines(lone)] == [True] * 3
-        said = import_files([grown], lone).splitlines()
+        said = api.import_ratings([grown], lone).splitlines()
 
         assert said[0].endswith(": 5 thumbs, 4 up")
         assert said[1] == "  3 of them as imported before, left out: a `time` tells two apart"
@@ -399,12 +402,12 @@ class TestThumbs:
         new = self.rows(tmp_path / "b.jsonl", {"question": "day", "thumb": "down", "user": "u"})
 
         for file in (old, new, old):
-            import_files([file], lone)
+            api.import_ratings([file], lone)
 
         assert [x.thumb for x in lines(lone)] == [False]
         assert "1 thumb came in, 0 of them up." in (lone / "report.md").read_text()
         back = [{"question": "day", "thumb": each, "user": "u"} for each in ("up", "down", "up")]
-        import_files([self.rows(tmp_path / "c.jsonl", *back)], lone)
+        api.import_ratings([self.rows(tmp_path / "c.jsonl", *back)], lone)
         assert [x.thumb for x in lines(lone)] == [True]
 
     def test_the_latest_by_time_counts_in_whatever_order_it_came(self, lone, tmp_path):
@@ -412,8 +415,8 @@ class TestThumbs:
         late = {**vote, "thumb": "up", "time": "2025-03-01T10:00:00+02:00"}
         early = {**vote, "thumb": "down", "time": "2025-03-01T07:00:00Z"}
 
-        import_files([self.rows(tmp_path / "late.jsonl", late)], lone)
-        import_files([self.rows(tmp_path / "early.jsonl", early)], lone)
+        api.import_ratings([self.rows(tmp_path / "late.jsonl", late)], lone)
+        api.import_ratings([self.rows(tmp_path / "early.jsonl", early)], lone)
 
         assert [(x.thumb, x.saved) for x in lines(lone)] == [
             (True, "2025-03-01T08:00:00.000+00:00")
@@ -423,7 +426,7 @@ class TestThumbs:
         days = ("2025-03-01", "2025-03-02")
         for day in days:
             row = {"question": "day", "thumb": "up", "time": day}
-            import_files([self.rows(tmp_path / f"{day}.jsonl", row)], lone)
+            api.import_ratings([self.rows(tmp_path / f"{day}.jsonl", row)], lone)
 
         assert [x.saved[:10] for x in lines(lone)] == list(days)
 
@@ -464,21 +467,23 @@ class TestThumbs:
 
         ((_, what),) = problems([file], run)
         assert what == "names no cell, and the run has several"
-        with pytest.raises(HarnessError, match="--cell 'x' is not in the run"):
-            import_files([file], run, "x")
+        with pytest.raises(HarnessError, match="--cell: no cell has the name 'x'"):
+            api.import_ratings([file], run, "x")
 
-        import_files([file], run, two)
+        api.import_ratings([file], run, two)
         row = {"question": "age", "thumb": 1, "cell": one}
-        import_files([self.rows(tmp_path / "u.jsonl", row)], run, two)
-        assert [x.cells for x in lines(run)] == [[two], [one]]
+        api.import_ratings([self.rows(tmp_path / "u.jsonl", row)], run, two)
+        assert [x.cells for x in lines(run)] == [(two,), (one,)]
 
 
 class TestKept:
     def test_scoring_again_keeps_what_people_said(self, run, tmp_path):
-        import_files([saved(tmp_path / "r.json", [item(f"i{at}", at % 4) for at in range(4)])], run)
+        api.import_ratings(
+            [saved(tmp_path / "r.json", [item(f"i{at}", at % 4) for at in range(4)])], run
+        )
         before = (run / RATINGS).read_bytes()
 
-        rescore(run, ["token_f1", "hit_rate@1"])
+        api.score(run, ["token_f1", "hit_rate@1"])
 
         assert (run / RATINGS).read_bytes() == before
         assert "1 person rated 4 answers to 4 questions." in (run / "report.md").read_text()
@@ -495,7 +500,7 @@ class TestKept:
             lines(run)
 
     def test_a_line_on_what_the_run_lacks_is_refused(self, run, tmp_path):
-        import_files([saved(tmp_path / "r.json", [item("i0", 1)])], run)
+        api.import_ratings([saved(tmp_path / "r.json", [item("i0", 1)])], run)
         text = (run / RATINGS).read_text()
         (run / RATINGS).write_text(text.replace('"question":"day"', '"question":"gone"'))
         unsealed(run)

@@ -6,22 +6,21 @@ import numpy as np
 import pytest
 import yaml
 
-from harness.comparing import sides, words
-from harness.comparing.as_json import as_dict
-from harness.comparing.comparison import Options
-from harness.comparing.rated import rating
-from harness.comparing.runs import comparison
-from harness.comparing.text import text
+from harness.comparison import operand
+from harness.comparison.compare_runs import compare_operands
+from harness.comparison.compared_runs import Options
+from harness.comparison.rating_conflicts import compare_grades
 from harness.metrics import metrics
-from harness.people import agreeing, correlations, means, reading
-from harness.people.correlations import Table
-from harness.people.weights import EQUAL, suggestion
-from harness.report import comparison as comparison_page
-from harness.report import peoplesaid
-from harness.report.blocks import Fold, Passage, Text
-from harness.report.charts import people as chart
-from harness.report.peoplesaid import weighted
-from harness.stored import RatedChunkLine, RatingLine, SpanLine
+from harness.people import correlations, rater_agreement, rating_means, ratings_reader
+from harness.people.composite_weights import EQUAL_WEIGHTS, suggest_weights
+from harness.people.correlations import RatedValues
+from harness.people.rating_records import RATINGS_FORMAT, AnswerRating, RatedChunk
+from harness.records import Span
+from harness.report import comparison, comparison_blocks, comparison_words, people_blocks, terminal
+from harness.report.charts import people_chart as chart
+from harness.report.document import Fold, Paragraph, Quotation
+from harness.report.people_blocks import weights_blocks
+from harness.stats.intervals import mean_interval
 from tests import compared, runs_made
 from tests.rated import OVERALL
 
@@ -30,23 +29,25 @@ def line(question, grade=None, cells=("a",), rater="1", chunks=(), **more):
     """Return a line of a form; chunks are graded in the order of their numbers."""
     said = {"overall": None if grade is None else OVERALL[grade], "correctness": grade}
     graded = [
-        RatedChunkLine(span=SpanLine(doc="d", start=at, end=at + 1), grade=each)
+        RatedChunk(span=Span(doc="d", start=at, end=at + 1), grade=each)
         for at, each in enumerate(chunks)
         if each is not None
     ]
     fields = {"source": "form", "form": "f", "rater": rater, "chunks": graded, **said, **more}
-    return RatingLine(cells=list(cells), question=question, **fields)
+    return AnswerRating(cells=tuple(cells), question=question, **fields)
 
 
 def thumb(question, up, cell="a"):
-    return RatingLine(source="thumb", form="t", rater="", cells=[cell], question=question, thumb=up)
+    return AnswerRating(
+        source="thumb", form="t", rater="", cells=(cell,), question=question, thumb=up
+    )
 
 
 class TestMeans:
     def test_what_several_said_of_one_answer_is_averaged_first(self):
         lines = [line("q0", 0), line("q0", 2, rater="2"), line("q1", 3), line("q2", 1, ["b"])]
 
-        said = means.of_cell("a", reading.rated(lines), lines)
+        said = rating_means.cell_ratings("a", ratings_reader.rated_answers(lines), lines)
 
         assert (said.aspects["overall"].value, said.aspects["overall"].n) == (2.0, 2)
         assert said.aspects["overall"].reason == "n = 2 is under 6"
@@ -56,19 +57,24 @@ class TestMeans:
     def test_intervals_are_on_the_scale_of_the_grades(self):
         lines = [line(f"q{at}", grade) for at, grade in enumerate([0, 1, 1, 2, 2, 3, 3, 3, 2, 1])]
 
-        found = means.of_cell("a", reading.rated(lines), lines).aspects["overall"]
+        found = rating_means.cell_ratings("a", ratings_reader.rated_answers(lines), lines).aspects[
+            "overall"
+        ]
 
         assert found.value == pytest.approx(1.8)
-        assert 0.9 < found.low < 1.8 < found.high < 2.5
+        ends = mean_interval([each / 3 for each in [0, 1, 1, 2, 2, 3, 3, 3, 2, 1]])
+        assert (found.low, found.high) == pytest.approx((3 * ends.low, 3 * ends.high))
 
     def test_whole_clusters_are_drawn_of_grades_and_of_thumbs(self):
         lines = [line(f"q{at}", [0, 3, 1, 2, 3, 1, 0][at // 6]) for at in range(42)]
         lines += [thumb(f"q{at}", at // 6 % 2) for at in range(42)]
         clusters = {f"q{at}": str(at // 6) for at in range(42)}
 
-        alone = means.of_cell("a", reading.rated(lines), lines)
-        whole = means.of_cell("a", reading.rated(lines), lines, clusters)
-        few = means.of_cell("a", [], lines, {f"q{at}": str(at // 9) for at in range(42)})
+        alone = rating_means.cell_ratings("a", ratings_reader.rated_answers(lines), lines)
+        whole = rating_means.cell_ratings("a", ratings_reader.rated_answers(lines), lines, clusters)
+        few = rating_means.cell_ratings(
+            "a", [], lines, {f"q{at}": str(at // 9) for at in range(42)}
+        )
 
         for one, other in (
             (alone.aspects["overall"], whole.aspects["overall"]),
@@ -81,7 +87,7 @@ class TestMeans:
     def test_chunks_are_relevant_from_2_on(self):
         lines = [line("q0", chunks=[0, 1, 2, 3]), line("q1", chunks=[3, None])]
 
-        said = means.of_cell("a", reading.rated(lines), lines)
+        said = rating_means.cell_ratings("a", ratings_reader.rated_answers(lines), lines)
 
         assert said.relevant.value == (0.5 + 1) / 2
         assert said.aspects["chunks"].value == (1.5 + 3) / 2
@@ -89,8 +95,8 @@ class TestMeans:
     def test_thumbs_have_wilsons_interval_and_questions_with_several_are_drawn_whole(self):
         once = [thumb(f"q{at}", at < 7) for at in range(10)]
 
-        found = means.of_cell("a", [], once).thumbs
-        several = means.of_cell("a", [], once * 3).thumbs
+        found = rating_means.cell_ratings("a", [], once).thumbs
+        several = rating_means.cell_ratings("a", [], once * 3).thumbs
 
         assert (found.value, found.n) == (0.7, 10)
         assert (found.low, found.high) == pytest.approx((0.3968, 0.8922), abs=1e-4)
@@ -104,10 +110,11 @@ class TestMeans:
             line("q0", 2, ["d"]),
         ]
 
-        answers = reading.rated(lines)
+        answers = ratings_reader.rated_answers(lines)
 
         assert [each.cells for each in answers] == [("a", "b", "c"), ("d",)]
-        assert [means.of_cell(x, answers, lines).aspects["overall"].value for x in "abcd"] == [
+        cells = [rating_means.cell_ratings(name, answers, lines) for name in "abcd"]
+        assert [cell.aspects["overall"].value for cell in cells] == [
             2.0, 2.0, 2.0, 2.0,
         ]  # fmt: skip
 
@@ -122,7 +129,9 @@ class TestAgreement:
                 line(f"q{at}", other, rater="2", chunks=[1]),
             ]
 
-        found = {x.aspect: x for x in agreeing.agreements(reading.rated(lines))}
+        found = {
+            x.aspect: x for x in rater_agreement.agreements(ratings_reader.rated_answers(lines))
+        }
 
         assert list(found) == ["overall", "correctness", "chunks"]
         assert found["overall"].kappa.value == pytest.approx(26 / 29)
@@ -137,7 +146,7 @@ class TestAgreement:
         lines = [line(f"q{at}", at % 4, rater=who) for at in range(8) for who in ("1", "2")]
         lines += [line("q0", 3, rater="3"), line("q1", 0, rater="3")]
 
-        (overall, _) = agreeing.agreements(reading.rated(lines))
+        (overall, _) = rater_agreement.agreements(ratings_reader.rated_answers(lines))
 
         assert (overall.kappa.value, overall.kappa.n, overall.pairs) == (1.0, 8, 3)
         assert overall.ordinal.value < 1.0
@@ -146,21 +155,27 @@ class TestAgreement:
         lines = [line(f"q{at}", at % 4, rater=who) for at in range(16) for who in ("1", "2")]
         lines[0] = line("q0", 1)
 
-        table, note = peoplesaid.agreed(agreeing.agreements(reading.rated(lines)))
+        table, note = people_blocks.agreement_blocks(
+            rater_agreement.agreements(ratings_reader.rated_answers(lines))
+        )
 
         assert table.rows[0][1].endswith("; n = 16), almost perfect")
         assert table.rows[0][2].endswith("; n = 16), reliable")
         assert "Landis & Koch, 1977" in note.text
         assert "Krippendorff, 2004" in note.text
-        assert "not known" in peoplesaid.agreed([])[0].text
+        assert "not known" in people_blocks.agreement_blocks([])[0].text
 
     def test_there_is_no_word_where_there_is_no_interval(self):
         # Fifteen chunks of five questions, and the same grades by both of eight answers.
         few = [line(f"q{at}", chunks=[at % 4, at % 3, 2], rater=x) for at in range(5) for x in "12"]
         same = [line(f"q{at}", at % 4, rater=x) for at in range(8) for x in "12"]
 
-        (chunks,) = peoplesaid.agreed(agreeing.agreements(reading.rated(few)))[0].rows
-        overall = peoplesaid.agreed(agreeing.agreements(reading.rated(same)))[0].rows[0]
+        (chunks,) = people_blocks.agreement_blocks(
+            rater_agreement.agreements(ratings_reader.rated_answers(few))
+        )[0].rows
+        overall = people_blocks.agreement_blocks(
+            rater_agreement.agreements(ratings_reader.rated_answers(same))
+        )[0].rows[0]
 
         assert chunks[1] == "+1.00 (independent questions: 5, under 6; n = 15)"
         assert overall[1:3] == ["+1.00 (the same in every resample; n = 8)"] * 2
@@ -173,10 +188,10 @@ class TestAgreement:
             for at in range(60)
             for who in (0, 1)
         ]
-        answers = reading.rated(lines)
+        answers = ratings_reader.rated_answers(lines)
 
-        alone = agreeing.agreements(answers)[0]
-        whole = agreeing.agreements(answers, {f"q{at}": str(at // 6) for at in range(60)})[0]
+        alone = rater_agreement.agreements(answers)[0]
+        whole = rater_agreement.agreements(answers, {f"q{at}": str(at // 6) for at in range(60)})[0]
 
         for one, other in ((alone.kappa, whole.kappa), (alone.ordinal, whole.ordinal)):
             assert one.value == other.value
@@ -198,7 +213,7 @@ def planted(answers=60, noise=0.0, composite=True, seed=1):
         line(f"q{at}", int(grade), chunks=[int(grade)], rater="1")
         for at, grade in enumerate(grades)
     ]
-    return Table(stored, reading.rated(lines))
+    return RatedValues(stored, ratings_reader.rated_answers(lines))
 
 
 class TestCorrelations:
@@ -230,8 +245,10 @@ class TestCorrelations:
         once = [line(f"q{at}", grade, ["a"]) for at, grade in enumerate(grades)]
         stored = runs_made.stored(scores)
 
-        (four,) = correlations.correlations(Table(stored, reading.rated(lines)))
-        (one,) = correlations.correlations(Table(stored, reading.rated(once)))
+        (four,) = correlations.correlations(
+            RatedValues(stored, ratings_reader.rated_answers(lines))
+        )
+        (one,) = correlations.correlations(RatedValues(stored, ratings_reader.rated_answers(once)))
 
         assert four.overall.value == pytest.approx(one.overall.value)
         assert (four.overall.n, one.overall.n) == (60, 15)
@@ -247,8 +264,10 @@ class TestCorrelations:
             {"a": {"token_f1": shared.tolist()}}, clusters=[str(at // 5) for at in range(60)]
         )
 
-        (alone,) = correlations.correlations(Table(made, reading.rated(lines)))
-        (whole,) = correlations.correlations(Table(drawn, reading.rated(lines)))
+        (alone,) = correlations.correlations(RatedValues(made, ratings_reader.rated_answers(lines)))
+        (whole,) = correlations.correlations(
+            RatedValues(drawn, ratings_reader.rated_answers(lines))
+        )
 
         one, other = alone.overall, whole.overall
         assert one.value == other.value
@@ -258,11 +277,11 @@ class TestCorrelations:
         # token_f1 and bleu know q0 to q8, rougeL q3 to q11: in the grades' order, and against it.
         up = [float(at) for at in range(12)]
         scores = {"token_f1": up, "rougeL": up, "bleu": up}
-        table = Table(
+        table = RatedValues(
             runs_made.stored(
                 {"a": {name: [x / 12 for x in each] for name, each in scores.items()}}
             ),
-            reading.rated([line(f"q{at}", at // 3) for at in range(12)]),
+            ratings_reader.rated_answers([line(f"q{at}", at // 3) for at in range(12)]),
         )
         of = table.metric
         table.metric = lambda name: (
@@ -281,7 +300,7 @@ class TestCorrelations:
         stored = runs_made.stored({"a": {"faithfulness": [at / 10 for at in range(10)]}})
         lines = [line(f"q{at}", at // 3) for at in range(10)]
 
-        found = correlations.correlations(Table(stored, reading.rated(lines)))
+        found = correlations.correlations(RatedValues(stored, ratings_reader.rated_answers(lines)))
 
         assert found[0].judged
         assert chart.table(found).rows[0][0] == "faithfulness (asks a judge)"
@@ -300,7 +319,7 @@ class TestCorrelations:
 
 class TestWeights:
     def test_the_planted_ones_are_found_and_shown_to_be_better_than_the_present(self):
-        found = suggestion(planted(120))
+        found = suggest_weights(planted(120))
 
         weights = [found.weights.get(each, 0.0) for each in ("token_f1", "rougeL", "bleu")]
         assert weights == pytest.approx([0.7, 0.3, 0.0], abs=0.05)
@@ -312,16 +331,16 @@ class TestWeights:
         assert metrics.build(spec).parts == tuple(found.weights)
 
     def test_29_answers_are_too_few_and_30_are_enough(self):
-        few, enough = suggestion(planted(29)), suggestion(planted(30))
+        few, enough = suggest_weights(planted(29)), suggest_weights(planted(30))
 
         said = "people rated 29 answers to answerable questions overall, under 30"
         assert (few.weights, few.reason) == ({}, said)
         assert enough.reason == ""
-        assert weighted(planted(29))[0].text == f"None are suggested: {few.reason}."
+        assert weights_blocks(planted(29))[0].text == f"None are suggested: {few.reason}."
 
     def test_answers_are_told_by_weights_that_saw_none_of_their_question(self):
         # Noise alone: fitted to what they are tried on, weights would seem to agree.
-        found = [suggestion(planted(40, noise=50.0, seed=seed)) for seed in range(8)]
+        found = [suggest_weights(planted(40, noise=50.0, seed=seed)) for seed in range(8)]
 
         values = [each.own.value for each in found if each.own is not None]
         assert len(values) > 3
@@ -329,11 +348,11 @@ class TestWeights:
         assert not any(each.better for each in found)
 
     def test_without_a_composite_they_are_held_against_equal_weights(self):
-        blocks = weighted(planted(60, composite=False))
+        blocks = weights_blocks(planted(60, composite=False))
 
-        assert suggestion(planted(60, composite=False)).against == EQUAL
-        assert EQUAL in blocks[0].text
-        assert isinstance(blocks[1], Passage)
+        assert suggest_weights(planted(60, composite=False)).against == EQUAL_WEIGHTS
+        assert EQUAL_WEIGHTS in blocks[0].text
+        assert isinstance(blocks[1], Quotation)
         assert blocks[1].text.startswith('metrics:\n  - composite: {weights: "0.')
 
     def test_it_is_said_where_they_are_not_shown_to_be_better(self):
@@ -342,8 +361,8 @@ class TestWeights:
         best = [0.7 * a + 0.3 * b for a, b in zip(one, other, strict=True)]
         table.metric = lambda name, of=table.metric: best if name == "composite" else of(name)
 
-        assert not suggestion(table).better
-        assert "They are not shown to agree better" in weighted(table)[0].text
+        assert not suggest_weights(table).better
+        assert "They are not shown to agree better" in weights_blocks(table)[0].text
 
     def test_a_metric_that_many_answers_have_no_value_of_is_left_out(self):
         table = planted(60)
@@ -351,7 +370,7 @@ class TestWeights:
         holes = {"rougeL": 30, "bleu": 10}
         table.metric = lambda name: [None] * holes.get(name, 0) + of(name)[holes.get(name, 0) :]
 
-        found = suggestion(table)
+        found = suggest_weights(table)
 
         assert found.n == 50
         assert "rougeL" not in found.weights
@@ -362,10 +381,10 @@ class TestWeights:
         of, questions = table.metric, table.stored.questions
         for at in range(20):
             line = questions[f"q{at}"]
-            questions[f"q{at}"] = line.model_copy(update={"answerable": False})
+            questions[f"q{at}"] = replace(line, answerable=False)
         table.metric = lambda name: [None] * 20 + of(name)[20:]
 
-        found = suggestion(table)
+        found = suggest_weights(table)
 
         assert (found.n, found.reason) == (60, "")
         assert found.weights["token_f1"] > 0.5
@@ -377,7 +396,7 @@ class TestWeights:
             table.metric = lambda name: [
                 None if at in holes.get(name, ()) else value for at, value in enumerate(of(name))
             ]
-            return suggestion(table).reason
+            return suggest_weights(table).reason
 
         rated = "people rated 40 answers to answerable questions overall, and "
         none = range(40)
@@ -398,13 +417,13 @@ class TestComments:
         lines += [line("q0", 2, rater=str(at + 3), comment=f"c{at}") for at in range(25)]
         questions = runs_made.stored({"a": {"recall": [1.0]}}).questions
 
-        (fold,) = peoplesaid.comments(lines, questions)
+        (fold,) = people_blocks.comments_blocks(lines, questions)
 
         assert isinstance(fold, Fold)
         assert fold.title == "27 comments, the first 20"
         assert fold.blocks[0].items[:2] == ["q0 — poor: bad", "q0 — good: c0"]
         assert len(fold.blocks[0].items) == 20
-        assert peoplesaid.comments([line("q0", 1)], questions) == []
+        assert people_blocks.comments_blocks([line("q0", 1)], questions) == []
 
 
 LOW, HIGH = [0.0] * 20, [1.0] * 15 + [0.0] * 5
@@ -423,27 +442,30 @@ class TestTwoRatedRuns:
             run.folder.mkdir()
             names = named(id_) if named else range(20)
             lines = [line(f"q{at}", grade) for at, grade in zip(names, grades, strict=False)]
-            (run.folder / reading.RATINGS).write_text(
-                "".join(f"{each.model_dump_json()}\n" for each in lines)
+            (run.folder / ratings_reader.RATINGS).write_text(
+                "".join(map(RATINGS_FORMAT.line, lines))
             )
-            found.append(sides.of_run(run))
+            found.append(operand.operand_from_run(run))
         return found
 
     def test_a_metric_that_rose_while_ratings_did_not_is_flagged_everywhere(self, tmp_path):
-        found = comparison(*self.sides(tmp_path, [1, 2] * 10, [2, 1] * 10))
+        found = compare_operands(*self.sides(tmp_path, [1, 2] * 10, [2, 1] * 10))
 
         (pair,) = found.pairs
         said = "hit rose; people’s ratings are not shown to have (mean overall grade, 0 to 3: "
         assert pair.people.said.startswith(f"{said}difference 0.00, ")
         assert pair.people.said.endswith(", n = 20).")
         assert pair.people.alone == ("hit",)
-        assert list(words.sentences(found, pair))[-1] == pair.people.said
-        assert "people’s ratings are not shown to have" in " ".join(text(found).split())
-        assert "people’s ratings are not shown to have" in comparison_page.render(found)
-        assert as_dict(found)["cells"][0]["people"]["difference"]["value"] == 0.0
+        assert list(comparison_words.sentences(found, pair))[-1] == pair.people.said
+        shown = " ".join(terminal.render(comparison_blocks.blocks(found)).split())
+        assert "people’s ratings are not shown to have" in shown
+        assert "people’s ratings are not shown to have" in comparison.render_html(found)
+        assert comparison.as_dict(found)["cells"][0]["people"]["difference"]["value"] == 0.0
 
     def test_ratings_that_rose_while_a_metric_did_not_are_flagged(self, tmp_path):
-        (pair,) = comparison(*self.sides(tmp_path, [0] * 20, [2] * 10 + [3] * 10, (LOW, LOW))).pairs
+        (pair,) = compare_operands(
+            *self.sides(tmp_path, [0] * 20, [2] * 10 + [3] * 10, (LOW, LOW))
+        ).pairs
 
         assert pair.people.rose
         assert pair.people.said.startswith("People’s ratings rose (mean overall grade, 0 to 3: ")
@@ -451,7 +473,7 @@ class TestTwoRatedRuns:
         assert pair.people.said.endswith("; not shown to rise: hit and mrr.")
 
     def test_nothing_is_said_where_both_rose_apart_from_what_stood_still(self, tmp_path):
-        pair = comparison(
+        pair = compare_operands(
             *self.sides(tmp_path, [0] * 20, [3] * 20), Options(metrics=["hit"])
         ).pairs[0]
 
@@ -463,13 +485,13 @@ class TestTwoRatedRuns:
             tmp_path, grades, grades, named=lambda id_: range(8) if id_ == "old" else range(8, 16)
         )
 
-        (pair,) = comparison(*made).pairs
+        (pair,) = compare_operands(*made).pairs
 
         assert not pair.people.paired
         assert "n = 8, other questions on the two sides" in pair.people.said
 
     def test_ratings_that_fell_while_a_metric_rose_are_said_to_have_fallen(self, tmp_path):
-        (pair,) = comparison(*self.sides(tmp_path, [2, 3] * 10, [1, 2] * 9 + [2, 2])).pairs
+        (pair,) = compare_operands(*self.sides(tmp_path, [2, 3] * 10, [1, 2] * 9 + [2, 2])).pairs
 
         assert (pair.people.rose, pair.people.fell) == (False, True)
         assert pair.people.said.startswith("hit rose; people’s ratings fell (mean overall grade")
@@ -482,16 +504,16 @@ class TestTwoRatedRuns:
         drawn = {"clusters": [str(at // 3) for at in range(20)]}
         (tmp_path / "drawn").mkdir()
 
-        alone = comparison(*self.sides(tmp_path, [1] * 20, after)).pairs[0].people
+        alone = compare_operands(*self.sides(tmp_path, [1] * 20, after)).pairs[0].people
         made = self.sides(tmp_path / "drawn", [1] * 20, after, old=drawn, new=drawn)
-        whole = comparison(*made).pairs[0].people
+        whole = compare_operands(*made).pairs[0].people
 
         assert alone.difference.value == pytest.approx(9 / 20)
         assert whole.difference.value == pytest.approx(9 / 20)
         assert (alone.rose, whole.rose) == (True, False)
-        assert alone.difference.low > 0 > whole.difference.low
+        assert alone.difference.low > whole.difference.low
 
-    def test_of_other_questions_on_the_two_sides_whole_clusters_are_drawn_too(self):
+    def test_of_other_questions_on_the_two_sides_clusters_count_as_one_too(self):
         grades = [0.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 1.0]
         before, after = (
             {f"{side}{at}": grades[at // 5] for at in range(40)} for side in ("old", "new")
@@ -500,17 +522,17 @@ class TestTwoRatedRuns:
             f"{side}{at}": f"{side}{at // 5}" for side in ("old", "new") for at in range(40)
         }
 
-        alone = rating(before, after, [], {}, {}, 7).difference
-        whole = rating(before, after, [], {}, clusters, 7).difference
-        few = rating(before, after, [], {}, dict.fromkeys(clusters, "one"), 7).difference
+        alone = compare_grades(before, after, [], {}, {}, 7).difference
+        whole = compare_grades(before, after, [], {}, clusters, 7).difference
+        few = compare_grades(before, after, [], {}, dict.fromkeys(clusters, "one"), 7).difference
 
         assert alone.value == whole.value == few.value == 0.0
         assert whole.high - whole.low > 1.8 * (alone.high - alone.low)
-        assert (few.low, few.reason) == (None, "independent questions: 1, under 6")
+        assert (few.low, few.reason) == (None, "clusters: 1 is under 6")
 
     def test_a_question_that_was_changed_is_not_paired(self, tmp_path):
         changed = {f"q{at}": {"text": "another"} for at in range(12)}
-        (pair,) = comparison(
+        (pair,) = compare_operands(
             *self.sides(tmp_path, [0] * 12 + [2] * 8, [3] * 12 + [2] * 8, new={"texts": changed})
         ).pairs
 
@@ -518,12 +540,12 @@ class TestTwoRatedRuns:
         assert (pair.people.difference.value, pair.people.difference.n) == (0.0, 8)
 
     def test_of_too_few_ratings_nothing_is_said(self, tmp_path):
-        (pair,) = comparison(*self.sides(tmp_path, [1, 2], [1, 2])).pairs
+        (pair,) = compare_operands(*self.sides(tmp_path, [1, 2], [1, 2])).pairs
 
         assert (pair.people.said, pair.people.difference.reason) == ("", "n = 2 is under 6")
 
     def test_runs_that_nobody_rated_say_nothing(self):
-        (pair,) = comparison(
+        (pair,) = compare_operands(
             compared.side({"a": {"hit": LOW}}, "old"), compared.side({"a": {"hit": HIGH}})
         ).pairs
 
@@ -531,4 +553,4 @@ class TestTwoRatedRuns:
 
 
 def test_a_section_of_texts_alone_is_still_a_section():
-    assert isinstance(weighted(planted(5))[0], Text)
+    assert isinstance(weights_blocks(planted(5))[0], Paragraph)

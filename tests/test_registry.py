@@ -8,13 +8,12 @@ from annotated_types import Gt
 from hypothesis import given
 from hypothesis import strategies as some
 
-from harness import scoring
 from harness.chunkers import chunkers
 from harness.chunkers.fixed import Fixed
 from harness.errors import SpecError, suggest
 from harness.generators import generators
 from harness.generators.chat import Chat
-from harness.metrics import metrics
+from harness.metrics import metrics, named_metrics
 from harness.metrics.ap import Ap
 from harness.metrics.bleu import Bleu
 from harness.metrics.composite import Composite
@@ -26,6 +25,7 @@ from harness.metrics.passage import PassageRecall
 from harness.metrics.precision import Precision
 from harness.metrics.recall import Recall
 from harness.registry import Registry, label, parameters, parse, summary
+from harness.rerankers import Reranker
 from harness.retrievers import retrievers
 from harness.retrievers.bm25 import Bm25
 from harness.retrievers.hybrid import Hybrid
@@ -109,11 +109,11 @@ def test_a_metrics_name_builds_it_and_is_printed_back_to_the_letter(text, metric
     [("map@10", Ap(k=10, rel=1)), ("rr@10", Mrr(k=10, rel=1)), ("success@5", HitRate(k=5, rel=1))],
 )
 def test_an_alias_builds_the_metric_and_prints_as_it_was_typed(alias, metric):
-    named = scoring.build(alias)
+    named = named_metrics.build_metric(alias)
 
     assert (named.name, named.metric) == (alias, metric)
     typed, k = alias.split("@")
-    assert scoring.build({typed: {"k": int(k)}}).name == alias
+    assert named_metrics.build_metric({typed: {"k": int(k)}}).name == alias
 
 
 def test_every_component_with_its_defaults_prints_as_its_bare_name():
@@ -135,8 +135,8 @@ def test_parameters_are_printed_where_they_differ_from_the_default():
         (chunkers, Fixed(120, 7)),
         (retrievers, Hybrid(of=("bm25", "dense"), depth=5)),
         (retrievers, Bm25(stopwords="none")),
-        (generators, Chat("m", prompt='A, (b\n"{context}" {question} :)')),
-        (generators, Chat("m", decline_patterns=(r"^no,? (idea|clue)\b", '"', "", "a\\\\"))),
+        (generators, Chat("openai:m", prompt='A, (b\n"{context}" {question} :)')),
+        (generators, Chat("openai:m", decline_patterns=(r"^no,? (idea|clue)\b", '"', "", "a\\\\"))),
     ],
 )
 def test_what_is_printed_builds_an_equal_component(registry, component):
@@ -145,7 +145,7 @@ def test_what_is_printed_builds_an_equal_component(registry, component):
 
 @given(some.one_of(some.text(), some.text(alphabet='ab ,()="\\\n@')))
 def test_any_text_survives_being_printed_and_read(model):
-    chat = Chat(model)
+    chat = Chat(f"openai:{model}")
 
     assert generators.build(label(chat)) == chat
 
@@ -169,7 +169,7 @@ def test_any_text_survives_being_printed_and_read(model):
             "metric 'recall' has no parameter 'lables'",
             "did you mean 'labels'? choose from: k, labels, rel",
         ),
-        ("map(x=1)", "metric 'ap' has no parameter 'x'", "choose from: denominator, k, labels"),
+        ("ap(x=1)", "metric 'ap' has no parameter 'x'", "choose from: denominator, k, labels"),
         ("token_f1(x=1)", "metric 'token_f1' has no parameter 'x'", "it takes no parameters"),
         (
             "recall(rel=two)@5",
@@ -215,7 +215,7 @@ def test_a_name_offers_a_close_one_first_and_always_all_of_them():
 
 
 def test_a_component_is_named_and_documented_by_its_class_alone():
-    registry: Registry[object] = Registry("toy", "harness.rerankers")
+    registry: Registry[object] = Registry("toy", "harness.rerankers", Reranker)
 
     @registry.register
     @dataclass(frozen=True)
@@ -230,10 +230,9 @@ def test_a_component_is_named_and_documented_by_its_class_alone():
         kind: Literal["a", "b"] = "a"
 
         name: ClassVar[str] = "toy"
-        aliases: ClassVar[tuple[str, ...]] = ("plaything",)
 
-    assert registry.build({"plaything": {"size": 3}}) == Toy(3)
-    assert registry["plaything"] is Toy
+    assert registry.build({"toy": {"size": 3}}) == Toy(3)
+    assert registry["toy"] is Toy
     assert label(Toy(3, "b")) == "toy(size=3, kind=b)"
     assert parameters(Toy) == {"size": "required", "kind": "a"}
     assert summary(Toy) == "Plays, with a size."

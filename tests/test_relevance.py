@@ -2,8 +2,8 @@
 
 import pytest
 
+from harness.ranking.relevance import Relevance, fold, judge_by_documents, occurs
 from harness.records import Chunk, Hit, Judged, Passage, Question, Span
-from harness.relevance import Relevance, folded, judge_documents, occurs
 from tests.listed import Listed, listed
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -97,7 +97,7 @@ class TestEvidence:
     def test_chunks_that_share_a_character_or_abut_touch_the_passage(self):
         question = Question("q", "?", passages=(passage(ALPHABET, 10, 20),))
         chunks = cut(ALPHABET, (0, 9), (0, 10), (19, 30), (20, 30), (21, 30))
-        touching = Relevance(Listed(chunks)).touching(question)
+        touching = Relevance(Listed(chunks)).spans_near_gold(question)
         assert [(span.start, span.end) for span in touching] == [(0, 10), (19, 30), (20, 30)]
 
 
@@ -106,7 +106,7 @@ class TestDocuments:
         chunks = [Chunk(at, Span(doc, at, at + 1), "x") for at, doc in enumerate("abacb")]
         hits = [Hit(chunks[at], 1.0) for at in (0, 2, 1, 4, 3)]
         grades = {"b": 2, "c": 1, "z": 3, "y": 0, "x": -1}
-        assert judge_documents(grades, hits) == Judged((None, 2, 1), (3, 2, 1), irrelevant=1)
+        assert judge_by_documents(grades, hits) == Judged((None, 2, 1), (3, 2, 1), irrelevant=1)
 
     def test_a_document_nobody_judged_is_not_one_that_was_judged_irrelevant(self):
         chunks = [Chunk(at, Span(doc, 0, 1), "x") for at, doc in enumerate("abc")]
@@ -195,4 +195,4 @@ class TestStrings:
     ],
 )
 def test_strings_match_at_word_boundaries_after_nfkc_and_casefold(wanted, text, found):
-    assert occurs(wanted, folded(text)) is found
+    assert occurs(wanted, fold(text)) is found

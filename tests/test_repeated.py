@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import runner
-from harness.config import load
+from harness import api
+from harness.config.run_config import load
+from harness.runs import runner
 from tests.kills import content
 from tests.repeated import SURROUNDINGS, differences, reordered, run, scored_otherwise
 from tests.small import project
@@ -23,7 +24,7 @@ GRID = {
 def ran_here(folder):
     with chdir(folder):
         config = load(Path("config.yaml"), [], {})
-        return runner.run(runner.prepare(config), lambda *_: None).folder.resolve()
+        return api.run(runner.prepare(config), lambda *_: None).folder.resolve()
 
 
 @pytest.fixture(scope="module")

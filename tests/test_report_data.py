@@ -1,29 +1,32 @@
 """What the question browser reads is the stored run: every field, every text, nothing else."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
-from harness import runner, store
-from harness.config import load
-from harness.report.charts.losses import figure
-from harness.report.data import embedded
-from harness.report.data.packing import Column, embeddable, packed, short
-from harness.report.data.stretches import stretches
-from harness.report.data.ten import to_read
-from harness.report.sections.questions import Questions
-from harness.report.view import View
-from harness.stored import (
-    ArrivalLine,
-    FactsLine,
-    FailureLine,
-    MissedLine,
-    SampleLine,
-    ScoreLine,
-    UsageLine,
-    VerdictLine,
+from harness import api
+from harness.config.run_config import load
+from harness.records import (
+    AnswerSample,
+    Arrival,
+    Failure,
+    Missed,
+    PassageFacts,
+    Score,
+    Usage,
+    Verdict,
 )
+from harness.report.charts.losses_chart import figure
+from harness.report.data import pack_page
+from harness.report.data.chunk_texts import cut_stretches
+from harness.report.data.first_questions import choose_first
+from harness.report.data.page_packing import Column, pack, round_digits, script_json
+from harness.report.run_view import View
+from harness.report.sections.questions import QuestionsSection
+from harness.runs import runner
+from harness.runs.outcomes import context_text, span_key
+from harness.store import reader
 from tests.packed_data import Data
 from tests.small import QUESTIONS, project
 
@@ -42,8 +45,8 @@ def run(folder, documents=(), **changes):
     config = project(folder, **changes)
     for name, text in documents:
         (folder / "corpus" / name).write_text(text, encoding="utf-8")
-    finished = runner.run(runner.prepare(load(config, [], {})), lambda *_: None)
-    return store.load(finished.folder)
+    finished = api.run(runner.prepare(load(config, [], {})), lambda *_: None)
+    return reader.load(finished.folder)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +57,7 @@ def many(tmp_path_factory):
 def changed(stored, at=0, **changes):
     """Return the run with fields of one record changed."""
     records = list(stored.records)
-    records[at] = records[at].model_copy(update=changes)
+    records[at] = replace(records[at], **changes)
     return replace(stored, records=tuple(records))
 
 
@@ -75,7 +78,12 @@ def check(stored):
     assert questions["id"] == list(stored.questions)
     for number, line in enumerate(stored.questions.values()):
         said = {key: values[number] for key, values in questions.items()}
-        assert said == line.model_dump(exclude={"cluster"})
+        passages = [
+            {**asdict(each.span), "text": each.text, "group": each.group, "grade": each.grade}
+            for each in line.passages
+        ]
+        known = {"answers": list(line.answers), "keywords": list(line.keywords)}
+        assert said == {key: getattr(line, key) for key in said} | known | {"passages": passages}
     for at, cell in enumerate(view.cells):
         answers = data.part(f"answers-{at}")
         for number, question in enumerate(stored.questions):
@@ -90,14 +98,14 @@ def check(stored):
             scores = [hit.score for hit in record.hits]
             largest = max(map(abs, scores), default=0.0)
             assert said["similarities"] == pytest.approx(scores, abs=1e-5 * largest)
-            assert said["context"] == record.context
+            assert said["context"] == context_text(record, stored.texts)
             assert (said["answer"], said["declined"]) == (record.answer, record.declined)
             assert answers[number] == record.answer
             assert said["searched"] == list(record.searched)
             assert said["tracedTo"] == record.traced_to
             assert said["without"] == record.without_evidence
             there = record.held_in and any(hit.doc == record.held_in.doc for hit in record.hits)
-            place = tuple(record.held_in.model_dump().values()) if there else None
+            place = span_key(record.held_in) if there else None
             assert _held(said) == place
             stage = None if said["lost"] is None else STAGES[said["lost"]]
             assert stage == record.lost_at
@@ -110,13 +118,14 @@ def check(stored):
             ]
             assert said["missed"] == missed
             for known, arrival in zip(said["passages"], record.passages, strict=True):
-                facts = [f and pytest.approx(f, 1e-2) for f in arrival.facts.model_dump().values()]
+                facts = [f and pytest.approx(f, 1e-2) for f in asdict(arrival.facts).values()]
                 stage = arrival.stage and STAGES.index(arrival.stage)
                 assert known == [arrival.group, stage, *facts]
             judged = record.judged.get(labels)
             assert said["judged"] == (judged is not None)
             if judged is not None:
-                assert (said["grades"], said["inventory"]) == (judged.grades, judged.inventory)
+                inventory = judged.inventory and list(judged.inventory)
+                assert (said["grades"], said["inventory"]) == (list(judged.grades), inventory)
             _check_scores(view, data, record, said, at, number)
     assert answered == len(stored.records)
 
@@ -131,7 +140,7 @@ def _held(said):
 
 
 def _check_scores(view, data, record, said, cell, question):
-    letters = {"scored": "", "not_scored": "n", "failed": "f", "judge_failed": "j"}
+    letters = {"scored": "", "not_scored": "n", "failed": "f", "metric_failed": "m"}
     for metric, name in enumerate(view.metrics):
         score, scores = record.scores[name], data.part(f"scores-{metric}")
         for value in (said[f"value-{metric}"], scores["values"][cell][question]):
@@ -191,7 +200,7 @@ class TestTheWholeRun:
         check(replace(many, records=many.records[:7]))
 
     def test_with_no_record_at_all(self, many):
-        bare = many.run.model_copy(update={"cells": [], "status": "failed"})
+        bare = replace(many.run, cells=[], status="failed")
         data = Data(replace(many, run=bare, records=()))
 
         assert (data.index["cells"], data.index["ten"]) == ([], [])
@@ -202,7 +211,7 @@ class TestTheWholeRun:
         names = [("sys", 0, 4), ("sys", 0, 6), ("sys", 2, 9)]
         texts = dict(zip(names, ["four", "sixsix", "a text of another length"], strict=True))
         hits = [
-            hit.model_copy(update=dict(zip(("doc", "start", "end"), place, strict=True)))
+            replace(hit, **dict(zip(("doc", "start", "end"), place, strict=True)))
             for hit, place in zip(first.hits, names, strict=False)
         ]
         stored = replace(many, texts={**many.texts, **texts})
@@ -212,8 +221,8 @@ class TestTheWholeRun:
 
 class TestOneRecord:
     def test_that_failed(self, many):
-        failed = dict.fromkeys(many.records[0].scores, ScoreLine(value=None, state="failed"))
-        error = FailureLine(stage="generation", reason="429 Too Many Requests")
+        failed = dict.fromkeys(many.records[0].scores, Score(value=None, state="failed"))
+        error = Failure(stage="generation", reason="429 Too Many Requests")
         stored = changed(many, error=error, scores=failed, answer=None, lost_at=None)
 
         check(stored)
@@ -221,11 +230,11 @@ class TestOneRecord:
 
     def test_with_what_was_missed_and_why(self, many):
         spot = many.records[0].hits[0]
-        missed = MissedLine(doc=spot.doc, start=spot.start, end=spot.end, grade=2, rank=None)
-        facts = FactsLine(pieces=2, largest=0.625, exact_rank=31, rank=None, cut_at=None)
-        arrival = ArrivalLine(group="g1", stage="retrieval", facts=facts)
+        missed = Missed(doc=spot.doc, start=spot.start, end=spot.end, grade=2, rank=None)
+        facts = PassageFacts(pieces=2, largest=0.625, exact_rank=31, rank=None, cut_at=None)
+        arrival = Arrival(group="g1", stage="retrieval", facts=facts)
         stored = changed(
-            many, missed=[missed], passages=[arrival], lost_at="retrieval", traced_to=1000
+            many, missed=(missed,), passages=(arrival,), lost_at="retrieval", traced_to=1000
         )
 
         check(stored)
@@ -239,9 +248,9 @@ class TestOneRecord:
 
     def test_with_a_judges_replies_in_full(self, many):
         replies = ["x" * 5_000, '{"verdict": 1} </script>']
-        verdict = VerdictLine(of="claim 1", value=1, reason="it says so", replies=replies)
+        verdict = Verdict(of="claim 1", value=1, reason="it says so", replies=replies)
         name = "token_f1"
-        score = many.records[0].scores[name].model_copy(update={"verdicts": [verdict]})
+        score = replace(many.records[0].scores[name], verdicts=[verdict])
         stored = changed(many, scores={**many.records[0].scores, name: score})
 
         number = View(stored).metrics.index(name)
@@ -250,32 +259,32 @@ class TestOneRecord:
 
     def test_with_several_answers_and_their_scores(self, many):
         scores = many.records[0].scores
-        usage = UsageLine(tokens_in=5, tokens_out=1, model="m", finish="stop")
+        usage = Usage(tokens_in=5, tokens_out=1, model="m", finish="stop")
         samples = [
-            SampleLine(answer="one", declined=False, usage=usage, scores=scores),
-            SampleLine(answer=None, declined=None, usage=None, scores=scores),
+            AnswerSample(answer="one", declined=False, usage=usage, scores=scores),
+            AnswerSample(answer=None, declined=None, usage=None, scores=scores),
         ]
         said = found(changed(many, samples=samples, usage=usage))
 
         assert [each[:2] for each in said["samples"]] == [["one", False], [None, None]]
         values = [value for value, *_ in said["samples"][0][2]]
-        assert values == [short(scores[name].value) for name in View(many).metrics]
+        assert values == [round_digits(scores[name].value) for name in View(many).metrics]
         assert said["usage"] == [5, 1, "m", "stop"]
 
     @pytest.mark.parametrize(
         ("prompt", "wanted"),
         [
-            ("Use CONTEXT to answer.", ["Use ", " to answer."]),
-            ("nothing of it", ["nothing of it"]),
+            (("Use ", " to answer."), ["Use ", " to answer."]),
+            (("nothing of it",), ["nothing of it"]),
             (None, None),
         ],
     )
     def test_with_the_prompt_around_its_context(self, many, prompt, wanted):
-        assert found(changed(many, context="CONTEXT", prompt=prompt))["prompt"] == wanted
+        assert found(changed(many, context="CONTEXT", prompt=prompt or ()))["prompt"] == wanted
 
     def test_without_a_context_has_its_prompt(self, many):
         for context in (None, ""):
-            said = found(changed(many, context=context, prompt="Who are you?"))
+            said = found(changed(many, context=context, prompt=("Who are you?",)))
             assert (said["context"], said["prompt"]) == (context, ["Who are you?"])
 
     def test_whose_context_is_cut_in_the_middle_of_a_hit(self, many):
@@ -292,16 +301,16 @@ class TestOneRecord:
 
 class TestPacking:
     def test_equal_runs_give_equal_bytes(self, many):
-        again = store.load(many.folder)
+        again = reader.load(many.folder)
 
-        assert embedded(View(again)) == embedded(View(many))
+        assert pack_page(View(again)) == pack_page(View(many))
 
     def test_the_index_cannot_end_its_element(self):
-        assert embeddable({"a": "</script>"}) == '{"a":"\\u003c/script>"}'
+        assert script_json({"a": "</script>"}) == '{"a":"\\u003c/script>"}'
 
     def test_a_number_that_is_none_is_refused(self):
         with pytest.raises(ValueError, match="not JSON compliant"):
-            packed([float("nan")])
+            pack([float("nan")])
 
     @pytest.mark.parametrize(
         ("number", "wanted"),
@@ -313,7 +322,7 @@ class TestPacking:
         ],
     )
     def test_numbers_are_short(self, number, wanted):
-        assert json.dumps(short(number)) == wanted
+        assert json.dumps(round_digits(number)) == wanted
 
     def test_a_column_has_each_value_once_or_no_rows(self):
         column, distinct = Column(), Column()
@@ -326,7 +335,7 @@ class TestPacking:
         assert distinct.packable() == {"values": ["a", "b"], "rows": None}
 
     def test_chunks_that_overlap_are_cut_out_of_one_text(self):
-        cut = stretches({("d", 0, 6): "abcdef", ("d", 4, 8): "efgh", ("d", 9, 10): "j"})
+        cut = cut_stretches({("d", 0, 6): "abcdef", ("d", 4, 8): "efgh", ("d", 9, 10): "j"})
         (page,) = cut.pages()
 
         assert page["text"] == ["abcdefgh", "j"]
@@ -335,7 +344,7 @@ class TestPacking:
 
     def test_a_long_document_is_several_stretches_and_parts(self):
         texts = {("d", at, at + 1_000): "x" * 1_000 for at in range(0, 300_000, 1_000)}
-        cut = stretches(texts)
+        cut = cut_stretches(texts)
 
         assert [sum(map(len, page["text"])) for page in cut.pages()] == [101_000, 101_000, 98_000]
         assert list(cut.first) == [0, 101, 202]
@@ -346,12 +355,10 @@ class TestPacking:
 def full(many):
     """A run in whose first record there is something of all that can be left out."""
     scores = {
-        name: score.model_copy(
-            update={"verdicts": [VerdictLine(of="v", value=1, reason="", replies=["r" * 999])]}
-        )
+        name: replace(score, verdicts=[Verdict(of="v", value=1, reason="", replies=["r" * 999])])
         for name, score in many.records[0].scores.items()
     }
-    samples = [SampleLine(answer="s" * 99, declined=False, usage=None, scores={**scores})]
+    samples = [AnswerSample(answer="s" * 99, declined=False, usage=None, scores={**scores})]
     return changed(many, scores=scores, samples=samples, context="c" * 99, prompt=f"p {'c' * 99}")
 
 
@@ -361,7 +368,7 @@ class TestRoom:
         assert found(full)["context"] == "c" * 99
 
     def test_what_there_is_none_for_is_named_and_the_rest_is_there(self, full):
-        data = Data(full, room=0)
+        data = Data(full, max_characters=0)
         cell = [c.name for c in View(full).cells].index(full.records[0].cell)
         said = data.record(cell, list(full.questions).index(full.records[0].question))
 
@@ -372,10 +379,10 @@ class TestRoom:
         assert [hit[3] for hit in said["hits"]] == [_text(full, h) for h in full.records[0].hits]
 
     def test_a_large_kind_makes_no_room_for_the_reasons_to_be_dropped(self, full):
-        assert Data(full, room=950).index["left_out"] == ["verdicts", "samples"]
+        assert Data(full, max_characters=950).index["left_out"] == ["verdicts", "samples"]
 
     def test_a_text_that_all_cells_of_a_question_have_counts_once(self, many):
-        prompts = [record.model_copy(update={"prompt": "p" * 500}) for record in many.records]
+        prompts = [replace(record, prompt=("p" * 500,)) for record in many.records]
         stored = replace(many, records=tuple(prompts))
         reasons = sum(
             len(reason)
@@ -389,8 +396,8 @@ class TestRoom:
         )
 
         needed = reasons + 500 * len(many.questions)
-        assert Data(stored, room=needed).index["left_out"] == []
-        assert Data(stored, room=needed - 1).index["left_out"] == ["prompts"]
+        assert Data(stored, max_characters=needed).index["left_out"] == []
+        assert Data(stored, max_characters=needed - 1).index["left_out"] == ["prompts"]
 
 
 class TestTheIndex:
@@ -407,8 +414,8 @@ class TestTheIndex:
 
     def test_says_how_many_results_go_on_to_the_reranker_or_the_context(self, many):
         first, *others = many.run.cells
-        cells = [first.model_copy(update={"reranker": "lexical"}), *others]
-        stored = replace(many, run=many.run.model_copy(update={"cells": cells}))
+        cells = [replace(first, reranker="lexical"), *others]
+        stored = replace(many, run=replace(many.run, cells=cells))
 
         found = {cell["name"]: cell["going_on"] for cell in Data(stored).index["cells"]}
         wanted = {View(stored).name(cell): 2 for cell in others}
@@ -434,18 +441,18 @@ class TestTheIndex:
         values = [0.5, 0.25, 0.0, 1.0, 0.75]
         stored = many
         for number, stage, value in zip(at, stages, values, strict=True):
-            scores = dict.fromkeys(many.records[number].scores, ScoreLine(value=value))
+            scores = dict.fromkeys(many.records[number].scores, Score(value=value))
             stored = changed(stored, number, lost_at=stage, scores=scores, error=None)
         asked = [many.records[number].question for number in at]
 
         # chunking, retrieval (0 before 0.25), generation; then what no stage lost
         wanted = [asked[3], asked[2], asked[0], asked[1], asked[4]]
-        assert [record.question for record in to_read(View(stored))] == wanted
+        assert [record.question for record in choose_first(View(stored))] == wanted
 
 
 class TestTheQuestionsSection:
     def test_has_a_fold_for_each_question_to_read(self, many):
-        (browser,) = Questions().blocks(View(many))
+        (browser,) = QuestionsSection().blocks(View(many))
 
         note, *folds = browser.worst
         assert note.text.startswith("4 questions to read with ")
@@ -454,13 +461,13 @@ class TestTheQuestionsSection:
     def test_says_where_a_question_was_lost_and_what_moved(self, many):
         best = View(many).shipped or View(many).best
         at = next(number for number, r in enumerate(many.records) if r.cell == best.name)
-        facts = FactsLine(rank=3, reranked=9)
-        arrival = ArrivalLine(group="1", stage="reranking", facts=facts)
+        facts = PassageFacts(rank=3, reranked=9)
+        arrival = Arrival(group="1", stage="reranking", facts=facts)
         hits = many.records[at].hits
         stored = changed(
             many, at, passages=[arrival], lost_at="reranking", candidates=hits[1:] + hits[:1]
         )
-        (browser,) = Questions().blocks(View(stored))
+        (browser,) = QuestionsSection().blocks(View(stored))
         (fold,) = [f for f in browser.worst[1:] if f.title.startswith(many.records[at].question)]
 
         assert fold.blocks[0].label == "Lost at"
@@ -484,9 +491,9 @@ class TestTheQuestionsSection:
     def test_says_how_deep_what_was_lost_lies(self, many, stage, facts, wanted):
         best = (View(many).shipped or View(many).best).name
         at = next(n for n, r in enumerate(many.records) if (r.cell, r.question) == (best, "day"))
-        arrival = ArrivalLine(group="1", stage=stage, facts=FactsLine(**facts))
+        arrival = Arrival(group="1", stage=stage, facts=PassageFacts(**facts))
         stored = changed(many, at, passages=[arrival], lost_at=stage, traced_to=5_000)
-        (browser,) = Questions().blocks(View(stored))
+        (browser,) = QuestionsSection().blocks(View(stored))
         (fold,) = [f for f in browser.worst[1:] if f.title.startswith("day")]
 
         assert fold.blocks[0].text == f"{stage}: {wanted}"
@@ -495,11 +502,11 @@ class TestTheQuestionsSection:
         best = (View(many).shipped or View(many).best).name
         at = next(n for n, r in enumerate(many.records) if (r.cell, r.question) == (best, "day"))
         (hit, *_) = many.records[at].hits
-        hits = [hit.model_copy(update={"grade": grade}) for grade in (1, 2)]
+        hits = [replace(hit, grade=grade) for grade in (1, 2)]
         config = {**many.run.config["resolved"], "relevance_level": 2}
-        graded = many.run.model_copy(update={"config": {**many.run.config, "resolved": config}})
+        graded = replace(many.run, config={**many.run.config, "resolved": config})
         stored = replace(changed(many, at, hits=hits), run=graded)
-        (browser,) = Questions().blocks(View(stored))
+        (browser,) = QuestionsSection().blocks(View(stored))
         (fold,) = [f for f in browser.worst[1:] if f.title.startswith("day")]
 
         shown = [block for block in fold.blocks if getattr(block, "label", "")[:4] == "Rank"]

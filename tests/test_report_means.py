@@ -5,10 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from harness import report, runner, store, terminal
-from harness.config import load
+from harness import api, report
+from harness.config.run_config import load
+from harness.report import run_summary, terminal
+from harness.report.run_view import View
 from harness.report.sections import parts
-from harness.report.view import View
+from harness.runs import runner
+from harness.store import reader
 from tests.small import project
 
 METRICS = [
@@ -25,8 +28,8 @@ METRICS = [
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
     config = project(tmp_path_factory.mktemp("means"), metrics=METRICS)
-    finished = runner.run(runner.prepare(load(config, [], {})), lambda *_: None)
-    return store.load(finished.folder)
+    finished = api.run(runner.prepare(load(config, [], {})), lambda *_: None)
+    return reader.load(finished.folder)
 
 
 def text(stored, only=None):
@@ -38,9 +41,9 @@ def text(stored, only=None):
 def with_failures(stored, **changes):
     """Return the run with the deciding metric's aggregate changed, in the first cell alone."""
     first, *others = stored.run.cells
-    line = first.scores["passage_recall@2"].model_copy(update=changes)
-    first = first.model_copy(update={"scores": {**first.scores, "passage_recall@2": line}})
-    return replace(stored, run=stored.run.model_copy(update={"cells": [first, *others]}))
+    line = replace(first.scores["passage_recall@2"], **changes)
+    first = replace(first, scores={**first.scores, "passage_recall@2": line})
+    return replace(stored, run=replace(stored.run, cells=[first, *others]))
 
 
 def test_a_mean_of_recall_or_mrr_has_a_word_beneath_it_and_a_note_says_what_for(stored):
@@ -69,33 +72,36 @@ def test_the_reason_for_no_interval_stands_where_it_would(stored):
 def test_what_the_mean_is_without_the_failed_stands_beside_it(stored):
     lost = with_failures(stored, mean=0.4, mean_finished=0.8, n=4, failed=2)
 
-    assert "n = 4, 2 failed, 0.800 finished, 1 not scored" in text(lost, "leaderboard")
+    assert "n = 4, 2 failed, 0.80 finished, 1 unanswerable" in text(lost, "leaderboard")
 
 
 def test_a_descriptive_metric_and_a_floor_are_never_marked_as_best(stored):
     view = View(stored)
-    low, high = (stored.run.cells[0].scores["hit_rate@2"].model_copy(update={"mean": mean})
+    low, high = (replace(stored.run.cells[0].scores["hit_rate@2"], mean=mean)
                  for mean in (0.2, 0.8))  # fmt: skip
     floor = next(cell for cell in stored.run.cells if cell.floor)
     other = next(cell for cell in stored.run.cells if not cell.floor)
 
-    assert view.marked([floor, other], [low, high], "hit_rate@2") == [False, True]
-    assert view.marked([floor, other], [high, low], "hit_rate@2") == [False, False]
-    assert view.marked([floor, other], [low, high], "chunk_ceiling") == [False, False]
-    assert view.marked([floor, other], [high, high], "hit_rate@2") == [False, False]
+    assert view.best_marks([floor, other], [low, high], "hit_rate@2") == [False, True]
+    assert view.best_marks([floor, other], [high, low], "hit_rate@2") == [False, False]
+    assert view.best_marks([floor, other], [low, high], "chunk_ceiling") == [False, False]
+    assert view.best_marks([floor, other], [high, high], "hit_rate@2") == [False, False]
 
 
 def test_the_terminal_shows_reasons_and_finished_means_within_its_width(stored, tmp_path):
     run = json.loads((stored.folder / "run.json").read_text("utf-8"))
     line = run["cells"][0]["scores"]["passage_recall@2"]
-    line.update(mean=0.4, mean_finished=0.8, failed=2, judge_failed=1)
+    line.update(mean=0.4, mean_finished=0.8, failed=2, metric_failed=1)
     line.update(low=None, high=None, note="not defined in many resamples")
     for name in ("questions.jsonl", "records.jsonl", "texts.jsonl"):
         (tmp_path / name).write_bytes((stored.folder / name).read_bytes())
     (tmp_path / "run.json").write_text(json.dumps(run), "utf-8")
-    lines = terminal.summary(tmp_path).splitlines()
-    said = " ".join(" ".join(lines).split())
+    view = View(reader.load(tmp_path))
+    lines = terminal.render(run_summary.blocks(tmp_path, view)).splitlines()
+    said = " ".join(lines)
 
-    assert "no interval: not defined in many resamples, n = 4, 2 failed, 0.800 finished" in said
+    reason = "no interval: not defined in many resamples, n = 4, 2 failed, 0.800 finished"
+    assert set(reason.split()) <= set(said.split())
+    assert said.index("no interval: not defined in") < said.index("2 failed,")
     assert "over those that finished" in said
     assert max(map(len, lines[:-1])) <= 100

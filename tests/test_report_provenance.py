@@ -5,11 +5,14 @@ from dataclasses import replace
 import pytest
 
 import harness
-from harness import runner, store, yamlfile
-from harness.config import load
-from harness.report.blocks import Columns, Fold
-from harness.report.sections.provenance import Provenance
-from harness.report.view import View
+from harness import api
+from harness.config.run_config import load
+from harness.files import yaml_lines
+from harness.report.document import Fold, TwoColumns
+from harness.report.run_view import View
+from harness.report.sections.provenance_section import ProvenanceSection
+from harness.runs import runner
+from harness.store import reader
 from tests.small import project
 
 METRICS = ["recall@2", "mrr(labels=documents)", "bleu(smoothing=2)"]
@@ -18,21 +21,21 @@ METRICS = ["recall@2", "mrr(labels=documents)", "bleu(smoothing=2)"]
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
     config = project(tmp_path_factory.mktemp("provenance"), metrics=METRICS, decide_by=METRICS[1])
-    return store.load(runner.run(runner.prepare(load(config, [], {})), lambda *_: None).folder)
+    return reader.load(api.run(runner.prepare(load(config, [], {})), lambda *_: None).folder)
 
 
 def told(stored):
     """Return the rows of the table, the configuration as given, and the folds by their titles."""
-    columns, *folds = Provenance().blocks(View(stored))
-    assert isinstance(columns, Columns)
+    columns, *folds = ProvenanceSection().blocks(View(stored))
+    assert isinstance(columns, TwoColumns)
     assert all(isinstance(fold, Fold) for fold in folds)
     (table,), (given,) = columns.first, columns.second
     return dict(table.rows), given, {fold.title: fold.blocks[0] for fold in folds}
 
 
 def with_provenance(stored, **about):
-    provenance = stored.run.provenance.model_copy(update=about)
-    return replace(stored, run=stored.run.model_copy(update={"provenance": provenance}))
+    provenance = replace(stored.run.provenance, **about)
+    return replace(stored, run=replace(stored.run, provenance=provenance))
 
 
 def test_the_table_names_what_the_numbers_were_made_with(stored):
@@ -58,10 +61,7 @@ def test_the_table_names_what_the_numbers_were_made_with(stored):
     )
     assert rows["Model of hashing"].startswith("version ")
     assert rows["Index"].startswith("space cosine; max_neighbors 16; ")
-    assert rows["Statistics"] == (
-        "seed 7; 10,000 bootstrap draws; 10,000 sign-flip draws, or 40 for each test of a table "
-        "if more; Holm's correction within each table"
-    )
+    assert rows["Statistics"] == ("seed 7; 10,000 sign-flip draws; max-T within each table")
     made = run.cache["rankings"]
     assert f"rankings: made {made['made']}, reused {made['reused']}" in rows["Cache"]
     assert "Collection" not in rows
@@ -70,9 +70,9 @@ def test_the_table_names_what_the_numbers_were_made_with(stored):
 def test_the_configuration_reads_back_as_what_was_given_and_what_it_came_to(stored):
     _, given, folds = told(stored)
 
-    assert yamlfile.value(given.text) == stored.run.config["given"]
+    assert yaml_lines.parse_value(given.text) == stored.run.config["given"]
     resolved = folds["Configuration with every default"].text
-    assert yamlfile.value(resolved) == stored.run.config["resolved"]
+    assert yaml_lines.parse_value(resolved) == stored.run.config["resolved"]
 
 
 def test_metrics_and_cells_are_there_in_full(stored):
@@ -99,14 +99,14 @@ def test_no_path_of_the_machine_shows(stored):
     models = [{"used_by": "chat", "model": "gguf:/home/someone/tiny.gguf"}]
     corpus = {**stored.run.provenance.corpus, "path": "/home/someone/corpus"}
     hostile = with_provenance(stored, models=models, corpus=corpus)
-    hostile = replace(hostile, run=hostile.run.model_copy(update={"config": config}))
+    hostile = replace(hostile, run=replace(hostile.run, config=config))
     rows, given, _ = told(hostile)
 
     assert rows["Model of chat"] == "model gguf:.../tiny.gguf"
     assert rows["Corpus"].startswith(".../corpus (folder)")
-    assert yamlfile.value(given.text) == {"corpus": ".../corpus", "cache": ".../x"}
+    assert yaml_lines.parse_value(given.text) == {"corpus": ".../corpus", "cache": ".../x"}
     for each in (stored, hostile):
-        said = repr(Provenance().blocks(View(each)))
+        said = repr(ProvenanceSection().blocks(View(each)))
         assert "/home/" not in said
         assert str(stored.folder.parent.parent) not in said
 
@@ -122,7 +122,7 @@ def test_no_path_of_the_machine_shows(stored):
 )
 def test_how_long_it_took_is_told_to_the_second(stored, ended, said):
     times = {"started": "2026-01-01T00:00:00+00:00", "ended": ended, "status": "interrupted"}
-    rows, _, _ = told(replace(stored, run=stored.run.model_copy(update=times)))
+    rows, _, _ = told(replace(stored, run=replace(stored.run, **times)))
 
     assert rows["Run"] == f"{stored.run.id}, interrupted, {said}"
 
@@ -149,7 +149,7 @@ def test_of_a_long_list_the_first_ten_are_named(stored):
 
 
 def test_a_run_without_vectors_has_no_index_settings(stored):
-    cells = [cell.model_copy(update={"embedder": None}) for cell in stored.run.cells]
-    rows, _, _ = told(replace(stored, run=stored.run.model_copy(update={"cells": cells})))
+    cells = [replace(cell, embedder=None) for cell in stored.run.cells]
+    rows, _, _ = told(replace(stored, run=replace(stored.run, cells=cells)))
 
     assert "Index" not in rows

@@ -8,7 +8,7 @@ import pytest
 
 from harness.embedders import embedders
 from harness.errors import ModelError, SpecError, StageError
-from harness.models import DEFAULT_MODEL
+from harness.models.model_files import DEFAULT_MODEL
 from harness.records import Hit
 from harness.registry import label
 from harness.rerankers import rerankers
@@ -216,7 +216,7 @@ class TestLangChain:
     def test_a_dotted_name_and_arguments_are_checked_in_the_configuration(self):
         with pytest.raises(SpecError, match="'ByLength' is no dotted name: write package"):
             build("langchain", cls="ByLength")
-        with pytest.raises(SpecError, match="api_key is a secret"):
+        with pytest.raises(SpecError, match="'api_key' is a secret"):
             compressor("ByLength", arguments={"api_key": "x"})
         one = compressor("ByLength", arguments={"top_n": 3})
         assert rerankers.build(label(one)) == one

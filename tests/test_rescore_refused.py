@@ -2,17 +2,17 @@
 
 import pytest
 
-from harness import runner
-from harness.config import load
+from harness import api
+from harness.config.run_config import load
 from harness.errors import DataError
-from harness.rescore import rescore
+from harness.runs import runner
 from tests.small import project
 
 
 def run(folder, metrics, **changes):
     """Run the small project in one cell."""
     one = {"chunkers": ["markdown"], "retrievers": ["dense"], "metrics": metrics, **changes}
-    return runner.run(runner.prepare(load(project(folder, **one), [], {})), lambda *_: None).folder
+    return api.run(runner.prepare(load(project(folder, **one), [], {})), lambda *_: None).folder
 
 
 def contents(folder):
@@ -25,7 +25,7 @@ def test_metrics_that_the_run_cannot_serve_are_refused_all_at_once_and_nothing_i
     before = contents(folder)
     names = ["ndcg@10", "bleu", "passage_recall@2", "recal@5", "recall@5", "keyword_mrr@9"]
     with pytest.raises(DataError) as caught:
-        rescore(folder, names)
+        api.score(folder, names)
 
     assert [(each.where, each.what) for each in caught.value.problems] == [
         ("ndcg@10", "it reads 10 hits, and the run retrieved 5"),
@@ -42,7 +42,7 @@ def test_metrics_that_the_run_cannot_serve_are_refused_all_at_once_and_nothing_i
 def test_a_kind_of_label_that_the_run_did_not_judge_by_is_refused(tmp_path):
     folder = run(tmp_path, ["passage_recall@2"], chunkers=["markdown"])
     with pytest.raises(DataError) as caught:
-        rescore(folder, ["hit_rate(labels=answer)@2"])
+        api.score(folder, ["hit_rate(labels=answer)@2"])
 
     (problem,) = caught.value.problems
     assert problem.what == "the run's rankings were not judged by answer"

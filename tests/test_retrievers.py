@@ -7,19 +7,18 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from harness.cache import Cache
+from harness.cache.folders import Cache
 from harness.chunkers import chunkers
+from harness.config.grid import RunPlan, build_cells
+from harness.config.settings import Settings
 from harness.corpus import Corpus
 from harness.embedders.hashing import Hashing
-from harness.exact import Near
 from harness.generators import generators
-from harness.plan import Plan
+from harness.ranking.exact_search import Neighbour
 from harness.records import Document
 from harness.rerankers import rerankers
 from harness.retrievers import retrievers
-from harness.settings import Settings
-from harness.stages import Stages
-from harness.sweep import cells
+from harness.runs.artefacts import Artefacts
 from tests.listed import listed
 
 TEXTS = [
@@ -52,7 +51,7 @@ class Exact:
         rows = [
             [(-float(row @ each), at) for at, each in enumerate(self.vectors)] for row in vectors
         ]
-        return [[Near(at, -score) for score, at in sorted(row)[:k]] for row in rows]
+        return [[Neighbour(at, -score) for score, at in sorted(row)[:k]] for row in rows]
 
     def once(self, key, make):
         return make()
@@ -165,7 +164,7 @@ def test_hybrid_by_hand_with_ties_broken_by_chunk_number():
 
     class Reversed(Exact):
         def nearest(self, vectors, k):
-            return [[Near(2, 0.9), Near(1, 0.8), Near(0, 0.7)]]
+            return [[Neighbour(2, 0.9), Neighbour(1, 0.8), Neighbour(0, 0.7)]]
 
     texts = ["moon moon moon", "moon moon x", "moon y z"]
     (hits,) = retrievers.build({"hybrid": {"c": 1}}).retrieve(["moon"], Reversed(texts), 3)
@@ -207,10 +206,10 @@ class Counting(Hashing):
 
 def test_cells_that_share_work_embed_each_text_once_and_index_its_words_once(tmp_path):
     corpus = {"a": Document("a", "Moon. " * 3), "b": Document("b", "Phobos.\n\nDeimos.")}
-    plan = Plan(Settings(corpus="", testset=""), [], "evidence")
+    plan = RunPlan(Settings(corpus="", testset=""), [], "evidence")
     embedder = Counting(32)
     grid = list(
-        cells(
+        build_cells(
             [chunkers.build({"fixed": {"size": 9}})],
             [embedder],
             [retrievers.build(spec) for spec in ("dense", "bm25", "hybrid", "hybrid(c=1)")],
@@ -222,7 +221,7 @@ def test_cells_that_share_work_embed_each_text_once_and_index_its_words_once(tmp
     questions = ["Where is Phobos?", "Moon?", "Moon?"]
     made = []
     with Cache(tmp_path) as cache:
-        stages = Stages(Corpus(corpus, "corpus"), cache, plan, [])
+        stages = Artefacts(Corpus(corpus, "corpus"), cache, plan, [])
         for cell in grid:
             hits = cell.retriever.retrieve(questions, stages.searchable(cell), 3)
             assert [len(each) > 0 for each in hits] == [True, True, True]

@@ -6,13 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness import rephrasing, runner, store
-from harness.chat import ChatModel, Reply
-from harness.config import load
+from harness import api
+from harness.config.run_config import load
 from harness.embedders.hashing import Hashing
 from harness.errors import ConfigError, HarnessError, SpecError, StageError
+from harness.models import rephrasing
+from harness.models.chat import ChatModel, ChatReply
 from harness.registry import label
 from harness.retrievers import retrievers
+from harness.runs import runner
+from harness.store import reader
 from tests.chat_server import serving
 from tests.searching import documents, ids, pairs, searching
 from tests.small import project
@@ -72,7 +75,7 @@ class TestDecompose:
         says(server, "- What covers a lost bag?\n- Which comet passes?")
         with searching(tmp_path, documents(TEXTS)) as ask:
             (hits,) = ask(built("decompose", server, of="bm25", c=0), ["phobos?"])
-        assert pairs(hits) == [("bag", 1.0), ("comet", 1.0)]
+        assert pairs(hits) == [("comet", 1.0), ("bag", 1.0)]
 
     def test_a_question_that_is_left_as_it_is_is_searched_for(self, server, tmp_path):
         says(server, "phobos?")
@@ -256,18 +259,18 @@ class Kinds(Hashing):
     ],
 )
 def test_a_reply_is_read_line_by_line(text, expected):
-    assert rephrasing.lines(Reply(text), 9) == expected
+    assert rephrasing.parse_lines(ChatReply(text), 9) == expected
 
 
 def test_the_last_line_of_a_reply_that_was_cut_off_is_left_out():
-    assert rephrasing.lines(Reply("one\ntw", finish="length"), 9) == ("one",)
+    assert rephrasing.parse_lines(ChatReply("one\ntw", finish="length"), 9) == ("one",)
     with pytest.raises(StageError):
-        rephrasing.lines(Reply("on", finish="length"), 9)
+        rephrasing.parse_lines(ChatReply("on", finish="length"), 9)
 
 
 def run(folder, **changes):
     config = load(project(folder, generators=["none"], **changes), [], {})
-    return store.load(runner.run(runner.prepare(config), lambda *_: None).folder)
+    return reader.load(api.run(runner.prepare(config), lambda *_: None).folder)
 
 
 def test_a_run_hands_its_chat_model_over_records_failures_and_asks_nothing_again(server, tmp_path):

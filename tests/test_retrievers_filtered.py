@@ -6,10 +6,10 @@ import chromadb
 import numpy as np
 import pytest
 
-from harness import exact, filters
 from harness.embedders.hashing import Hashing
 from harness.errors import SpecError
-from harness.exact import Near
+from harness.ranking import exact_search, filters
+from harness.ranking.exact_search import Neighbour
 from harness.registry import label
 from harness.retrievers import retrievers
 from tests.given import unit
@@ -66,14 +66,14 @@ def collection(tmp_path_factory):
 
 @pytest.mark.parametrize("where", WHERE, ids=str)
 def test_a_filter_passes_what_chroma_passes(where, collection):
-    filters.check(where)
+    filters.check_filter(where)
     passing = [str(at) for at, each in enumerate(METADATA) if filters.matches(where, each)]
     assert passing == sorted(collection.get(where=where)["ids"])
 
 
 def test_the_fields_of_a_filter_are_those_of_all_its_parts():
     where = {"$or": [{"$and": [{"a": 1}, {"b": {"$in": [1]}}]}, {"c": {"$ne": 2}}]}
-    assert filters.fields(where) == {"a", "b", "c"}
+    assert filters.filter_fields(where) == {"a", "b", "c"}
 
 
 @pytest.mark.parametrize(
@@ -162,10 +162,10 @@ def test_the_ranking_is_that_of_the_documents_that_pass_and_none_is_lost(
 def test_exact_search_among_some_rows_is_that_of_those_rows(space, block_bytes):
     vectors, questions = unit(60), unit(5, seed=8)
     rows = np.array([3, 4, 17, 30, 31, 59])
-    found = exact.search(vectors, questions, 4, space, among=rows, block_bytes=block_bytes)
-    alone = exact.search(vectors[rows], questions, 4, space)
-    assert found == [[Near(int(rows[e.chunk]), e.score) for e in each] for each in alone]
-    assert exact.search(vectors, questions, 4, space, among=rows[:0]) == [[]] * 5
+    found = exact_search.search(vectors, questions, 4, space, among=rows, block_bytes=block_bytes)
+    alone = exact_search.search(vectors[rows], questions, 4, space)
+    assert found == [[Neighbour(int(rows[e.chunk]), e.score) for e in each] for each in alone]
+    assert exact_search.search(vectors, questions, 4, space, among=rows[:0]) == [[]] * 5
 
 
 def test_chunks_of_a_document_pass_with_it_and_filters_in_filters_all_hold(tmp_path):

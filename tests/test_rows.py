@@ -6,20 +6,22 @@ import time
 
 import pytest
 
-from harness.rows import Rows, content_sum, key_of
+from harness.cache.sqlite import RowFile, content_sum
+from harness.fingerprint import digest
 from tests import damage, disks
 from tests.processes import begun, kill, running, said
 
-WANT = {key_of("row", str(number)): bytes([number]) * (1 + 17 * number) for number in range(40)}
+WANT = {digest("row", str(number)): bytes([number]) * (1 + 17 * number) for number in range(40)}
 """Values of many lengths; the longest take more than one page between them."""
 WRITE = """
 import sys
 from pathlib import Path
-from harness.rows import Rows, key_of
+from harness.cache.sqlite import RowFile
+from harness.fingerprint import digest
 warned = []
-rows = Rows(Path(sys.argv[1]), "rows", warned.append)
+rows = RowFile(Path(sys.argv[1]), "rows", warned.append)
 for number in range(int(sys.argv[3])):
-    rows.put([(key_of(sys.argv[2], str(number)), f"{sys.argv[2]} {number}".encode())])
+    rows.put([(digest(sys.argv[2], str(number)), f"{sys.argv[2]} {number}".encode())])
     print(number)
 rows.close()
 assert not warned, warned
@@ -43,7 +45,7 @@ class Told(list):
 
 def opened(folder, **settings):
     told = Told()
-    return Rows(folder / "rows.db", "rows", told, **settings), told
+    return RowFile(folder / "rows.db", "rows", told, **settings), told
 
 
 def get(folder, keys=WANT):
@@ -66,11 +68,11 @@ def whole(quick):
 
 def test_keys_are_sixteen_bytes_that_tell_texts_apart():
     keys = {
-        key_of("a", "bc"),
-        key_of("ab", "c"),
-        key_of("abc"),
-        key_of("abc", ""),
-        key_of("\ud800"),
+        digest("a", "bc"),
+        digest("ab", "c"),
+        digest("abc"),
+        digest("abc", ""),
+        digest("\ud800"),
     }
 
     assert len(keys) == 5
@@ -81,7 +83,7 @@ def test_what_was_put_is_got_and_nothing_else(quick):
     rows, _ = opened(quick)
     rows.put(WANT)
 
-    assert rows.get([*WANT, *WANT, key_of("another")]) == WANT
+    assert rows.get([*WANT, *WANT, digest("another")]) == WANT
     assert rows.get([]) == {}
     rows.close()
     assert get(quick) == (WANT, [])
@@ -94,18 +96,18 @@ def test_which_keys_are_there_is_told_without_reading_values(quick):
         file.execute("update rows set value = x'00'")
     file.close()
 
-    assert rows.there([*WANT, key_of("another")]) == set(WANT)
+    assert rows.there([*WANT, digest("another")]) == set(WANT)
     assert rows.there([]) == set()
     rows.close()
     fresh, _ = opened(quick, run=b"own", fresh=True)
-    fresh.put({key_of("own"): b""})
-    assert fresh.there([*WANT, key_of("own")]) == {key_of("own")}
+    fresh.put({digest("own"): b""})
+    assert fresh.there([*WANT, digest("own")]) == {digest("own")}
     fresh.close()
     assert told == []
 
 
 def test_thousands_of_keys_are_asked_for_at_once(quick):
-    many = {key_of(str(number)): str(number).encode() for number in range(3_000)}
+    many = {digest(str(number)): str(number).encode() for number in range(3_000)}
     rows, _ = opened(quick)
     rows.put(many.items())
 
@@ -150,7 +152,7 @@ def test_a_row_whose_writing_returned_survives_a_kill(quick):
             lines = [process.stdout.readline() for _ in range(50)]
             kill(process)
         last = int(lines[-1])
-        wanted = {key_of(each, str(n)): f"{each} {n}".encode() for n in range(last + 1)}
+        wanted = {digest(each, str(n)): f"{each} {n}".encode() for n in range(last + 1)}
 
         assert get(quick, wanted) == (wanted, [])
 
@@ -159,7 +161,7 @@ def test_processes_that_begin_one_file_at_once_lose_nothing(quick):
     names = ["a", "b", "c", "d"]
     for each in [begun(WRITE, quick / "rows.db", name, 150) for name in names]:
         said(each)
-    wanted = {key_of(a, str(n)): f"{a} {n}".encode() for a in names for n in range(150)}
+    wanted = {digest(a, str(n)): f"{a} {n}".encode() for a in names for n in range(150)}
 
     assert get(quick, wanted) == (wanted, [])
 

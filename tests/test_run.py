@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from harness import runner, store
-from harness.config import load
+from harness import api
+from harness.config.run_config import load
 from harness.errors import RunError, StageError
 from harness.records import Answer
+from harness.runs import runner
+from harness.store import reader
 from tests.small import project
 
 
@@ -20,7 +22,7 @@ def quiet(work, done, total):
 
 def run(config, **overrides):
     prepared = runner.prepare(load(config, [f"{k}={v}" for k, v in overrides.items()], {}))
-    return runner.run(prepared, quiet)
+    return api.run(prepared, quiet)
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def with_generator(config, generator):
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
     finished = run(project(tmp_path_factory.mktemp("project")))
-    return store.load(finished.folder)
+    return reader.load(finished.folder)
 
 
 class TestAFinishedRun:
@@ -161,14 +163,14 @@ def test_an_edited_document_is_never_answered_from_the_old_index(tmp_path):
     again = run(config)
 
     assert again.run.cache["index"] == {"made": 2, "reused": 0}
-    hits = [hit for record in store.load(again.folder).records for hit in record.hits]
-    texts = store.load(again.folder).texts
+    hits = [hit for record in reader.load(again.folder).records for hit in record.hits]
+    texts = reader.load(again.folder).texts
     assert any("6 dollars only" in texts[(hit.doc, hit.start, hit.end)] for hit in hits)
 
 
 def test_limit_asks_only_the_first_questions(tmp_path):
     prepared = runner.prepare(load(project(tmp_path), [], {}), limit=2)
-    finished = runner.run(prepared, quiet)
+    finished = api.run(prepared, quiet)
 
     assert [cell.asked for cell in finished.run.cells] == [2, 2, 2, 2]
 
@@ -177,8 +179,8 @@ class TestAFailure:
     @pytest.fixture
     def failed(self, tmp_path):
         config = project(tmp_path, retrievers=["bm25"], max_failures=0.5)
-        finished = runner.run(with_generator(config, Faulty(fails_on="docks")), quiet)
-        return store.load(finished.folder)
+        finished = api.run(with_generator(config, Faulty(fails_on="docks")), quiet)
+        return reader.load(finished.folder)
 
     def test_is_recorded_with_its_reason_and_has_no_number(self, failed):
         record = next(r for r in failed.records if r.question == "docks")
@@ -203,7 +205,7 @@ class TestAFailure:
 def test_too_many_failures_stop_the_run_and_keep_what_was_done(tmp_path):
     config = project(tmp_path, retrievers=["bm25"], max_failures=0.2)
     with pytest.raises(RunError, match=r"429 Too Many Requests") as caught:
-        runner.run(with_generator(config, Faulty(fails_on="a")), quiet)
+        api.run(with_generator(config, Faulty(fails_on="a")), quiet)
 
     assert caught.value.status == 3
     assert "'max_failures: 0.2' allows" in str(caught.value).replace("`", "'")
@@ -221,7 +223,7 @@ def test_ctrl_c_keeps_the_cells_done_and_their_report(tmp_path):
     prepared = replace(prepared, config=replace(prepared.config, cells=cells))
 
     with pytest.raises(KeyboardInterrupt):
-        runner.run(prepared, quiet)
+        api.run(prepared, quiet)
 
     stored = only_run(tmp_path)
     assert stored.run.status == "interrupted"
@@ -229,9 +231,9 @@ def test_ctrl_c_keeps_the_cells_done_and_their_report(tmp_path):
     assert "interrupted" in (stored.folder / "report.md").read_text(encoding="utf-8")
 
 
-def only_run(folder) -> store.StoredRun:
+def only_run(folder) -> reader.StoredRun:
     (found,) = runs(folder)
-    return store.load(found)
+    return reader.load(found)
 
 
 def runs(folder) -> Iterator:
@@ -256,4 +258,4 @@ def test_a_retriever_with_a_score_that_is_not_finite_ends_the_run(tmp_path):
     cells = tuple(replace(cell, retriever=Broken()) for cell in loaded.cells)
 
     with pytest.raises(RunError, match=r"'broken', question 'day': the score at rank 2 is nan"):
-        runner.run(runner.prepare(replace(loaded, cells=cells)), quiet)
+        api.run(runner.prepare(replace(loaded, cells=cells)), quiet)

@@ -2,13 +2,15 @@
 
 import pytest
 
-from harness import runner, store
-from harness.cache import Cache
-from harness.config import load
+from harness import api
+from harness.cache.folders import Cache
+from harness.config.run_config import load
 from harness.errors import DataError, RunError
-from harness.pipeline import outcomes
-from harness.runwriter import RunWriter
-from harness.stages import Stages
+from harness.runs import runner
+from harness.runs.artefacts import Artefacts
+from harness.runs.cell import cell_outcomes
+from harness.store import reader
+from harness.store.writer import RunWriter
 from tests.damage import unsealed
 from tests.small import project
 from tests.test_run import quiet, run, runs
@@ -18,15 +20,15 @@ def test_two_runs_that_start_in_one_second_get_folders_of_their_own(tmp_path):
     config = project(tmp_path, chunkers=["markdown"], retrievers=["bm25"])
     prepared = runner.prepare(load(config, [], {}))
     reports, questions = tmp_path / "reports", prepared.testset.questions
-    writers = [RunWriter(reports, "same", "evidence", what) for what in ("one", "other")]
-    first = runner.run(prepared, quiet)
+    writers = [RunWriter(reports, "same", what) for what in ("one", "other")]
+    first = api.run(prepared, quiet)
     with Cache(tmp_path / "cache") as cache:
-        stages = Stages(prepared.corpus, cache, prepared.plan, questions)
+        stages = Artefacts(prepared.corpus, cache, prepared.plan, questions)
         (cell,) = prepared.config.cells
-        outcome = next(outcomes(cell, questions, stages, prepared.plan))
+        outcome = next(cell_outcomes(cell, questions, stages, prepared.plan))
     for writer in writers:
         with writer:
-            writer.append(outcome)
+            writer.append(*outcome)
 
     assert [writer.id for writer in writers] == ["same", "same-2"]
     assert first.folder.name not in ("same", "same-2")
@@ -44,7 +46,7 @@ def test_a_folder_that_vanishes_ends_the_run_with_what_happened(tmp_path):
             folder.rmdir()
 
     with pytest.raises(RunError, match=r"the run cannot go on: .*No such file") as caught:
-        runner.run(prepared, spoil)
+        api.run(prepared, spoil)
 
     assert caught.value.status == 3
 
@@ -56,7 +58,7 @@ def test_a_run_whose_files_disagree_is_refused(tmp_path):
     unsealed(finished.folder)
 
     with pytest.raises(DataError, match=r"records.jsonl, line 1: texts.jsonl lacks the text of a"):
-        store.load(finished.folder)
+        reader.load(finished.folder)
 
 
 def test_a_cells_fingerprint_changes_with_all_that_shapes_its_answers(tmp_path):
@@ -93,18 +95,18 @@ def test_a_baseline_named_as_in_the_grid_is_found_though_it_counts_tokens(tmp_pa
 
 def test_no_credential_in_a_url_and_no_folder_of_a_model_is_shown():
     from harness.chunkers.recursive import Recursive
+    from harness.config.grid import Cell
+    from harness.files.paths import make_portable
     from harness.generators.chat import Chat
-    from harness.paths import portable
-    from harness.rerankers.none import NoReranker
+    from harness.rerankers.no_reranker import NoReranker
     from harness.retrievers.bm25 import Bm25
-    from harness.sweep import Cell
 
     chunker = Recursive(unit="tokens", tokenizer="/home/me/models/mini")
     cell = Cell(chunker, None, Bm25(), NoReranker(), Chat("openai:x", base_url="http://h:1/v1"))
 
     assert "recursive(unit=tokens, tokenizer=.../mini)" in cell.name
     assert "base_url=http://h:1/v1" in cell.name
-    assert portable({"base_url": "http://me:SECRET@host/v1"}) == {"base_url": "http://host/v1"}
+    assert make_portable({"base_url": "http://me:SECRET@host/v1"}) == {"base_url": "http://host/v1"}
 
 
 def test_what_a_kill_left_half_written_is_gone_from_the_folder_of_the_run_that_continues(tmp_path):
@@ -116,13 +118,13 @@ def test_what_a_kill_left_half_written_is_gone_from_the_folder_of_the_run_that_c
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        runner.run(prepared, stop)
+        api.run(prepared, stop)
     (folder,) = runs(tmp_path)
     atomic = [".report.html-a1b2_c3d", "charts/.curves.svg-zzzzzzzz"]
     for name in (*atomic, ".notes", "my-notes"):
         (folder / name).write_text("half")
 
-    finished = runner.run(prepared, quiet)
+    finished = api.run(prepared, quiet)
 
     assert finished.folder == folder
     assert not any((folder / name).exists() for name in atomic)

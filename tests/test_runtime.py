@@ -13,12 +13,19 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from harness import runtime
 from harness.embedders import embedders
 from harness.errors import MissingExtra, ModelError
-from harness.models import DEFAULT_MODEL, weights_id
-from harness.runtime import choice, encoders, folder, library, packing, processor
-from harness.runtime.choice import Choice, choose
+from harness.models import runtime
+from harness.models.model_files import DEFAULT_MODEL, weights_id
+from harness.models.runtime import (
+    encoders,
+    model_cache,
+    processor,
+    runtime_choice,
+    sentence_models,
+    token_batches,
+)
+from harness.models.runtime.runtime_choice import Choice, choose
 
 USUAL = [{"type": f"sentence_transformers.models.{each}"} for each in ("Transformer", "Pooling")]
 
@@ -43,7 +50,7 @@ def model(tmp_path):
 
 def needs_openvino():
     # Not `importorskip`: imported like that, the library sends messages of each conversion.
-    if runtime.available() != "openvino":
+    if runtime.default_runtime() != "openvino":
         pytest.skip("openvino is not installed")
 
 
@@ -52,108 +59,82 @@ def write(content):
 
 
 class TestFolder:
-    def test_what_is_kept_is_found_with_its_facts(self, keep):
-        made = folder.keep("one", {"pad": 3}, write(b"content"))
-        assert made == folder.find("one")
-        assert made.facts == {"pad": 3}
-        assert (made.path / "file").read_bytes() == b"content"
-        assert [path.name for path in keep.iterdir()] == ["one"]
+    def test_what_was_made_is_found_the_next_time(self, keep):
+        with model_cache.open_folder({"of": "one"}, write(b"content")) as folder:
+            assert (folder / "file").read_bytes() == b"content"
+        with model_cache.open_folder({"of": "one"}, write(b"other")) as again:
+            assert (again / "file").read_bytes() == b"content"
+        assert again == folder
+        assert folder.is_relative_to(keep)
 
-    def test_without_a_folder_nothing_is_kept(self):
-        assert folder.keep("one", {}, write(b"content")) is None
-        assert folder.find("one") is None
-
-    def test_what_is_there_first_stays(self, keep):
-        folder.keep("one", {"by": "first"}, write(b"first"))
-        assert folder.keep("one", {"by": "second"}, write(b"second")).facts == {"by": "first"}
-        assert (keep / "one" / "file").read_bytes() == b"first"
-
-    @pytest.mark.parametrize(
-        "damage",
-        [
-            lambda path: (path / "file").write_bytes(b"c0ntent"),
-            lambda path: (path / "file").unlink(),
-            lambda path: (path / "kept.json").unlink(),
-            lambda path: (path / "kept.json").write_text("[]"),
-            lambda path: (path / "kept.json").write_bytes(b"\xff"),
-            lambda path: (path / "kept.json").write_text(
-                (path / "kept.json").read_text().replace('"pad": 3', '"pad": 4')
-            ),
-        ],
-    )
-    def test_what_is_damaged_is_not_found_and_is_replaced(self, keep, damage):
-        damage(folder.keep("one", {"pad": 3}, write(b"content")).path)
-        assert folder.find("one") is None
-        assert folder.keep("one", {"pad": 5}, write(b"anew")).facts == {"pad": 5}
-        assert folder.find("one").facts == {"pad": 5}
-        assert [path.name for path in keep.iterdir()] == ["one"]
+    def test_without_a_cache_nothing_is_kept(self):
+        with model_cache.open_folder({"of": "one"}, write(b"content")) as folder:
+            assert (folder / "file").read_bytes() == b"content"
+        assert not folder.exists()
 
     def test_what_fails_half_way_leaves_nothing(self, keep):
         def fail(path):
             (path / "file").write_bytes(b"half")
             raise ModelError("its vectors are others")
 
-        with pytest.raises(ModelError, match="its vectors are others"):
-            folder.keep("one", {}, fail)
-        assert list(keep.iterdir()) == []
+        with (
+            pytest.raises(ModelError, match="its vectors are others"),
+            model_cache.open_folder({"of": "one"}, fail),
+        ):
+            pass
+        assert list((keep / "models").iterdir()) == []
 
     def test_a_full_disk_keeps_nothing_and_leaves_nothing(self, keep):
         def fill(path):
             (path / "file").write_bytes(b"half")
-            raise OSError(errno.ENOSPC, "No space left on device")
+            if path.is_relative_to(keep):
+                raise OSError(errno.ENOSPC, "No space left on device")
 
-        assert folder.keep("one", {}, fill) is None
-        assert list(keep.iterdir()) == []
-        assert folder.find("one") is None
+        with model_cache.open_folder({"of": "one"}, fill) as folder:
+            assert not folder.is_relative_to(keep)
+        assert list((keep / "models").iterdir()) == []
 
-    def test_a_folder_that_cannot_be_written_keeps_nothing(self, tmp_path):
+    def test_a_cache_that_cannot_be_written_keeps_nothing(self, tmp_path):
         (tmp_path / "file").write_bytes(b"no folder")
         runtime.keep_in(tmp_path / "file" / "models")
-        assert folder.keep("one", {}, write(b"content")) is None
-        assert folder.find("one") is None
-
-    def test_what_may_not_be_read_is_not_found(self, keep, monkeypatch):
-        def denied(path):
-            raise PermissionError(errno.EACCES, "Permission denied")
-
-        folder.keep("one", {}, write(b"content"))
-        monkeypatch.setattr(folder.locks, "shared", denied)
-        assert folder.find("one") is None
+        with model_cache.open_folder({"of": "one"}, write(b"content")) as folder:
+            assert (folder / "file").read_bytes() == b"content"
+        runtime.keep_in(None)
 
 
 class TestPacking:
     def test_the_shape_around_a_text_depends_on_its_own_length_alone(self):
         lengths = [1, 16, 17, 256, 300, 40, 40, 40, 17]
-        alone = [packing.pack([each])[0] for each in lengths]
-        for batch in packing.pack(lengths):
+        alone = [token_batches.pack([each])[0] for each in lengths]
+        for batch in token_batches.pack(lengths):
             for number in batch.texts:
                 assert (batch.rows, batch.columns) == (alone[number].rows, alone[number].columns)
 
     def test_each_text_is_in_one_batch_and_batches_go_from_long_to_short(self):
-        batches = packing.pack([5, 300, 500, 500, 480, 0, 16])
+        batches = token_batches.pack([5, 300, 500, 500, 480, 0, 16])
         assert [(each.texts, each.rows, each.columns) for each in batches] == [
             ((2, 3), 2, 512),
             ((4,), 2, 480),
             ((1,), 3, 304),
             ((0, 5, 6), 32, 16),
         ]
-        many = packing.pack([500] * 5)
+        many = token_batches.pack([500] * 5)
         assert [each.texts for each in many] == [(0, 1), (2, 3), (4,)]
 
     def test_a_batch_holds_no_more_than_its_budget_of_tokens_or_one_text(self):
-        for batch in packing.pack(list(range(1, 3000, 7))):
+        for batch in token_batches.pack(list(range(1, 3000, 7))):
             assert batch.rows == 1 or batch.rows * batch.columns <= 1024
 
     def test_ids_are_padded_on_the_right_and_rows_left_over_repeat_the_first(self):
-        batch = packing.Batch((0,), 2, 16)
-        ((ids, mask),) = packing.filled([batch], [[7, 8]], 9)
+        batch = token_batches.TokenBatch((0,), 2, 16)
+        ((ids, mask),) = token_batches.fill_batches([batch], [[7, 8]], 9)
         assert ids.tolist() == [[7, 8] + [9] * 14] * 2
         assert mask.tolist() == [[1, 1] + [0] * 14] * 2
 
 
 class TestChoice:
     def test_without_a_folder_nothing_is_loaded_and_nothing_coarser_chosen(self, model):
-        expected = "openvino" if runtime.available() == "openvino" else "torch"
+        expected = "openvino" if runtime.default_runtime() == "openvino" else "torch"
         chosen = choose(model, "auto", "auto")
         assert (chosen.runtime, chosen.precision) == (expected, "float32")
         assert chosen.texts_per_second == {}
@@ -170,16 +151,16 @@ class TestChoice:
 
     def test_coarser_numbers_must_be_faster_by_a_tenth(self):
         exact, rough = (Choice("torch", each, "cpu") for each in ("float32", "bfloat16"))
-        slow, fast = choice._label(exact), choice._label(rough)
-        assert choice._best([exact, rough], {slow: 100.0, fast: 109.0}) == exact
-        assert choice._best([exact, rough], {slow: 100.0, fast: 111.0}) == rough
-        assert choice._best([exact, rough], {fast: 1.0}) == rough
+        slow, fast = runtime_choice._label(exact), runtime_choice._label(rough)
+        assert runtime_choice._fastest([exact, rough], {slow: 100.0, fast: 109.0}) == exact
+        assert runtime_choice._fastest([exact, rough], {slow: 100.0, fast: 111.0}) == rough
+        assert runtime_choice._fastest([exact, rough], {fast: 1.0}) == rough
 
     def test_torch_must_be_faster_than_openvino_by_a_tenth(self):
         converted, plain = (Choice(each, "float32", "cpu") for each in ("openvino", "torch"))
-        one, other = choice._label(converted), choice._label(plain)
-        assert choice._best([converted, plain], {one: 100.0, other: 109.0}) == converted
-        assert choice._best([converted, plain], {one: 100.0, other: 111.0}) == plain
+        one, other = runtime_choice._label(converted), runtime_choice._label(plain)
+        assert runtime_choice._fastest([converted, plain], {one: 100.0, other: 109.0}) == converted
+        assert runtime_choice._fastest([converted, plain], {one: 100.0, other: 111.0}) == plain
 
     def test_coarser_numbers_are_measured_on_the_fastest_runtime_alone(self, monkeypatch):
         every = [
@@ -187,9 +168,13 @@ class TestChoice:
             for numbers in ("float32", "bfloat16")
             for runs in ("openvino", "torch")
         ]
-        speeds = {choice._label(each): 10.0 * at for at, each in enumerate(every, start=1)}
-        monkeypatch.setattr(choice, "_speed", lambda model, each: speeds[choice._label(each)])
-        found = choice._measured("model", every)
+        speeds = {runtime_choice._label(each): 10.0 * at for at, each in enumerate(every, start=1)}
+        monkeypatch.setattr(
+            runtime_choice,
+            "_measure_speed",
+            lambda model, each: speeds[runtime_choice._label(each)],
+        )
+        found = runtime_choice._measure_speeds("model", every)
         assert found == {
             "openvino float32 cpu": 10.0,
             "torch float32 cpu": 20.0,
@@ -204,24 +189,26 @@ class TestChoice:
         ]
 
         def speed(model, each):
-            if choice._label(each) not in runs:
-                raise ModelError(f"{choice._label(each)} refused")
+            if runtime_choice._label(each) not in runs:
+                raise ModelError(f"{runtime_choice._label(each)} refused")
             return 1.0
 
-        monkeypatch.setattr(choice, "_speed", speed)
+        monkeypatch.setattr(runtime_choice, "_measure_speed", speed)
         runs = {"torch float32 cpu"}
-        assert choice._measured("model", every) == {"torch float32 cpu": 1.0}
+        assert runtime_choice._measure_speeds("model", every) == {"torch float32 cpu": 1.0}
         runs = {"torch bfloat16 cpu"}
-        assert choice._measured("model", every) == {"torch bfloat16 cpu": 1.0}
+        assert runtime_choice._measure_speeds("model", every) == {"torch bfloat16 cpu": 1.0}
         runs = set()
         with pytest.raises(ModelError, match="openvino float32 cpu refused"):
-            choice._measured("model", every)
+            runtime_choice._measure_speeds("model", every)
 
     def test_where_the_choice_cannot_be_kept_it_is_that_of_no_folder(
         self, tmp_path, model, monkeypatch
     ):
         monkeypatch.setattr(processor, "has_bfloat16", lambda: True)
-        monkeypatch.setattr(choice, "_speed", lambda _, each: 1.0 + 8.0 * (each.runtime == "torch"))
+        monkeypatch.setattr(
+            runtime_choice, "_measure_speed", lambda _, each: 1.0 + 8.0 * (each.runtime == "torch")
+        )
         without = choose(model, "auto", "auto")
         (tmp_path / "file").write_bytes(b"no folder")
         runtime.keep_in(tmp_path / "file" / "models")
@@ -233,10 +220,10 @@ class TestChoice:
     ):
         monkeypatch.setattr(processor, "device", lambda: "cpu")
         monkeypatch.setattr(processor, "has_bfloat16", lambda: False)
-        found = choice._candidates(model, "torch", "auto")
+        found = runtime_choice._candidates(model, "torch", "auto")
         assert [each.precision for each in found] == ["float32"]
         monkeypatch.setattr(processor, "has_bfloat16", lambda: True)
-        found = choice._candidates(model, "torch", "auto")
+        found = runtime_choice._candidates(model, "torch", "auto")
         assert [each.precision for each in found] == ["float32", "bfloat16"]
 
     def test_a_choice_once_kept_is_the_choice_even_where_it_is_slower(
@@ -244,16 +231,15 @@ class TestChoice:
     ):
         monkeypatch.setattr(processor, "has_bfloat16", lambda: True)
         speeds = iter([10.0, 20.0, 99.0, 1.0])
-        monkeypatch.setattr(choice, "_speed", lambda model, each: next(speeds))
+        monkeypatch.setattr(runtime_choice, "_measure_speed", lambda model, each: next(speeds))
         first = choose(model, "torch", "auto")
-        choice._chosen.cache_clear()
+        runtime_choice._choose.cache_clear()
         assert choose(model, "torch", "auto") == first
         assert first.precision == "bfloat16"
         assert sorted(first.texts_per_second.values()) == [10.0, 20.0]
-        (kept,) = keep.iterdir()
-        facts = json.loads((kept / "kept.json").read_text())["facts"]
-        assert facts["processor"] == processor.name()
-        assert facts["versions"]["torch"]
+        runtime_choice._choose.cache_clear()
+        monkeypatch.setattr(processor, "name", lambda: "another")
+        assert choose(model, "torch", "auto").texts_per_second["torch bfloat16 cpu"] == 1.0
 
     def test_openvino_asked_for_and_not_installed_is_refused_with_the_command(
         self, monkeypatch, model
@@ -261,8 +247,8 @@ class TestChoice:
         def absent():
             raise MissingExtra("runtime 'openvino'", "openvino", "fast")
 
-        monkeypatch.setattr(choice, "require", absent)
-        with pytest.raises(MissingExtra, match=r"pip install 'rag-eval-harness\[fast\]'"):
+        monkeypatch.setattr(runtime_choice, "require", absent)
+        with pytest.raises(MissingExtra, match=r"pip install 'openvino>=2026\.0'"):
             choose(model, "openvino", "float32")
 
 
@@ -284,7 +270,7 @@ def converted(tmp_path_factory):
     needs_openvino()
     where = tmp_path_factory.mktemp("kept")
     runtime.keep_in(where)
-    encoders.Converted(DEFAULT_MODEL, "float32")
+    encoders.OpenVinoEncoder(DEFAULT_MODEL, "float32")
     runtime.keep_in(None)
     return where
 
@@ -303,8 +289,10 @@ def encoder(request):
 @pytest.fixture(scope="module")
 def expected():
     """Return the vectors that the library itself gives, by kind."""
-    model = library.load(DEFAULT_MODEL)
-    return {kind: library.encoded(model, TEXTS, kind) for kind in ("query", "document")}
+    model = sentence_models.load(DEFAULT_MODEL)
+    return {
+        kind: sentence_models.encode_texts(model, TEXTS, kind) for kind in ("query", "document")
+    }
 
 
 @pytest.mark.slow
@@ -323,13 +311,13 @@ def test_a_vector_has_the_same_bytes_in_any_company_and_slot(encoder):
 def test_vectors_are_those_of_the_library(encoder, expected, kind):
     numbers, opened = encoder
     least = 0.999999 if numbers == "float32" else 0.999
-    assert (library._cosines(opened.vectors(TEXTS, kind), expected[kind]) > least).all()
+    assert (sentence_models._cosines(opened.vectors(TEXTS, kind), expected[kind]) > least).all()
 
 
 IN_A_PROCESS = """
 import hashlib, sys
 from pathlib import Path
-from harness import runtime
+from harness.models import runtime
 from harness.embedders import embedders
 runtime.keep_in(Path(sys.argv[1]))
 part = embedders.build({"sentence_transformer": {"runtime": "openvino", "precision": "float32"}})
@@ -403,7 +391,7 @@ class TestOtherModels:
     ):
         needs_openvino()
         model = make(pooling, prompts=self.PROMPTS)
-        there = library.load(model)
+        there = sentence_models.load(model)
         for runs in ("torch", "openvino"):
             encoder = encoders.open_encoder(model, runs, "float32", "cpu")
             for kind, encode in (
@@ -412,10 +400,10 @@ class TestOtherModels:
             ):
                 expected = np.vstack([encode([text]) for text in self.ASKED])
                 found = encoder.vectors(self.ASKED, kind, self.PROMPTS[kind])
-                assert (library._cosines(found, expected) > 0.999999).all()
+                assert (sentence_models._cosines(found, expected) > 0.999999).all()
                 without = np.vstack([encode([text], prompt="") for text in self.ASKED])
                 found = encoder.vectors(self.ASKED, kind)
-                assert (library._cosines(found, without) > 0.999999).all()
+                assert (sentence_models._cosines(found, without) > 0.999999).all()
             # 24 tokens: two marks, three of the prompt, and nineteen words.
             prompt = self.PROMPTS["document"]
             assert encoder.truncated(["moon " * 19, "moon " * 20], prompt) == [False, True]
@@ -425,15 +413,13 @@ class TestOtherModels:
     def test_a_damaged_model_is_converted_anew_to_the_same_bytes(self, make, keep):
         needs_openvino()
         model = make()
-        name = encoders.kept_name(model)
-        found = encoders.Converted(model, "float32").vectors(self.ASKED, "query").tobytes()
-        with (keep / name / "model.bin").open("r+b") as file:
-            file.seek(1000)
-            file.write(b"damaged")
-        assert folder.find(name) is None
-        again = encoders.Converted(model, "float32").vectors(self.ASKED, "query").tobytes()
+        found = encoders.OpenVinoEncoder(model, "float32").vectors(self.ASKED, "query").tobytes()
+        (weights,) = keep.glob("models/*/model.bin")
+        whole = weights.read_bytes()
+        weights.write_bytes(whole[:1000] + b"damaged" + whole[1007:])
+        again = encoders.OpenVinoEncoder(model, "float32").vectors(self.ASKED, "query").tobytes()
         assert again == found
-        assert folder.find(name) is not None
+        assert weights.read_bytes() == whole
 
     @pytest.mark.slow
     def test_a_model_that_cannot_be_kept_is_run_all_the_same(self, make, tmp_path):
@@ -441,9 +427,9 @@ class TestOtherModels:
         (tmp_path / "file").write_bytes(b"no folder")
         runtime.keep_in(tmp_path / "file" / "models")
         model = make()
-        found = encoders.Converted(model, "float32").vectors(self.ASKED, "query")
-        expected = library.encoded(library.load(model), self.ASKED, "query")
-        assert (library._cosines(found, expected) > 0.999999).all()
+        found = encoders.OpenVinoEncoder(model, "float32").vectors(self.ASKED, "query")
+        expected = sentence_models.encode_texts(sentence_models.load(model), self.ASKED, "query")
+        assert (sentence_models._cosines(found, expected) > 0.999999).all()
 
     @pytest.mark.slow
     def test_a_disk_that_is_full_everywhere_is_named(self, make, keep, monkeypatch):
@@ -455,19 +441,19 @@ class TestOtherModels:
         library = SimpleNamespace(convert_model=lambda *_, **__: None, save_model=full)
         monkeypatch.setattr(encoders, "openvino", lambda: library)
         with pytest.raises(ModelError, match="form cannot be written: "):
-            encoders.Converted(make(), "float32")
-        assert list(keep.iterdir()) == []
+            encoders.OpenVinoEncoder(make(), "float32")
+        assert list((keep / "models").iterdir()) == []
 
     @pytest.mark.slow
     def test_a_further_module_is_left_to_torch(self, make):
         model = make(dense=True)
-        assert not library.looks_usual(encoders.locate(model))
+        assert not sentence_models.looks_usual(encoders.locate(model))
         assert choose(model, "auto", "float32").runtime == "torch"
         encoder = encoders.open_encoder(model, "torch", "float32", "cpu")
-        assert isinstance(encoder, encoders.Torch)
-        expected = library.encoded(library.load(model), self.ASKED, "query")
+        assert isinstance(encoder, encoders.TorchEncoder)
+        expected = sentence_models.encode_texts(sentence_models.load(model), self.ASKED, "query")
         assert encoder.vectors(self.ASKED, "query") == pytest.approx(expected, abs=1e-6)
-        if runtime.available() == "openvino":
+        if runtime.default_runtime() == "openvino":
             with pytest.raises(ModelError, match="set runtime: torch, or leave it out"):
                 encoders.open_encoder(model, "openvino", "float32", "cpu")
 
@@ -476,29 +462,29 @@ class TestOtherModels:
     def test_what_reads_in_an_unusual_way_is_left_to_its_library_text_by_text(self, make, unusual):
         model = make(**unusual)
         encoder = encoders.open_encoder(model, "torch", "float32", "cpu")
-        assert isinstance(encoder, encoders.Whole)
+        assert isinstance(encoder, encoders.LibraryEncoder)
         alone = np.vstack([encoder.vectors([text], "query") for text in self.ASKED])
         assert encoder.vectors(self.ASKED, "query").tobytes() == alone.tobytes()
         assert encoder.truncated(["moon " * 5, "moon " * 40]) == [False, True]
         assert encoder.truncated(["moon " * 22, "moon " * 20], "query: ") == [True, False]
-        expected = library.load(model).encode_query(list(self.ASKED[:1]), prompt="query: ")
+        expected = sentence_models.load(model).encode_query(list(self.ASKED[:1]), prompt="query: ")
         assert encoder.vectors(self.ASKED[:1], "query", "query: ") == pytest.approx(expected)
 
     @pytest.mark.slow
     def test_auto_measures_once_and_what_cannot_be_converted_is_no_candidate(
         self, make, keep, monkeypatch
     ):
-        monkeypatch.setattr(choice, "_SECONDS", 0.0)
-        monkeypatch.setattr(choice, "SAMPLE", ("the moon", "mars is"))
+        monkeypatch.setattr(runtime_choice, "_MEASURE_SECONDS", 0.0)
+        monkeypatch.setattr(runtime_choice, "sample_texts", lambda: ["the moon", "mars is"])
         monkeypatch.setattr(processor, "device", lambda: "cpu")
         model = make()
         chosen = choose(model, "auto", "float32")
         both = {"openvino float32 cpu", "torch float32 cpu"}
         assert chosen.texts_per_second.keys() == (
-            both if runtime.available() == "openvino" else set()
+            both if runtime.default_runtime() == "openvino" else set()
         )
         plain = replace(chosen, texts_per_second={})
-        assert choice._best([plain], {choice._label(plain): 1.0}) == plain
+        assert runtime_choice._fastest([plain], {runtime_choice._label(plain): 1.0}) == plain
         odd = choose(make(include_prompt=False, prompts=self.PROMPTS), "auto", "float32")
         assert odd.runtime == "torch"
         assert weights_id(model)

@@ -6,11 +6,13 @@ from datetime import date, timedelta
 
 import pytest
 
-from harness import runner, sampling, store
-from harness.clusters import clusters
-from harness.config import load
-from harness.report.view import View
-from harness.summary import summary
+from harness import api
+from harness.config.run_config import load
+from harness.report import run_summary, terminal
+from harness.report.run_view import View
+from harness.runs import runner, sampling
+from harness.stats.clusters import find_clusters
+from harness.store import reader
 from tests.small import QUESTIONS, project
 
 DAY = date(2026, 11, 21)
@@ -22,7 +24,8 @@ def ids(size):
 
 def days(all_, size, number, seed=7, first=DAY):
     return [
-        sampling.of_day(all_, size, seed, first + timedelta(days=after)) for after in range(number)
+        sampling.sample_of_day(all_, size, seed, first + timedelta(days=after))
+        for after in range(number)
     ]
 
 
@@ -53,13 +56,13 @@ class TestOfDay:
             asked = [
                 id_
                 for number in whole
-                for id_ in sampling.of_day(ids(of), size, 7, date.fromordinal(number))
+                for id_ in sampling.sample_of_day(ids(of), size, 7, date.fromordinal(number))
             ]
             assert len(asked) == len(set(asked)) == len(whole) * size
 
     def test_only_the_day_on_which_a_round_ends_may_have_fewer(self):
         sizes = {
-            number: len(sampling.of_day(ids(50), 20, 7, date.fromordinal(number)))
+            number: len(sampling.sample_of_day(ids(50), 20, 7, date.fromordinal(number)))
             for number in range(700_000, 700_200)
         }
         fewer = [number for number, size in sizes.items() if size < 20]
@@ -82,17 +85,19 @@ class TestOfDay:
         assert len({today, tomorrow, next_round, other_seed}) == 4
 
     def test_more_than_there_are_is_all_of_them(self):
-        assert sampling.of_day(ids(5), 5, 7, DAY) == tuple(ids(5))
-        assert sampling.of_day(ids(5), 1_000_000, 7, DAY) == tuple(ids(5))
+        assert sampling.sample_of_day(ids(5), 5, 7, DAY) == tuple(ids(5))
+        assert sampling.sample_of_day(ids(5), 1_000_000, 7, DAY) == tuple(ids(5))
 
     def test_a_question_more_leaves_the_order_of_the_others_as_it_is(self):
-        before = sampling.fixed(ids(100), 30, 7)
-        after = sampling.fixed([*ids(100), "new"], 31, 7)
+        before = sampling.fixed_sample(ids(100), 30, 7)
+        after = sampling.fixed_sample([*ids(100), "new"], 31, 7)
 
         assert len(set(before) - set(after)) <= 1
 
     def test_each_question_is_as_likely_as_any_other(self):
-        drawn = Counter(id_ for seed in range(2_000) for id_ in sampling.fixed(ids(10), 3, seed))
+        drawn = Counter(
+            id_ for seed in range(2_000) for id_ in sampling.fixed_sample(ids(10), 3, seed)
+        )
 
         # 600 of 2,000 each; the standard deviation is the root of 2,000 x 0.3 x 0.7, 20.5.
         assert all(abs(times - 600) < 4 * 20.5 for times in drawn.values())
@@ -100,12 +105,12 @@ class TestOfDay:
 
 class TestFixed:
     def test_it_has_so_many_and_the_same_for_one_seed(self):
-        assert len(sampling.fixed(ids(50), 20, 1)) == 20
-        assert sampling.fixed(ids(50), 20, 1) == sampling.fixed(ids(50), 20, 1)
-        assert sampling.fixed(ids(50), 20, 1) != sampling.fixed(ids(50), 20, 2)
+        assert len(sampling.fixed_sample(ids(50), 20, 1)) == 20
+        assert sampling.fixed_sample(ids(50), 20, 1) == sampling.fixed_sample(ids(50), 20, 1)
+        assert sampling.fixed_sample(ids(50), 20, 1) != sampling.fixed_sample(ids(50), 20, 2)
 
     def test_more_than_there_are_is_all_of_them(self):
-        assert sampling.fixed(ids(3), 9, 1) == tuple(ids(3))
+        assert sampling.fixed_sample(ids(3), 9, 1) == tuple(ids(3))
 
 
 def prepared(folder, today=DAY, limit=None, **changes):
@@ -119,8 +124,8 @@ def asked(ready):
 class TestRuns:
     def test_a_sample_says_of_how_many_it_is_by_what_seed_and_of_which_day(self, tmp_path):
         ready = prepared(tmp_path, sample=2, retrievers=["bm25"], chunkers=["markdown"])
-        finished = runner.run(ready, lambda *_: None)
-        stored = store.load(finished.folder)
+        finished = api.run(ready, lambda *_: None)
+        stored = reader.load(finished.folder)
 
         assert json.loads((finished.folder / "run.json").read_text())["sample"] == {
             "size": 2, "of": 5, "seed": 7, "day": "2026-11-21",
@@ -130,7 +135,8 @@ class TestRuns:
         assert stored.run.provenance.testset["questions"] == 5
         assert stored.run.provenance.testset["hash"] == ready.whole.id
         said = "a sample of 2 of the 5 questions, those of 2026-11-21"
-        assert said in " ".join(summary(finished.folder).split())
+        blocks = run_summary.blocks(finished.folder, View(reader.load(finished.folder)))
+        assert said in " ".join(terminal.render(blocks).split())
         page = (finished.folder / "report.md").read_text()
         assert said in page
         assert "2 of 5 questions, by seed 7, those of 2026-11-21 (UTC)" in page
@@ -162,12 +168,12 @@ class TestRuns:
 
         settings = {"sample": 2, "retrievers": ["bm25"], "chunkers": ["markdown"]}
         with pytest.raises(KeyboardInterrupt):
-            runner.run(prepared(tmp_path, **settings), broken)
+            api.run(prepared(tmp_path, **settings), broken)
         before = {path.name for path in (tmp_path / "reports").glob("2*")}
         notes = []
         tomorrow = prepared(tmp_path, DAY + timedelta(1), **settings)
-        other = runner.run(tomorrow, lambda *_: None, note=notes.append)
-        same = runner.run(prepared(tmp_path, **settings), lambda *_: None, note=notes.append)
+        other = api.run(tomorrow, lambda *_: None, note=notes.append)
+        same = api.run(prepared(tmp_path, **settings), lambda *_: None, note=notes.append)
 
         assert other.folder.name not in before
         assert len(before) == 1
@@ -176,7 +182,7 @@ class TestRuns:
 
     def test_clusters_are_those_of_the_whole_test_set(self, tmp_path):
         ready = prepared(tmp_path, sample=3, clusters=True)
-        whole = clusters(ready.whole.questions)
+        whole = find_clusters(ready.whole.questions)
 
         assert ready.clusters == {id_: whole[id_] for id_ in asked(ready)}
 
@@ -195,7 +201,7 @@ class TestRuns:
         said = cli("run", "config.yaml", "--sample", "2", "--sample-seed", "date", "--json")
         (cell,) = json.loads(said.out)["cells"]
         assert cell["asked"] in (1, 2)
-        run = store.load(project.folder / json.loads(said.out)["run"]).run
+        run = reader.load(project.folder / json.loads(said.out)["run"]).run
         assert (run.sample.seed, run.sample.day is None) == (7, False)
 
 
@@ -218,6 +224,6 @@ def test_what_is_no_sample_is_refused(project, refused, changes, said):
 
 def test_the_view_of_a_sampled_run_has_its_questions_alone(tmp_path):
     ready = prepared(tmp_path, sample=2, retrievers=["bm25"], chunkers=["markdown"])
-    view = View(store.load(runner.run(ready, lambda *_: None).folder))
+    view = View(reader.load(api.run(ready, lambda *_: None).folder))
 
     assert [cell.asked for cell in view.cells] == [2]

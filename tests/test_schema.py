@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from tests.conftest import QUESTIONS, SETTINGS
 
 ROOT = Path(__file__).parent.parent
-PROJECT = ROOT / "harness" / "project"
+PROJECT = ROOT / "harness" / "cli" / "project"
 
 
 @pytest.fixture
@@ -124,9 +124,9 @@ def test_run_and_records_accept_what_a_run_wrote_and_nothing_beside(project, cli
     check = validator("records")
     assert [error for record in records for error in check.iter_errors(record)] == []
     assert not validator("run").is_valid(run | {"extra": 1})
-    assert not validator("run").is_valid(run | {"schema": 2})
+    assert not validator("run").is_valid(run | {"schema": 3})
     assert not check.is_valid(records[0] | {"error": "text"})
-    assert not check.is_valid({key: records[0][key] for key in records[0] if key != "hits"})
+    assert not check.is_valid({key: records[0][key] for key in records[0] if key != "cell"})
 
 
 def test_a_format_that_is_not_there_is_refused_with_those_that_are(cli):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness import scoring
+from harness.metrics import named_metrics
 from harness.records import (
     Answer,
     Case,
@@ -16,7 +16,8 @@ from harness.records import (
     Span,
     not_scored,
 )
-from harness.statistics.aggregate import aggregate
+from harness.runs import scoring
+from harness.stats.aggregate_scores import aggregate
 
 SPAN = Span("moon", 0, 28)
 TEXT = "The moon is 384,400 km away."
@@ -41,7 +42,7 @@ EVERY = [*RANKING, *SPANS, *ANSWER]
 
 
 def scores(case, names=EVERY, labels="documents", level=1):
-    named = [scoring.build(name, labels, level) for name in names]
+    named = [named_metrics.build_metric(name, labels, level) for name in names]
     return scoring.score_all(named, [case], labels, level)[0]
 
 
@@ -59,7 +60,7 @@ def test_a_right_case_is_scored_1_by_every_metric_in_the_order_asked_for():
 
 
 def test_a_failed_retrieval_fails_everything_that_comes_after_it():
-    found = scores(Case(QUESTION, failure=Failure("retrieval", "no route to host")))
+    found = scores(Case(QUESTION, judged=JUDGED, failure=Failure("retrieval", "no route to host")))
 
     for name in set(EVERY) - {"composite"}:
         assert found[name] == Score(None, "retrieval: no route to host", "failed"), name
@@ -87,7 +88,9 @@ def test_a_question_that_lacks_the_label_has_not_failed_at_it(stage):
 
 def test_a_failure_is_counted_by_the_label_the_metric_judges_by():
     failed = Case(
-        Question("q", "?", keywords=("far",)), failure=Failure("retrieval", "no route to host")
+        Question("q", "?", keywords=("far",)),
+        judged={"keywords": Judged((), (1,))},
+        failure=Failure("retrieval", "no route to host"),
     )
     names = ["recall@1", "recall(labels=keywords)@1"]
 
@@ -144,7 +147,9 @@ def test_parts_of_a_composite_are_scored_by_the_run_s_settings_and_not_listed():
 def test_a_batch_keeps_its_order_when_some_of_it_cannot_be_scored():
     wrong = Case(QUESTION, HITS, JUDGED, TEXT, Answer("far"))
     failed = Case(QUESTION, failure=Failure("retrieval", "gone"))
-    rows = scoring.score_all([scoring.build("exact_match")], [failed, RIGHT, failed, wrong, RIGHT])
+    rows = scoring.score_all(
+        [named_metrics.build_metric("exact_match")], [failed, RIGHT, failed, wrong, RIGHT]
+    )
 
     assert [row["exact_match"].value for row in rows] == [None, 1.0, None, 0.0, 1.0]
 
@@ -153,7 +158,9 @@ def test_a_batch_keeps_its_order_when_some_of_it_cannot_be_scored():
 def test_a_batched_metric_keeps_its_order_too():
     failed = Case(QUESTION, failure=Failure("retrieval", "gone"))
     other = Case(Question("r", "?", answers=("Phobos",)), answer=Answer("Phobos"))
-    rows = scoring.score_all([scoring.build("bertscore_f1")], [failed, RIGHT, failed, other])
+    rows = scoring.score_all(
+        [named_metrics.build_metric("bertscore_f1")], [failed, RIGHT, failed, other]
+    )
 
     assert [row["bertscore_f1"].state for row in rows] == ["failed", "scored", "failed", "scored"]
     assert [rows[at]["bertscore_f1"].value for at in (1, 3)] == pytest.approx([1.0, 1.0], abs=1e-6)
@@ -161,7 +168,7 @@ def test_a_batched_metric_keeps_its_order_too():
 
 FAILED = Score(None, "generation: 429", "failed")
 LEFT_OUT = not_scored("the question is unanswerable")
-UNJUDGED = Score(None, "the judge gave up", "judge_failed")
+UNJUDGED = Score(None, "the judge gave up", "metric_failed")
 
 
 def test_a_mean_counts_the_failed_as_0_and_leaves_the_not_scored_out():
@@ -169,7 +176,7 @@ def test_a_mean_counts_the_failed_as_0_and_leaves_the_not_scored_out():
 
     assert line.mean == pytest.approx(1.5 / 3)
     assert line.mean_finished == pytest.approx(1.5 / 2)
-    assert (line.n, line.failed, line.not_scored, line.judge_failed) == (3, 1, 2, 1)
+    assert (line.n, line.failed, line.not_scored, line.metric_failed) == (3, 1, 2, 1)
 
 
 def test_a_mean_of_nothing_is_none_and_of_failures_alone_is_0():

@@ -2,21 +2,21 @@
 
 import json
 import os
-import subprocess
-import sys
 from itertools import count
 
 import pytest
 
-from harness import locks, report, rewriting, sealed, stamped, store
+from harness import report
+from harness.comparison.gate import pooling
+from harness.comparison.history import past_runs
 from harness.errors import DataError, RunError
-from harness.gate import pooling
-from harness.history import pastruns
-from harness.people import reading
-from harness.report import digest
-from harness.report.view import View
-from harness.stored import SampledLine
-from harness.writing import atomically
+from harness.files import locks, self_checksum
+from harness.files.atomic import write_atomically
+from harness.people import ratings_reader
+from harness.report import run_digest
+from harness.report.run_view import View
+from harness.store import integrity, reader, rewriting
+from harness.store.run_file import RUN_FORMAT, QuestionSample
 from tests import small
 from tests.damage import unsealed
 from tests.killed_verbs import kill_verb
@@ -46,17 +46,24 @@ def changed(path, old, new):
 
 def said(folder):
     with pytest.raises(DataError) as caught:
-        store.load(folder)
+        reader.load(folder)
     return [(each.where, each.what) for each in caught.value.problems]
 
 
 def test_every_file_that_a_run_is_made_of_has_its_checksum(run):
-    names = {store.RUN, store.RECORDS, store.QUESTIONS, store.TEXTS, store.DOCUMENTS, store.ORACLE}
+    names = {
+        reader.RUN,
+        reader.RECORDS,
+        reader.QUESTIONS,
+        reader.TEXTS,
+        reader.DOCUMENTS,
+        reader.ORACLE,
+    }
 
-    assert names < {*sealed.FILES}
-    sums = json.loads((run / sealed.NAME).read_text())
+    assert names < {*integrity.FILES}
+    sums = json.loads((run / integrity.NAME).read_text())
     assert list(sums) == ["run.json", "records.jsonl", "questions.jsonl", "texts.jsonl"]
-    assert sums == sealed.sums(run)
+    assert sums == integrity.compute_sums(run)
 
 
 def test_a_digit_that_was_changed_is_said_by_every_reader(run):
@@ -64,9 +71,9 @@ def test_a_digit_that_was_changed_is_said_by_every_reader(run):
     what = "is not as it was written: damaged, or changed by hand"
 
     assert said(run) == [("run.json", what)]
-    assert pastruns.read(run.parent)[1][0].what == f"run.json {what}"
+    assert past_runs.read_runs(run.parent)[1][0].what == f"run.json {what}"
     (run / "report.json").unlink()
-    assert digest.read(run) is None
+    assert run_digest.read(run) is None
 
 
 def test_a_changed_record_a_missing_file_and_one_that_came_are_told_apart(run):
@@ -83,76 +90,76 @@ def test_a_changed_record_a_missing_file_and_one_that_came_are_told_apart(run):
 
 @pytest.mark.parametrize("content", ["", "[]", '{"run.json": 1}', '{"other": "x"}', "[" * 100_000])
 def test_damaged_checksums_are_said_with_what_reads_the_run_all_the_same(run, content):
-    (run / sealed.NAME).write_text(content)
+    (run / integrity.NAME).write_text(content)
 
     assert ("sums.json", "is damaged") in said(run)
     with pytest.raises(DataError, match=r"delete sums\.json"):
-        store.load(run)
+        reader.load(run)
     unsealed(run)
-    assert store.load(run).run.status == "finished"
+    assert reader.load(run).run.status == "finished"
 
 
 def test_an_older_run_without_checksums_is_read_and_gets_them_when_it_is_changed(run):
     unsealed(run)
-    store.load(run)
-    with rewriting.alone(run):
+    reader.load(run)
+    with rewriting.lock_run(run):
         rewriting.replace(run, {"records.jsonl": [(run / "records.jsonl").read_text("utf-8")]})
 
-    assert sealed.wanted(run) == sealed.sums(run)
+    assert integrity.read_sums(run) == integrity.compute_sums(run)
 
 
 def test_what_a_kill_left_between_the_checksums_and_the_files_is_finished_by_a_reader(run):
     new = (run / "records.jsonl").read_text("utf-8") + "\n"
     old = (run / "records.jsonl").read_text("utf-8")
-    with rewriting.alone(run):
+    with rewriting.lock_run(run):
         rewriting.replace(run, {"records.jsonl": [new]})
-    sum_ = sealed.wanted(run)["records.jsonl"]
-    os.replace(run / "records.jsonl", sealed.staged(run, "records.jsonl", sum_))
+    sum_ = integrity.read_sums(run)["records.jsonl"]
+    os.replace(run / "records.jsonl", integrity.staged_path(run, "records.jsonl", sum_))
     (run / "records.jsonl").write_text(old, "utf-8")
 
-    sealed.check(run)
+    integrity.check(run)
     assert (run / "records.jsonl").read_text("utf-8") == new
-    assert sealed.read(run, "records.jsonl") == new.encode()
+    assert integrity.read(run, "records.jsonl") == new.encode()
 
 
 def test_what_a_kill_left_before_the_checksums_changes_nothing_and_is_swept(run):
-    left = sealed.staged(run, "run.json", "0123456789")
+    left = integrity.staged_path(run, "run.json", "0123456789")
     left.write_text("half")
 
-    assert store.load(run).run.status == "finished"
-    with rewriting.alone(run):
+    assert reader.load(run).run.status == "finished"
+    with rewriting.lock_run(run):
         rewriting.replace(run, {"ratings.jsonl": []})
     assert not left.exists()
 
 
 def test_a_run_that_another_process_is_writing_is_not_written(run):
-    lock = locks.shared(run)
+    lock = locks.lock(run / locks.FOLDER_LOCK)
     with (
         pytest.raises(RunError, match="is being written by another process"),
-        rewriting.alone(run, patience=0.0),
+        rewriting.lock_run(run, patience=0.0),
     ):
         pass
-    lock.release()
-    with rewriting.alone(run, patience=0.0):
+    locks.release(lock)
+    with rewriting.lock_run(run, patience=0.0):
         pass
 
 
 def test_a_digest_of_scores_that_were_replaced_is_not_shown(run):
-    assert digest.read(run).score is not None
-    with rewriting.alone(run):
+    assert run_digest.read(run).score is not None
+    with rewriting.lock_run(run):
         rewriting.replace(run, {"run.json": [(run / "run.json").read_text("utf-8") + "\n"]})
 
-    assert digest.read(run).score is None
+    assert run_digest.read(run).score is None
 
 
 def test_a_stamp_holds_for_any_spaces_and_not_for_another_order_or_digit():
-    data = stamped.stamped({"a": {"x": 1, "y": 0.5}, "b": [1, 2]})
+    data = self_checksum.add_checksum({"a": {"x": 1, "y": 0.5}, "b": [1, 2]})
 
-    assert stamped.problem(json.loads(json.dumps(data, indent=3))) == ""
-    assert stamped.problem({"a": 1}) == ""
+    assert self_checksum.find_problem(json.loads(json.dumps(data, indent=3))) == ""
+    assert self_checksum.find_problem({"a": 1}) == ""
     what = "is not as it was written: damaged, or changed by hand"
-    assert stamped.problem({**data, "b": [2, 2]}) == what
-    assert stamped.problem({**data, "a": {"y": 0.5, "x": 1}}) == what
+    assert self_checksum.find_problem({**data, "b": [2, 2]}) == what
+    assert self_checksum.find_problem({**data, "a": {"y": 0.5, "x": 1}}) == what
 
 
 def test_a_damaged_run_beside_a_sampled_one_is_named_among_those_left_out(tmp_path):
@@ -160,7 +167,7 @@ def test_a_damaged_run_beside_a_sampled_one_is_named_among_those_left_out(tmp_pa
     two = small.stored(tmp_path, sample=2, chunkers=["markdown"], retrievers=["bm25"]).folder
     changed(one / "run.json", '"size": 2', '"size": 3')
 
-    assert pooling.pooled(two).left_out == (f"{one.name}, which is damaged",)
+    assert pooling.pool_runs(two).left_out == (f"{one.name}, which is damaged",)
 
 
 def test_a_kill_in_the_midst_of_replacing_leaves_the_old_run_or_the_new_one(tmp_path):
@@ -168,132 +175,136 @@ def test_a_kill_in_the_midst_of_replacing_leaves_the_old_run_or_the_new_one(tmp_
 
 
 def rewritten(folder, text):
-    with rewriting.alone(folder):
-        rewriting.replace(folder, {store.RUN: [text]})
+    with rewriting.lock_run(folder):
+        rewriting.replace(folder, {reader.RUN: [text]})
 
 
 def test_a_run_that_is_rewritten_while_it_is_read_is_read_again(run, monkeypatch):
-    first = (run / store.RUN).read_text("utf-8")
+    first = (run / reader.RUN).read_text("utf-8")
     second = first.replace('"mean": 1.0', '"mean": 0.0')
-    parsed, means = store._parsed, []
+    parsed, means = reader._parse_lines, []
 
     def meanwhile(folder, name, read, model):
         """Rewrite the run, and then bring back what it was, before a file of it is read."""
-        if name == store.QUESTIONS and not means:
+        if name == reader.QUESTIONS and not means:
             means.append(1)
             rewritten(run, second)
             rewritten(run, first)
             rewritten(run, second)
         return parsed(folder, name, read, model)
 
-    monkeypatch.setattr(store, "_parsed", meanwhile)
+    monkeypatch.setattr(reader, "_parse_lines", meanwhile)
 
-    found = store.load(run)
-    assert found.run.model_dump_json(indent=1, by_alias=True) + "\n" == second
-    assert found.sums == sealed.sums(run)
+    found = reader.load(run)
+    assert RUN_FORMAT.text(found.run) == second
+    assert found.sums == integrity.compute_sums(run)
 
 
 def test_what_changed_back_and_forth_is_told_from_what_did_not(run):
-    text, before = (run / store.RUN).read_text("utf-8"), sealed.version(run)
+    text, before = (run / reader.RUN).read_text("utf-8"), integrity.version(run)
 
     rewritten(run, f"{text}\n")
     rewritten(run, text)
-    assert sealed.version(run) != before
-    assert sealed.version(run / "nowhere") is None
+    assert integrity.version(run) != before
+    assert integrity.version(run / "nowhere") is None
 
 
 def test_a_run_that_never_rests_is_refused_and_what_it_says_is_no_damage(run, monkeypatch):
-    text, parsed, at = (run / store.RUN).read_text("utf-8"), store._parsed, count()
+    text, parsed, at = (run / reader.RUN).read_text("utf-8"), reader._parse_lines, count()
 
     def meanwhile(folder, name, read, model):
         rewritten(run, text + " " * (next(at) % 2))
         return parsed(folder, name, read, model)
 
-    monkeypatch.setattr(store, "_parsed", meanwhile)
+    monkeypatch.setattr(reader, "_parse_lines", meanwhile)
 
     assert said(run) == [("run.json", "was changed while it was read")]
 
 
 def test_ratings_of_another_version_than_the_run_are_not_read(run):
-    stored = store.load(run)
-    with rewriting.alone(run):
-        rewriting.replace(run, {reading.RATINGS: [""]})
-    rated = store.load(run)
-    with rewriting.alone(run):
-        rewriting.replace(run, {reading.RATINGS: ["\n"]})
+    stored = reader.load(run)
+    with rewriting.lock_run(run):
+        rewriting.replace(run, {ratings_reader.RATINGS: [""]})
+    rated = reader.load(run)
+    with rewriting.lock_run(run):
+        rewriting.replace(run, {ratings_reader.RATINGS: ["\n"]})
 
-    assert reading.everything(stored) == ()
+    assert ratings_reader.read_all(stored) == ()
     with pytest.raises(DataError, match=r"ratings\.jsonl: was changed while it was read"):
-        reading.everything(rated)
+        ratings_reader.read_all(rated)
 
 
 def test_a_report_of_scores_that_were_replaced_meanwhile_does_not_vouch_for_the_new(run):
-    view = View(store.load(run))
-    rewritten(run, (run / store.RUN).read_text("utf-8") + "\n")
-    report.put(view)
+    view = View(reader.load(run))
+    rewritten(run, (run / reader.RUN).read_text("utf-8") + "\n")
+    report.write_reports(view)
 
-    assert digest.digest(view).data == view.stored.sums[store.RUN] != sealed.sums(run)[store.RUN]
-    assert digest.read(run).score is None
+    assert (
+        run_digest.digest(view).data
+        == view.stored.sums[reader.RUN]
+        != integrity.compute_sums(run)[reader.RUN]
+    )
+    assert run_digest.read(run).score is None
 
 
 def test_a_staged_file_that_its_writer_moves_first_is_no_damage(run, monkeypatch):
-    old = (run / store.RUN).read_bytes()
+    old = (run / reader.RUN).read_bytes()
     rewritten(run, f"{old.decode()}\n")
-    sum_ = sealed.wanted(run)[store.RUN]
-    os.replace(run / store.RUN, staged := sealed.staged(run, store.RUN, sum_))
-    (run / store.RUN).write_bytes(old)
-    matches = sealed._matches
+    sum_ = integrity.read_sums(run)[reader.RUN]
+    os.replace(run / reader.RUN, staged := integrity.staged_path(run, reader.RUN, sum_))
+    (run / reader.RUN).write_bytes(old)
+    matches = integrity._matches
 
     def meanwhile(path, sum_):
         if path == staged:
-            os.replace(staged, run / store.RUN)
+            os.replace(staged, run / reader.RUN)
         return matches(path, sum_)
 
-    monkeypatch.setattr(sealed, "_matches", meanwhile)
+    monkeypatch.setattr(integrity, "_matches", meanwhile)
 
-    assert sealed.check(run)[store.RUN] == sum_
+    assert integrity.check(run)[reader.RUN] == sum_
 
 
 def test_what_a_killed_rewriting_was_writing_is_swept_by_the_next(run):
     left = [run / "..records.jsonl-replaced-ab12_xyz", run / ".records.jsonl-replaced"]
     for path in left:
         path.write_text("half")
-    rewritten(run, (run / store.RUN).read_text("utf-8"))
+    rewritten(run, (run / reader.RUN).read_text("utf-8"))
 
     assert [path for path in run.iterdir() if path.name.startswith(".")] == []
 
 
 def test_a_stop_as_soon_as_new_files_count_does_not_take_them_away(run, monkeypatch):
-    text = (run / store.RUN).read_text("utf-8") + "\n"
+    text = (run / reader.RUN).read_text("utf-8") + "\n"
 
     def stopped(path, text):
-        atomically(path, text)
-        if path.name == sealed.NAME:
+        write_atomically(path, text)
+        if path.name == integrity.NAME:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(rewriting, "atomically", stopped)
+    monkeypatch.setattr(rewriting, "write_atomically", stopped)
     with pytest.raises(KeyboardInterrupt):
         rewritten(run, text)
 
-    assert sealed.read(run, store.RUN) == text.encode()
+    assert integrity.read(run, reader.RUN) == text.encode()
 
 
 def test_line_ends_that_git_changed_are_said_to_be_that(run):
-    for name in sealed.wanted(run):
+    for name in integrity.read_sums(run):
         path = run / name
         path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
 
     what = "has other line ends than it was written with"
-    assert said(run) == [(name, what) for name in sealed.wanted(run)]
+    assert said(run) == [(name, what) for name in integrity.read_sums(run)]
     with pytest.raises(DataError, match=r"the line `\* -text` in \.gitattributes"):
-        sealed.read(run, store.RUN)
+        integrity.read(run, reader.RUN)
 
 
 def test_deleting_the_checksums_is_advised_only_with_what_that_means(run):
-    (run / store.RECORDS).write_text("")
+    (run / reader.RECORDS).write_text("")
 
     with pytest.raises(DataError) as caught:
-        store.load(run)
+        reader.load(run)
     assert caught.value.problems[0].hint == (
         "take it from a copy, or run it again; only if you changed it yourself delete sums.json:"
         " nothing tells then whether the files of the run belong together"
@@ -301,13 +312,5 @@ def test_deleting_the_checksums_is_advised_only_with_what_that_means(run):
 
 
 def test_a_seed_beyond_what_a_float_holds_is_stored_and_read(run):
-    assert store.load(run).run.provenance.seed == 2**60 + 1
-    assert SampledLine(size=1, of=2, seed=2**60 + 1, day=None).seed == 2**60 + 1
-
-
-def test_where_no_place_of_a_file_can_be_read_alone_all_records_are_kept():
-    code = "import os; del os.pread; from harness import store; print(store.KEPT)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
-    )
-    assert done.stdout == "inf\n"
+    assert reader.load(run).run.provenance.seed == 2**60 + 1
+    assert QuestionSample(size=1, of=2, seed=2**60 + 1, day=None).seed == 2**60 + 1

@@ -3,9 +3,11 @@
 import time
 from dataclasses import dataclass, replace
 
-from harness import runner, store
-from harness.config import load
+from harness import api
+from harness.config.run_config import load
 from harness.embedders.hashing import Hashing
+from harness.runs import runner
+from harness.store import reader
 from tests.small import project
 
 SLEPT = 0.7
@@ -27,10 +29,10 @@ def test_what_is_made_once_is_in_the_stages_seconds_and_in_no_questions(tmp_path
     )
     prepared = replace(prepared, config=replace(prepared.config, cells=cells))
 
-    finished = runner.run(prepared, lambda *_: None)
+    finished = api.run(prepared, lambda *_: None)
 
     spent = finished.run.seconds
     assert spent["embedding"] >= SLEPT
     assert spent["embedding questions"] >= SLEPT
-    records = store.load(finished.folder).records
+    records = reader.load(finished.folder).records
     assert 0 < sum(record.seconds["retrieval"] for record in records) < SLEPT

@@ -1,14 +1,15 @@
 """Segments: which questions belong to which, and how cells are marked."""
 
-from harness.report.marks import marks
-from harness.report.segmenting import ways
-from harness.stored import CellLine, PassageLine, QuestionLine
+from harness.comparison.history.run_heads import CellHead
+from harness.records import Passage, Question, Span
+from harness.report.cell_marks import marks
+from harness.report.segment_groups import list_divisions
 
 
 def question(id_, words=5, category=None, difficulty=None, docs=(), documents=None):
-    passages = [PassageLine(doc=doc, start=0, end=1, text="x", group="1", grade=1) for doc in docs]
-    return QuestionLine(
-        id=id_, text=" ".join(["word"] * words), answers=[], keywords=[], passages=passages,
+    passages = tuple(Passage(Span(doc, 0, 1), "x", "1") for doc in docs)
+    return Question(
+        id=id_, text=" ".join(["word"] * words), passages=passages,
         documents=documents, category=category, difficulty=difficulty, answerable=True,
     )  # fmt: skip
 
@@ -16,7 +17,7 @@ def question(id_, words=5, category=None, difficulty=None, docs=(), documents=No
 def divided(*questions):
     return {
         way.name: {name: sorted(ids) for name, ids in way.segments.items()}
-        for way in ways(questions)
+        for way in list_divisions(questions)
     }
 
 
@@ -43,16 +44,16 @@ def test_what_does_not_divide_the_questions_is_left_out():
 
 def test_the_twelve_documents_with_the_most_questions_are_shown():
     asked = [question(f"q{n}-{m}", docs=[f"d{n}.md"]) for n in range(15) for m in range(15 - n)]
-    (way,) = ways(asked)
+    (way,) = list_divisions(asked)
     assert list(way.segments) == [f"d{n}.md" for n in range(12)]
     assert way.left_out == 3
 
 
 def cell(chunker, retriever, reranker="none", embedder="minilm"):
     name = f"{chunker} {embedder} {retriever} {reranker}"
-    return CellLine.model_construct(
+    return CellHead(
         name=name, chunker=chunker, embedder=embedder, retriever=retriever, reranker=reranker,
-        generator="none",
+        generator="none", scores={},
     )  # fmt: skip
 
 

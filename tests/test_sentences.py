@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.sentences import sentences, trimmed
+from harness.text.sentences import find_sentences, trim
 
 ABBREVIATIONS = ("Mr", "Mrs", "Ms", "Dr", "St", "vs", "No", "Inc", "Ltd", "etc", "e.g", "i.e", "X")
 
 
 def split(text):
-    return [text[start:end] for start, end in sentences(text)]
+    return [text[start:end] for start, end in find_sentences(text)]
 
 
 @pytest.mark.parametrize(
@@ -117,17 +117,17 @@ def test_a_heading_is_one_sentence_and_ends_with_its_line():
 
 
 def test_white_space_around_a_sentence_is_not_part_of_it():
-    assert list(sentences("  One.   Two. \n")) == [(2, 6), (9, 13)]
-    assert list(sentences(" \n\t ")) == []
-    assert trimmed("a  b c  d", 1, 8) == (3, 6)
+    assert list(find_sentences("  One.   Two. \n")) == [(2, 6), (9, 13)]
+    assert list(find_sentences(" \n\t ")) == []
+    assert trim("a  b c  d", 1, 8) == (3, 6)
 
 
 @settings(max_examples=300, deadline=None, derandomize=True, database=None)
 @given(st.text(alphabet='aA9 .!?"(\n|#-。\u3000\u0301', max_size=50))
 def test_sentences_are_in_order_apart_and_lose_no_visible_character(text):
-    spans = list(sentences(text))
+    spans = list(find_sentences(text))
     assert all(a[1] <= b[0] for a, b in pairwise(spans))
-    assert all(trimmed(text, start, end) == (start, end) and start < end for start, end in spans)
+    assert all(trim(text, start, end) == (start, end) and start < end for start, end in spans)
     kept = {at for start, end in spans for at in range(start, end)}
     assert kept >= {at for at, char in enumerate(text) if not char.isspace()}
 

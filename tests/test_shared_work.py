@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from harness import runner, store
+from harness import api
 from harness.chunkers import chunkers
-from harness.config import load
+from harness.config.run_config import load
+from harness.runs import runner
+from harness.store import reader
 from tests.counting import counting_embedder, counting_generator, counting_retriever
 from tests.small import DOCUMENTS, QUESTIONS, project
 
@@ -26,7 +28,7 @@ def run(config, fresh=False, **parts):
         for each in loaded.cells
     ]
     loaded = replace(loaded, cells=tuple(dict.fromkeys(cells)))
-    return runner.run(runner.prepare(loaded), lambda *_: None, fresh)
+    return api.run(runner.prepare(loaded), lambda *_: None, fresh)
 
 
 def made(finished):
@@ -91,7 +93,7 @@ class TestRankings:
 
         assert retriever.asked == TEXTS
         assert finished.run.cache["rankings"] == {"made": 5, "reused": 10}
-        hits = [r.hits for r in store.load(finished.folder).records]
+        hits = [r.hits for r in reader.load(finished.folder).records]
         assert hits[:5] == hits[5:10] == hits[10:]
 
     def test_a_question_that_retrieval_failed_on_is_asked_again_and_no_other(self, tmp_path):
@@ -192,10 +194,14 @@ class TestTheSameRunAgain:
     def test_says_the_same_of_everything_but_its_own_time(self, twice):
         told = [json.loads((each.folder / "run.json").read_text("utf-8")) for each in twice[2:]]
         own = {"id", "started", "ended", "seconds", "cache"}
+        reused = [cell.pop("reused")["n"] for each in told for cell in each["cells"]]
 
         first, second = ({k: v for k, v in each.items() if k not in own} for each in told)
         assert first == second
         assert set(told[0]) - set(first) == own
+        half = len(reused) // 2
+        assert not any(reused[:half])
+        assert all(reused[half:])
 
     def test_makes_all_of_it_anew_where_that_is_asked_for(self, twice):
         config, parts, first, _ = twice

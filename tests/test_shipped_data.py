@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from harness import corpus, testset
-from harness.corpus.folder import Folder
+from harness.corpus.folder_documents import FolderDocuments
 from harness.generators.extractive import _stems
-from harness.relevance import folded, occurs
-from harness.testset.jsonl import Jsonl
+from harness.ranking.relevance import fold, occurs
+from harness.testset.jsonl_questions import Jsonl
 
 ROOT = Path(__file__).parent.parent
 CORPUS = ROOT / "corpora" / "insurellm"
@@ -24,7 +24,7 @@ TESTSET_CARD = TESTSET.with_suffix(".md").read_text(encoding="utf-8")
 
 @pytest.fixture(scope="module")
 def documents():
-    return corpus.load(Folder(str(CORPUS))).documents
+    return corpus.load(FolderDocuments(str(CORPUS))).documents
 
 
 def number(pattern: str, text: str) -> int:
@@ -60,11 +60,11 @@ def test_a_superseded_document_names_one_that_exists(documents):
 
 
 def test_the_harness_accepts_the_test_set_without_a_note():
-    loaded = testset.load(Jsonl(str(TESTSET)), corpus.load(Folder(str(CORPUS))))
+    loaded = testset.load(Jsonl(str(TESTSET)), corpus.load(FolderDocuments(str(CORPUS))))
 
     assert len(loaded.questions) == len(ROWS) == 180
     assert loaded.notes == ()
-    assert loaded.labels() == ("evidence", "documents", "answer", "keywords")
+    assert loaded.labels() == ("evidence", "documents", "keywords", "answer")
 
 
 def test_categories_are_counted_as_on_the_card():
@@ -102,7 +102,7 @@ class TestEveryAnswerableQuestion:
             assert text.count(evidence["quote"]) == 1
 
     def test_keywords_stand_in_the_evidence(self, row):
-        said = folded(" ".join(evidence["quote"] for evidence in row["evidence"]))
+        said = fold(" ".join(evidence["quote"] for evidence in row["evidence"]))
         assert row["keywords"]
         assert all(occurs(keyword, said) for keyword in row["keywords"])
 

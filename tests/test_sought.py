@@ -4,13 +4,13 @@ import random
 
 import pytest
 
-from harness.relevance import Sought, folded, occurs
+from harness.ranking.relevance import TextSearch, fold, occurs
 
 PIECES = ["a", "b", "ab", "_", "6", " ", ".", "-", "é", "ß", "aa", "b6", "\n", "x_", "ª", "²", "İ"]
 
 
 def found(strings, text):
-    return sorted(Sought(strings).standing_in(folded(text)))
+    return sorted(TextSearch(strings).find_in(fold(text)))
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def found(strings, text):
 )
 def test_strings_are_found_at_word_boundaries(strings, text, expected):
     assert len(found(strings, text)) == expected
-    assert found(strings, text) == sorted(each for each in strings if occurs(each, folded(text)))
+    assert found(strings, text) == sorted(each for each in strings if occurs(each, fold(text)))
 
 
 def test_drawn_strings_are_found_where_each_by_itself_is():
@@ -35,7 +35,7 @@ def test_drawn_strings_are_found_where_each_by_itself_is():
     for _ in range(3_000):
         strings = {"".join(chance.choices(PIECES, k=chance.randint(0, 5))) for _ in range(4)}
         text = "".join(chance.choices(PIECES, k=chance.randint(0, 25)))
-        alone = sorted(each for each in strings if occurs(each, folded(text)))
+        alone = sorted(each for each in strings if occurs(each, fold(text)))
         assert found(strings, text) == alone, (strings, text)
         hits += len(alone)
     assert hits > 300

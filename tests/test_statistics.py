@@ -1,6 +1,5 @@
-"""The interval of a mean, METRICS.md section 4, against scipy, closed forms and simulation."""
+"""The interval of a mean, METRICS.md section 4, against scipy and the formula written out."""
 
-import tracemalloc
 import warnings
 
 import numpy as np
@@ -9,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.statistics.intervals import DRAWS, Interval, interval, resampled_counts
+from benchmarks.coverage import SHAPES
+from harness.stats.intervals import Interval, mean_interval
 
 
 def zeros_and_ones(ones, n):
@@ -23,7 +23,7 @@ def ends(found):
 @pytest.mark.parametrize("n", [6, 7, 10, 25, 100, 1000])
 def test_scores_of_0_and_1_get_wilson_s_interval(n):
     for ones in {1, 2, n // 3, n // 2, n - 2, n - 1}:
-        found = interval(zeros_and_ones(ones, n))
+        found = mean_interval(zeros_and_ones(ones, n))
         theirs = stats.binomtest(ones, n).proportion_ci(0.95, method="wilson")
         assert found.method == "wilson"
         assert ends(found) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
@@ -31,34 +31,14 @@ def test_scores_of_0_and_1_get_wilson_s_interval(n):
 
 def test_wilson_by_hand():
     # 9 of 10: (0.9 + z²/20 ± z √(0.09/10 + z²/400)) / (1 + z²/10), z = 1.959964
-    assert ends(interval(zeros_and_ones(9, 10))) == pytest.approx((0.595850, 0.982124), abs=5e-7)
-
-
-@pytest.mark.parametrize(
-    ("values", "method"),
-    [
-        ([0.0] * 9 + [0.5], "wilson"),
-        ([0.3] * 18 + [0.5, 0.7], "wilson"),
-        ([0.3] * 17 + [0.5, 0.7, 0.9], "bca"),
-        ([0.0] * 8 + [0.5, 1.0], "bca"),
-        ([0.0, 1.0] * 5, "wilson"),
-        ([0.0, 1.0] * 5 + [0.5], "bca"),
-    ],
-)
-def test_wilson_is_used_where_nine_in_ten_scores_are_one_value(values, method):
-    found = interval(values)
-
-    assert found.method == method
-    if method == "wilson":
-        n, z, mean = len(values), stats.norm.ppf(0.975), np.mean(values)
-        centre, scale = mean + z**2 / (2 * n), 1 + z**2 / n
-        half = z * np.sqrt(mean * (1 - mean) / n + z**2 / (4 * n**2))
-        assert ends(found) == pytest.approx(((centre - half) / scale, (centre + half) / scale))
+    assert ends(mean_interval(zeros_and_ones(9, 10))) == pytest.approx(
+        (0.595850, 0.982124), abs=5e-7
+    )
 
 
 @pytest.mark.parametrize("n", [6, 10, 59, 300])
 def test_all_ones_or_all_zeros_get_the_exact_bound(n):
-    ones, zeros = interval([1.0] * n), interval([0.0] * n)
+    ones, zeros = mean_interval([1.0] * n), mean_interval([0.0] * n)
     theirs = stats.binomtest(n, n).proportion_ci(0.95, method="exact")
 
     assert (ones.method, zeros.method) == ("exact", "exact")
@@ -74,83 +54,79 @@ def test_all_ones_or_all_zeros_get_the_exact_bound(n):
         ([1.0], "n = 1 is under 6"),
         ([0.0, 1.0, 0.0, 1.0, 1.0], "n = 5 is under 6"),
         ([1.0] * 5, "n = 5 is under 6"),
-        ([0.5] * 6, "all scores are equal"),
-        ([0.1] * 300, "all scores are equal"),
+        ([0.1, 2.0] * 6, "not from 0 to 1"),
     ],
 )
-def test_there_is_no_interval_under_six_scores_or_of_equal_ones(values, reason):
-    assert interval(values) == Interval(None, None, "none", reason)
+def test_there_is_no_interval_under_six_scores_or_outside_the_range(values, reason):
+    assert mean_interval(values) == Interval(None, None, "none", reason)
 
 
-def samples():
-    random = np.random.default_rng(7)
-    yield pytest.param(random.uniform(size=40), id="uniform")
-    yield pytest.param(random.beta(0.4, 2.0, size=60), id="most near 0")
-    yield pytest.param(random.beta(5.0, 0.5, size=25), id="most near 1")
-    yield pytest.param(np.repeat([0.0, 0.25, 0.5, 1.0], [50, 20, 20, 60]), id="many ties")
-    yield pytest.param(np.array([0.0, 0.1, 0.2, 0.4, 0.9, 1.0]), id="six")
-    yield pytest.param(random.beta(2.0, 2.0, size=1500), id="more than are kept in memory")
+def by_hand(values, n=None, deviation=None):
+    """The interval of METRICS.md section 4, written out once more."""
+    m, s = np.mean(values), np.std(values, ddof=1) if deviation is None else deviation
+    n = len(values) if n is None else n
+    size = n + 1
+    centre = (n * m + 0.5) / size
+    v = ((n - 1) * s**2 + n * (m - centre) ** 2 + 0.5 * (centre**2 + (1 - centre) ** 2)) / n
+    half = stats.t.ppf(0.975, n) * np.sqrt(v / size)
+    share = min(1, 1.75 * stats.t.ppf(0.975, n - 1) * s / np.sqrt(n) / half)
+    ends = m + share * (centre - half - m), m + share * (centre + half - m)
+    return max(0.0, ends[0]), min(1.0, ends[1])
 
 
-@pytest.mark.parametrize("scores", list(samples()))
-def test_other_scores_get_the_bca_interval_that_scipy_gives(scores):
-    found = interval(scores.tolist(), seed=7)
-    theirs = stats.bootstrap(
-        (scores,), np.mean, n_resamples=20_000, method="BCa", batch=2_000, rng=11
-    )
-    # Both ends vary with the draws: at 10,000 by about 0.03 standard errors, here five times that.
-    near = 0.15 * theirs.standard_error
-    assert found.method == "bca"
-    assert found.low == pytest.approx(theirs.confidence_interval.low, abs=near)
-    assert found.high == pytest.approx(theirs.confidence_interval.high, abs=near)
+@pytest.mark.parametrize("n", [6, 10, 30, 156, 1500])
+@pytest.mark.parametrize("shape", list(SHAPES))
+def test_other_scores_get_student_s_with_half_a_score_at_each_end(shape, n):
+    scores = SHAPES[shape].draw(np.random.default_rng(n), n)
+    scores[0] = 0.4321
+    found = mean_interval(scores.tolist())
+
+    assert found.method == "t"
+    assert ends(found) == pytest.approx(by_hand(scores), abs=1e-12)
     assert 0.0 <= found.low < scores.mean() < found.high <= 1.0
 
 
-def test_the_bca_interval_leans_to_the_side_of_the_long_tail():
-    scores = [0.0] * 12 + [0.1] * 6 + [0.9, 1.0]
-    found, mean = interval(scores), np.mean(scores)
-
-    assert found.method == "bca"
-    assert found.high - mean > 1.3 * (mean - found.low)
+def test_grades_of_which_nearly_all_are_equal():
+    found = mean_interval([2 / 3] * 92 + [1.0] * 5 + [1 / 3] * 3)
+    assert ends(found) == pytest.approx((0.650317, 0.692918), abs=5e-7)
 
 
-def test_the_size_of_the_scores_does_not_matter_however_small_they_are():
-    # BLEU without smoothing gives such scores.
-    scores = np.random.default_rng(3).uniform(size=20)
-    low, high = ends(interval(scores.tolist()))
-    assert ends(interval((scores * 2.0**-700).tolist())) == (low * 2.0**-700, high * 2.0**-700)
+def test_equal_scores_have_the_exact_bound_on_either_side():
+    bound = 1 - 0.025 ** (1 / 20)
+    found = mean_interval([0.3] * 19 + [0.1 + 0.2])
+
+    assert found.method == "exact"
+    assert ends(found) == pytest.approx((0.3 - 0.3 * bound, 0.3 + 0.7 * bound), abs=1e-12)
 
 
-def test_the_same_seed_gives_the_same_interval_and_another_seed_nearly_the_same():
-    scores = np.random.default_rng(1).uniform(size=50).tolist()
-    one, again, other = interval(scores, seed=1), interval(scores, seed=1), interval(scores, seed=2)
+class TestClusters:
+    def test_n_is_their_number_and_the_error_is_robust(self):
+        random = np.random.default_rng(4)
+        names = np.repeat(np.arange(20), random.integers(1, 6, 20))
+        scores = np.clip(random.uniform(size=20)[names] + random.normal(0, 0.1, len(names)), 0, 1)
+        m, parts = scores.mean(), [scores[names == name] for name in range(20)]
+        squares = sum((part.sum() - m * len(part)) ** 2 for part in parts)
+        error = np.sqrt(20 / 19 * squares) / len(scores)
+        found = mean_interval(scores, names.tolist())
 
-    assert one == again
-    assert one != other
-    assert ends(one) == pytest.approx(ends(other), abs=0.01)
+        assert found.method == "t"
+        hand = by_hand(scores, 20, np.sqrt(20) * error)
+        assert ends(found) == pytest.approx(hand, abs=1e-12)
 
+    def test_clusters_of_one_change_nothing(self):
+        values = zeros_and_ones(7, 12)
+        assert mean_interval(values, list(range(12))) == mean_interval(values)
 
-def test_the_draws_of_many_values_are_kept_in_a_byte_each_and_are_those_of_the_seed():
-    n = 1_500
-    tracemalloc.start()
-    try:
-        before = tracemalloc.get_traced_memory()[0]
-        first = resampled_counts(n, seed=9, draws=500)
-        kept = tracemalloc.get_traced_memory()[0] - before - first.nbytes
-    finally:
-        tracemalloc.stop()
-    assert DRAWS * n <= kept < 1.1 * DRAWS * n
-    drawn = np.random.default_rng([9, n]).integers(0, n, size=(500, n))
-    assert np.array_equal(first[7], np.bincount(drawn[7], minlength=n))
-    assert np.array_equal(first[499], np.bincount(drawn[499], minlength=n))
+    def test_hits_in_clusters_are_no_independent_trials(self):
+        found = mean_interval([1.0, 1.0, 0.0] * 10, [at // 3 % 10 for at in range(30)])
 
+        assert found.method == "exact"  # the same share in each of 10 clusters
+        bound = 1 - 0.025 ** (1 / 10)
+        assert ends(found) == pytest.approx((2 / 3 * (1 - bound), 2 / 3 + bound / 3))
 
-def test_the_draws_use_no_global_generator():
-    scores = np.random.default_rng(1).uniform(size=41).tolist()
-    np.random.seed(1)  # noqa: NPY002  the generator that must have no part in it
-    before = interval(scores, seed=3)
-    np.random.seed(2)  # noqa: NPY002
-    assert interval(scores, seed=3) == before
+    def test_under_six_clusters_there_is_none(self):
+        found = mean_interval([0.1, 0.2, 0.3, 0.4] * 5, [at % 5 for at in range(20)])
+        assert found == Interval(None, None, "none", "clusters: 5 is under 6")
 
 
 @settings(max_examples=100, deadline=None, derandomize=True, database=None)
@@ -164,29 +140,6 @@ def test_the_draws_use_no_global_generator():
 def test_an_interval_lies_in_0_to_1_around_the_mean_without_a_warning(values):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = interval(values)
-    if found.method == "none":
-        assert len(set(values)) == 1
-    else:
-        assert 0.0 <= found.low <= found.high <= 1.0
-        assert found.low - 1e-9 <= np.mean(values) <= found.high + 1e-9
-
-
-class TestCoverage:
-    """How often the interval holds the truth it is drawn from, in 300 sets of questions."""
-
-    def covered(self, draw, truth):
-        random = np.random.default_rng(7)
-        found = [interval(draw(random).tolist(), seed=7) for _ in range(300)]
-        return np.mean([each.low <= truth <= each.high for each in found])
-
-    def test_of_a_hit_rate_of_nine_in_ten_over_100_questions(self):
-        share = self.covered(lambda random: random.binomial(1, 0.9, size=100).astype(float), 0.9)
-        assert 0.915 <= share <= 0.98
-
-    def test_of_reciprocal_ranks_over_100_questions(self):
-        ranks, chances = 1 / np.array([1, 2, 3, 5, np.inf]), [0.5, 0.2, 0.1, 0.1, 0.1]
-        share = self.covered(
-            lambda random: random.choice(ranks, size=100, p=chances), np.dot(ranks, chances)
-        )
-        assert 0.915 <= share <= 0.98
+        found = mean_interval(values)
+    assert 0.0 <= found.low <= found.high <= 1.0
+    assert found.low - 1e-9 <= np.mean(values) <= found.high + 1e-9

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness import usercode
+from harness import user_code
 from harness.chunkers import chunkers
-from harness.config import load
+from harness.config.run_config import load
 from harness.embedders import embedders
 from harness.errors import ConfigError
 from harness.rerankers import rerankers
@@ -35,45 +35,24 @@ def mark(tmp_path, monkeypatch) -> Path:
     return found
 
 
-def named(path: Path) -> None:
-    """Put the canary into a stored configuration, wherever one can name code."""
-    (path.parent / "sums.json").unlink(missing_ok=True)  # a stranger's are right
-    data = json.loads(path.read_text())
-    config = data["config"]
-    for each in (config.get("given", {}), config.get("resolved", {})):
-        each |= {
-            "system": SYSTEMS,
-            "embedders": [{"langchain": {"cls": "canary:app"}}],
-            "rerankers": [{"langchain": {"cls": "canary:app"}}],
-            "gate": {"fail_if": {"metric": "token_f1", "drop_more_than": 0.1}},
-        }
-    path.write_text(json.dumps(data))
-
-
-def test_no_verb_on_a_stored_run_imports_what_the_run_names(tmp_path, mark, cli):
+@pytest.mark.parametrize("spec", ["canary:app", "composite(weights=1.0*canary:app)"])
+def test_a_metric_that_only_a_stored_run_names_is_shown_and_not_imported(spec, tmp_path, mark, cli):
     run = small.stored(tmp_path).folder
-    assert cli("baseline", "set", run).status == 0
-    named(run / "run.json")
-    named(tmp_path / "baselines" / "main.json")
-    verbs = [
-        ("report", run),
-        ("score", run),
-        ("score", run, "-m", "token_f1"),
-        ("compare", run),
-        ("compare", "main", run),
-        ("gate", run),
-        ("history", run.parent),
-        ("rate", run),
-        ("pool", run, "-o", "pool.jsonl"),
-        *(("export", form, run, "-o", f"out.{form}") for form in ("csv", "trec", "triplets")),
-        ("baseline", "show"),
-        ("baseline", "set", run, "--name", "other"),
-        ("cache", "ls", "--cache", tmp_path / "cache"),
-        ("import", "trec", run / "questions.jsonl", "-o", "x.jsonl"),
-    ]
+    (run / "sums.json").unlink(missing_ok=True)
+    data = json.loads((run / "run.json").read_text())
+    about = data["provenance"]["metrics"]
+    about["token_f1"] |= {"spec": spec}
+    (run / "run.json").write_text(json.dumps(data))
+    verbs = [("report", run), ("compare", run), ("history", run.parent), ("baseline", "set", run)]
+
     for verb in verbs:
         assert "Traceback" not in cli(*verb).err, verb
-    assert cli("report", run).status == cli("score", run).status == 0
+    assert cli("report", run).status == 0
+    refused = cli("score", run)
+    assert (refused.status, "what only a stored file names is not imported" in refused.err) == (
+        2,
+        True,
+    )
     assert not mark.exists()
 
 
@@ -97,7 +76,8 @@ def test_files_beside_a_configuration_stand_in_for_no_library(tmp_path, monkeypa
     monkeypatch.setattr(sys, "path", sys.path[:])
     for name in ("pyarrow.py", "markitdown.py", "my_app.py"):
         (tmp_path / name).write_text("")
-    usercode.importable(tmp_path, embedders.build({"langchain": {"cls": "numpy:array"}}))
+    with user_code.importing(tmp_path):
+        embedders.build({"langchain": {"cls": "numpy:array"}})
     assert str(tmp_path) not in sys.path
 
 
@@ -118,7 +98,8 @@ def test_the_folder_of_a_module_that_a_component_names_can_be_imported_from(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", sys.path[:])
     (tmp_path / "my_app.py").write_text("")
-    usercode.importable(tmp_path, registry.build(spec))
+    with user_code.importing(tmp_path):
+        registry.build(spec)
     assert sys.path[-1] == str(tmp_path)
 
 

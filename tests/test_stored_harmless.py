@@ -15,14 +15,6 @@ def run(tmp_path, monkeypatch):
     return small.stored(tmp_path).folder
 
 
-def changed(path, **resolved):
-    """Put settings into a stored configuration."""
-    (path.parent / "sums.json").unlink(missing_ok=True)  # a stranger's are right
-    data = json.loads(path.read_text())
-    data["config"]["resolved"] |= resolved
-    path.write_text(json.dumps(data))
-
-
 def test_reports_replace_links_that_were_planted_and_leave_what_they_lead_to(run, tmp_path, cli):
     kept = tmp_path / "profile"
     kept.write_text("mine")
@@ -52,30 +44,6 @@ def test_a_folder_of_charts_that_is_a_link_is_not_written_through(run, tmp_path,
     assert (elsewhere / "mine.svg").read_text() == "mine"
 
 
-def test_a_stored_run_does_not_choose_whom_a_judge_s_key_is_sent_to(run, cli):
-    changed(run / "run.json", judge={"model": "openai:gpt", "base_url": "http://192.0.2.1/v1"})
-    said = cli("score", run, "-m", "faithfulness")
-    assert said.status == 1 or said.status == 2
-    assert said.err.splitlines() == [
-        f"{run}: its judge is at 192.0.2.1, and a stored run cannot choose whom keys are sent to",
-        "  name it again: --judge '{model: provider:name, base_url: https://...}'",
-    ]
-
-
-def test_a_stored_run_does_not_lead_to_files_out_of_the_project(run, tmp_path_factory, cli):
-    outside = tmp_path_factory.mktemp("outside")
-    (outside / "model.gguf").write_bytes(b"GGUF")
-    changed(run / "run.json", judge={"model": f"gguf:{outside}/model.gguf"})
-    said = cli("score", run, "-m", "faithfulness")
-    assert "leads out of the project" in said.err
-    gate = {"fail_if": {"metric": "token_f1", "drop_more_than": 0.1}}
-    changed(run / "run.json", gate={**gate, "baseline": f"{outside}/b.json"})
-    said = cli("gate", run)
-    assert "leads out of the project" in said.err
-    assert said.err.splitlines()[-1] == f"  if it is meant: --baseline {outside}/b.json"
-    assert "leads out" not in cli("gate", run, "--baseline", outside / "b.json").err
-
-
 def rewritten(path, old, new, times=-1):
     """Put another text in the place of one, in a file of a stranger's run."""
     (path.parent / "sums.json").unlink(missing_ok=True)
@@ -85,7 +53,7 @@ def rewritten(path, old, new, times=-1):
 
 
 def test_a_question_without_a_cluster_among_others_that_have_one_is_named(run, cli):
-    rewritten(run / "questions.jsonl", '"cluster":null', '"cluster":"day"', 1)
+    rewritten(run / "questions.jsonl", '{"id":', '{"cluster":"day","id":', 1)
     said = cli("score", run)
     assert said.status == 2
     lines = (run / "questions.jsonl").read_text().splitlines()
@@ -119,7 +87,7 @@ def test_counts_of_a_metric_that_has_none_are_no_value_of_a_question(run, cli):
     lines = [json.loads(line) for line in (run / "records.jsonl").read_text().splitlines()]
     for line in lines:
         for score in line["scores"].values():
-            if score["state"] == "scored":
+            if "state" not in score:
                 score |= {"value": None, "counts": [1.0]}
     (run / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (run / "sums.json").unlink()

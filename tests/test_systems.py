@@ -9,10 +9,10 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from harness import told, usercode
+from harness import user_code
 from harness.errors import DataError, HarnessError, SpecError, StageError
-from harness.systems import in_full, systems
-from harness.told import Context, Told
+from harness.systems import expand_spec, reply, systems
+from harness.systems.reply import RetrievedText, SystemReply
 
 APP = """
 import sys
@@ -85,7 +85,8 @@ def app(tmp_path, monkeypatch):
     name = f"app_of_{tmp_path.name.replace('-', '_')}"
     (tmp_path / f"{name}.py").write_text(APP)
     monkeypatch.setattr("sys.path", __import__("sys").path[:])
-    usercode.importable(tmp_path, python(f"{name}:app"))
+    with user_code.importing(tmp_path):
+        python(f"{name}:app")
     return name
 
 
@@ -106,31 +107,37 @@ def failure(call):
 @pytest.mark.parametrize(
     ("returned", "read"),
     [
-        (([], ""), Told((), "")),
+        (([], ""), SystemReply((), "")),
         (
             (["a", {"id": 0, "text": "b"}], None),
-            Told((Context("a"), Context("b", ("0",))), None, "answer is null"),
+            SystemReply((RetrievedText("a"), RetrievedText("b", ("0",))), None, "answer is null"),
         ),
         (
             ([SimpleNamespace(page_content="a", id="x", metadata={"source": "s", "id": 3})], "y"),
-            Told((Context("a", ("x", "3", "s")),), "y"),
+            SystemReply((RetrievedText("a", ("x", "3", "s")),), "y"),
         ),
-        ({"answer": "x"}, Told(None, "x")),
-        ({"documents": ["a"], "answer": None}, Told((Context("a"),), None, "answer is null")),
-        ({"contexts": [{"id": "d"}]}, Told((Context("", ("d",)),))),
-        ({"contexts": [{"text": "a", "start": 3, "score": 1}]}, Told((Context("a", (), 3, 1.0),))),
+        ({"answer": "x"}, SystemReply(None, "x")),
+        (
+            {"documents": ["a"], "answer": None},
+            SystemReply((RetrievedText("a"),), None, "answer is null"),
+        ),
+        ({"contexts": [{"id": "d"}]}, SystemReply((RetrievedText("", ("d",)),))),
+        (
+            {"contexts": [{"text": "a", "start": 3, "score": 1}]},
+            SystemReply((RetrievedText("a", (), 3, 1.0),)),
+        ),
         (
             {"answer": "x", "declined": True, "context": "sent", "tokens_in": 1, "model": "m"},
-            Told(None, "x", None, True, "sent", 1, None, "m"),
+            SystemReply(None, "x", None, True, "sent", 1, None, "m"),
         ),
-        ("x", Told(None, "x")),
-        (iter(["a"]), Told((Context("a"),))),
-        (SimpleNamespace(content="x"), Told(None, "x")),
-        (SimpleNamespace(content=[{"type": "text"}], text="x"), Told(None, "x")),
+        ("x", SystemReply(None, "x")),
+        (iter(["a"]), SystemReply((RetrievedText("a"),))),
+        (SimpleNamespace(content="x"), SystemReply(None, "x")),
+        (SimpleNamespace(content=[{"type": "text"}], text="x"), SystemReply(None, "x")),
     ],
 )
 def test_every_form_of_reply_is_read(returned, read):
-    assert told.read(returned) == read
+    assert reply.parse_reply(returned) == read
 
 
 ID = UUID(int=7)
@@ -152,16 +159,21 @@ def test_a_hint_in_metadata_that_makes_no_sense_is_left_out(metadata, ids, start
     document = SimpleNamespace(page_content="a", id=None, metadata=metadata)
     mapping = {"text": "a", "metadata": metadata}
 
-    assert told.read(([document, mapping], "x")).contexts == (Context("a", ids, start),) * 2
+    assert (
+        reply.parse_reply(([document, mapping], "x")).contexts
+        == (RetrievedText("a", ids, start),) * 2
+    )
 
 
 def test_numbers_of_numpy_and_ids_of_other_types_are_read_where_they_are_told():
     context = {"id": ID, "text": "a", "start": np.int64(2), "score": np.float32(0.5)}
     other = {"id": PurePosixPath("b.md"), "text": "b"}
-    said = told.read({"contexts": [context, other], "declined": np.True_, "tokens_in": np.int8(4)})
+    said = reply.parse_reply(
+        {"contexts": [context, other], "declined": np.True_, "tokens_in": np.int8(4)}
+    )
 
-    contexts = (Context("a", (str(ID),), 2, 0.5), Context("b", ("b.md",)))
-    assert said == Told(contexts, declined=True, tokens_in=4)
+    contexts = (RetrievedText("a", (str(ID),), 2, 0.5), RetrievedText("b", ("b.md",)))
+    assert said == SystemReply(contexts, declined=True, tokens_in=4)
     assert type(said.tokens_in) is int
     assert said.declined is True
 
@@ -212,21 +224,21 @@ class Odd:
     ],
 )
 def test_what_makes_no_sense_is_the_failure_of_its_question(returned, said):
-    assert failure(lambda: told.read(returned)) == said
+    assert failure(lambda: reply.parse_reply(returned)) == said
 
 
 def test_a_function_beside_the_configuration_is_called_with_the_question(app):
     system = python(f"{app}:ask")
     system.check()
 
-    assert system.ask("q1", "why") == Told((Context("why", ("a.md",)),), "WHY")
+    assert system.ask("q1", "why") == SystemReply((RetrievedText("why", ("a.md",)),), "WHY")
     assert system.shown == f"python({app}:ask)"
-    assert python(f"{app}.made").ask("q1", "why") == Told(None, "called")
+    assert python(f"{app}.made").ask("q1", "why") == SystemReply(None, "called")
     assert python(f"{app}:ask", label="mine").shown == "mine"
-    assert in_full({"python": "a:b"}) == {"python": {"function": "a:b"}}
+    assert expand_spec({"python": "a:b"}) == {"python": {"function": "a:b"}}
     several = {"python": {"function": "a:b", "label": "x"}}
-    assert in_full({"python": "a:b", "label": "x"}) == several
-    assert in_full({"label": "x", "python": "a:b"}) == several
+    assert expand_spec({"python": "a:b", "label": "x"}) == several
+    assert expand_spec({"label": "x", "python": "a:b"}) == several
 
 
 def test_any_failure_of_a_function_is_that_of_its_question(app, monkeypatch):
@@ -294,32 +306,34 @@ def test_another_text_of_the_file_that_a_function_is_defined_in_is_another_syste
 def test_a_retriever_tells_its_documents_and_no_answer(app):
     system = runnable(f"{app}:retriever")
     system.check()
-    contexts = (Context("why", ("docs/a.md",), 5), Context("b"))
+    contexts = (RetrievedText("why", ("docs/a.md",), 5), RetrievedText("b"))
 
-    assert system.ask("q", "why") == Told(contexts)
+    assert system.ask("q", "why") == SystemReply(contexts)
     assert failure(lambda: system.ask("q", "raise")) == "the system raised KeyError: 'raise'"
 
 
 def test_of_what_a_chain_returns_its_keys_are_read(app):
-    contexts = (Context("why", ("docs/a.md",), 5), Context("b"))
+    contexts = (RetrievedText("why", ("docs/a.md",), 5), RetrievedText("b"))
 
-    assert runnable(f"{app}:chain", input="input").ask("q", "why") == Told(
+    assert runnable(f"{app}:chain", input="input").ask("q", "why") == SystemReply(
         contexts, "yes", tokens_in=5, tokens_out=1
     )
     deep = runnable(f"{app}:deep", answer="out.text", contexts="out.docs")
-    assert deep.ask("q", "why") == Told((Context("x"),), "why")
+    assert deep.ask("q", "why") == SystemReply((RetrievedText("x"),), "why")
     alone = runnable(f"{app}:deep", answer="out.text", contexts="none")
-    assert alone.ask("q", "why") == Told(None, "why")
+    assert alone.ask("q", "why") == SystemReply(None, "why")
     assert (alone.tells_answers, alone.tells_contexts) == (True, False)
-    assert runnable(f"{app}:model").ask("q", "why") == Told(None, "why")
+    assert runnable(f"{app}:model").ask("q", "why") == SystemReply(None, "why")
 
 
 def test_the_last_message_of_an_agent_is_its_answer(app):
     system = runnable(f"{app}:agent", input="messages", answer="messages.-1", contexts="none")
 
-    assert system.ask("q", "why") == Told(None, "the agent says: why", tokens_in=5, tokens_out=1)
+    assert system.ask("q", "why") == SystemReply(
+        None, "the agent says: why", tokens_in=5, tokens_out=1
+    )
     inside = runnable(f"{app}:places", answer="out.1.text", contexts="none")
-    assert inside.ask("q", "why") == Told(None, "second")
+    assert inside.ask("q", "why") == SystemReply(None, "second")
     for path in ("out.2.text", "out.first", "out.-3", "out.0.text.1"):
         wrong = runnable(f"{app}:places", answer=path, contexts="none")
         assert failure(lambda wrong=wrong: wrong.ask("q", "why")).startswith(
@@ -365,10 +379,10 @@ def test_answers_come_from_a_file_beside_the_run(tmp_path):
     rows = [{"id": "q1", "answer": "x", "contexts": ["a", "b"], "tokens_out": 3}]
     system = trec(tmp_path, "q1 a 1\nq2 a 1\n", [*rows, {"id": 2, "answer": None}])
     system.check()
-    contexts = (Context("", ("a",), score=1.0),)
+    contexts = (RetrievedText("", ("a",), score=1.0),)
 
-    assert system.ask("q1", "") == Told(contexts, "x", sent="a\n\nb", tokens_out=3)
-    assert system.ask("q2", "") == Told(contexts, lacking="missing from answers.jsonl")
+    assert system.ask("q1", "") == SystemReply(contexts, "x", sent="a\n\nb", tokens_out=3)
+    assert system.ask("q2", "") == SystemReply(contexts, lacking="missing from answers.jsonl")
 
 
 def test_a_file_of_answers_with_errors_is_refused_with_all_of_them(tmp_path):
@@ -394,4 +408,4 @@ def test_another_text_of_its_files_is_another_system(tmp_path):
 
 def test_a_system_that_there_is_not_is_refused():
     with pytest.raises(SpecError, match=r"unknown system 'htp'"):
-        in_full({"htp": "x"})
+        expand_spec({"htp": "x"})

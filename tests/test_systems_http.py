@@ -1,12 +1,14 @@
 """The system `http`: what is sent, what is read of the reply, and every way in which it fails."""
 
 import threading
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import pytest
 
 from harness.errors import HarnessError, SpecError, StageError
-from harness.systems import in_full, systems
-from harness.told import Context, Told
+from harness.systems import expand_spec, systems
+from harness.systems.reply import RetrievedText, SystemReply
 from tests.reply_server import Drop, Replying, Trickle, replying
 
 REPLY = {
@@ -59,10 +61,10 @@ def failure(server, *replies, **parameters):
 def test_the_question_is_sent_and_all_of_the_reply_is_read(server):
     told = ask(server)
 
-    assert told == Told(
+    assert told == SystemReply(
         (
-            Context("The Moon is 384,400 km away.", ("7",), score=0.75),
-            Context("Mars has two moons.", ("mars.md",), score=0.5),
+            RetrievedText("The Moon is 384,400 km away.", ("7",), score=0.75),
+            RetrievedText("Mars has two moons.", ("mars.md",), score=0.5),
         ),
         "It is 384,400 km away.",
         tokens_in=57,
@@ -117,8 +119,8 @@ def test_documents_may_be_named_by_their_ids_alone(server):
     server.replies = [{"ids": ["a", "b"]}]
 
     assert ask(server, response={"ids": "$.ids"}).contexts == (
-        Context("", ("a",)),
-        Context("", ("b",)),
+        RetrievedText("", ("a",)),
+        RetrievedText("", ("b",)),
     )
 
 
@@ -185,11 +187,32 @@ def test_an_answer_of_null_is_a_failure_of_the_answer_alone(server):
     assert (told.answer, told.lacking, len(told.contexts)) == (None, "answer is null", 2)
 
 
-@pytest.mark.parametrize("fault", [(503, {}, NOW), (500, {}, NOW), (429, {}, NOW), Drop()])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        *[(status, {}, NOW) for status in (408, 409, 425, 429, 500, 502, 503, 529)],
+        (429, {}, {"Retry-After": "Fri, 20 Nov 2020 12:00:00 GMT"}),
+        (429, {}, {"Retry-After": "3600", "retry-after-ms": "1"}),
+        (429, {}, {"Retry-After": "-3"}),
+        *[(429, {}, {"Retry-After": odd}) for odd in ("", "soon", "nan", "inf")],
+        (429, {}, {"Retry-After": "Fri, 99 Nov 2020 12:00:00 GMT"}),
+        Drop(),
+    ],
+    ids=str,
+)
 def test_what_may_pass_is_tried_again(server, fault):
-    server.replies = [fault, fault, REPLY]
+    server.replies = [fault, REPLY]
 
     assert ask(server).answer == REPLY["answer"]
+    assert len(server.asked) == 2
+
+
+def test_a_wait_that_is_longer_than_the_patience_is_not_begun(server):
+    date = format_datetime(datetime.now(UTC) + timedelta(days=1), usegmt=True)
+    for asked, said in (("3600", "3,600 s"), (date, "86,")):
+        found = failure(server, (429, {}, {"Retry-After": asked}))
+        assert found.startswith(f"429 Too Many Requests; it asks to wait {said}")
+    assert failure(server, (503, {}, {}), patience=1e-9) == "503 Service Unavailable"
     assert len(server.asked) == 3
 
 
@@ -198,7 +221,9 @@ def test_what_may_pass_is_tried_again(server, fault):
     [
         ((503, {}, NOW), "503 Service Unavailable", 3),
         ((429, {}, NOW), "429 Too Many Requests", 3),
+        ((429, {}, {"x-should-retry": "false"}), "429 Too Many Requests", 1),
         ((404, {}, {}), "404 Not Found", 1),
+        ((422, {}, {}), "422 Unprocessable Entity", 1),
         ((401, {}, {}), "401 Unauthorized", 1),
         (
             (302, {}, {"Location": "http://elsewhere.test/ask?key=1"}),
@@ -262,13 +287,13 @@ def test_a_secret_comes_from_the_environment_and_is_hidden_where_it_comes_back(s
     told = ask(server, **secret, response={"answer": "$.answer"})
 
     assert server.asked[0]["headers"]["Authorization"] == "Bearer s3cr3t-value"
-    assert told.answer == "you sent ${APP_TOKEN}"
-    assert failure(server, b"s3cr3t-value?", **secret).endswith("'${APP_TOKEN}?'")
+    assert told.answer == "you sent $APP_TOKEN"
+    assert failure(server, b"s3cr3t-value?", **secret).endswith("'$APP_TOKEN?'")
     for escaped in (r"s3cr3t\u002dvalue", "".join(f"\\u{ord(c):04x}" for c in "s3cr3t-value")):
         server.replies = [f'{{"answer": "you sent {escaped}"}}'.encode()]
         assert ask(server, **secret, response={"answer": "$.answer"}).answer == told.answer
         assert failure(server, f'{{"{escaped}": 1}}'.encode(), **secret).endswith(
-            "holds '${APP_TOKEN}'"
+            "holds '$APP_TOKEN'"
         )
     made = system(server, **secret)
     assert "s3cr3t-value" not in repr(made) + repr(made.identity())
@@ -370,7 +395,7 @@ def test_it_is_called_by_its_host_and_path_or_by_its_label():
 
     assert systems.build({"http": spec}).shown == "http(app.test:8443/ask)"
     assert systems.build({"http": {**spec, "label": "staging"}}).shown == "staging"
-    assert in_full({"http": spec}) == {"http": spec}
+    assert expand_spec({"http": spec}) == {"http": spec}
 
 
 def test_it_can_be_asked_several_questions_at_once(server):

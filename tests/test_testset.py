@@ -6,10 +6,11 @@ import pytest
 
 from harness import testset as testsets
 from harness.corpus import Corpus
-from harness.locate import Located, locate
+from harness.ranking.relevance import choose_labels
 from harness.records import Document, Passage, Question, Span
 from harness.testset import Testset
-from harness.testset.jsonl import Jsonl
+from harness.testset.jsonl_questions import Jsonl
+from harness.text.quotes import Located, locate
 
 MOON = "# Moon\n\nThe Moon has no air. It is 384,400 km away.\n\nAgain: the Moon has\n  no air.\n"
 CORPUS = Corpus({"moon.md": Document("moon.md", MOON), "b.md": Document("b.md", "Café Mars")}, "c")
@@ -172,16 +173,30 @@ def test_a_near_match_must_score_95(tmp_path):
     assert locate("".join(far), text) is None
 
 
-def test_the_labels_of_a_set_are_those_every_answerable_question_has():
+def test_the_labels_of_a_set_are_those_an_answerable_question_has():
     evidence, answer = (passage(0, 6),), ("yes",)
     full = Question("a", "?", answer, evidence, {"b.md": 1}, ("k",))
     bare = Question("b", "?", documents={}, keywords=("k",))
     never = Question("c", "?", answerable=False)
 
-    assert Testset((full,), "").labels() == ("evidence", "documents", "answer", "keywords")
-    assert Testset((full, never), "").labels() == ("evidence", "documents", "answer", "keywords")
-    assert Testset((full, bare), "").labels() == ("documents", "keywords")
+    assert Testset((full, never), "").labels() == ("evidence", "documents", "keywords", "answer")
+    assert Testset((bare, never), "").labels() == ("documents", "keywords")
     assert Testset((never,), "").labels() == ()
+
+
+def test_a_set_is_judged_by_the_first_label_that_all_have_else_by_that_of_most():
+    evidence, answer = (passage(0, 6),), ("far",)
+    full = Question("a", "?", answer, evidence, {"b.md": 1}, ("k",))
+    said = [Question(id_, "?", answer, (), None, ("k",)) for id_ in "bc"]
+    never = Question("d", "?", answerable=False)
+
+    assert choose_labels([full, never]) == "evidence"
+    assert choose_labels([full, *said]) == "keywords"
+    assert choose_labels([full, *said], lambda question, kind: kind == "answer") == "answer"
+    assert choose_labels([full, Question("e", "?", (), evidence), Question("f", "?")]) == "evidence"
+    assert choose_labels([Question("g", "?", answer), Question("h", "?")]) == "answer"
+    assert choose_labels([Question("i", "?")]) is None
+    assert choose_labels([never]) is None
 
 
 def test_the_identity_follows_what_is_asked_and_what_is_gold(tmp_path):

@@ -5,13 +5,13 @@ import json
 import pytest
 
 from harness import corpus as corpora
-from harness import sources
 from harness import testset as testsets
-from harness.config import load
+from harness.config.run_config import load
 from harness.corpus import Corpus
 from harness.errors import DataError
 from harness.records import Document, Passage, Question, Span
-from harness.testset.beir import Beir
+from harness.testset import reader_choice
+from harness.testset.beir_questions import Beir
 
 TEXT = "The Moon has no air. It is 384,400 km away. The Moon is far."
 CORPUS = Corpus({"d1": Document("d1", TEXT), "d2": Document("d2", "Mars")}, "c")
@@ -151,7 +151,7 @@ def test_answers_are_asked_for_in_the_configuration(project):
 
 def published(folder):
     """Return the corpus and the test set of a published benchmark with its answers."""
-    corpus = corpora.load(sources.corpus_reader(str(folder), lambda path: path))
+    corpus = corpora.load(reader_choice.corpus_reader(str(folder), lambda path: path))
     return corpus, testsets.load(Beir(str(folder), answers="qa.jsonl"), corpus)
 
 

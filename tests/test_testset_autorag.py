@@ -5,12 +5,12 @@ import sys
 import pytest
 
 from harness import corpus as corpora
-from harness import sources
 from harness import testset as testsets
-from harness.corpus.autorag import Autorag as Passages
+from harness.corpus.autorag_documents import AutoragDocuments as Passages
 from harness.errors import DataError, MissingExtra
 from harness.records import Document, Passage, Question, Span
-from harness.testset.autorag import Autorag
+from harness.testset import reader_choice
+from harness.testset.autorag_questions import Autorag
 
 arrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -141,7 +141,7 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
 
 
 def test_columns_that_have_no_place_are_counted(tmp_path):
-    assert Autorag(write(tmp_path, [*ROWS, *ROWS], last_modified="2024")).unplaced() == {
+    assert Autorag(write(tmp_path, [*ROWS, *ROWS], last_modified="2024")).count_unplaced() == {
         "last_modified": 2
     }
 
@@ -150,14 +150,14 @@ def test_a_folder_and_its_files_are_recognised(tmp_path):
     folder = write(tmp_path)
 
     for path in (folder, f"{folder}/corpus.parquet"):
-        assert sources.corpus_reader(path, lambda found: found) == Passages(path)
+        assert reader_choice.corpus_reader(path, lambda found: found) == Passages(path)
     for path in (folder, f"{folder}/qa.parquet"):
-        assert sources.testset_reader(path, lambda found: found) == Autorag(path)
+        assert reader_choice.testset_reader(path, lambda found: found) == Autorag(path)
 
 
 def test_without_pyarrow_it_says_what_to_install(tmp_path, monkeypatch):
     folder = write(tmp_path)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
 
-    with pytest.raises(MissingExtra, match=r"pip install 'rag-eval-harness\[parquet\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'pyarrow>=18'"):
         read(folder)

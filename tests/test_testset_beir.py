@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from harness import sources
 from harness import testset as testsets
-from harness.config import load
+from harness.config.run_config import load
 from harness.corpus import Corpus
 from harness.corpus import load as load_corpus
 from harness.errors import DataError
 from harness.records import Document, Question
-from harness.testset.beir import Beir
+from harness.testset import reader_choice
+from harness.testset.beir_questions import Beir
 
 CORPUS = Corpus({id_: Document(id_, "text") for id_ in ("d1", "d2", "7")}, "c")
 QUERIES = ({"_id": "q1", "text": "One?"}, {"_id": "q2", "text": "Two?", "metadata": {}})
@@ -145,9 +145,9 @@ def test_a_split_is_chosen_in_the_configuration(project):
 )
 def test_published_benchmarks_are_read_as_they_are(test_data, name, asked, left_out):
     folder = str(test_data / name)
-    corpus = load_corpus(sources.corpus_reader(folder, lambda path: path))
+    corpus = load_corpus(reader_choice.corpus_reader(folder, lambda path: path))
 
-    found = testsets.load(sources.testset_reader(folder, lambda path: path), corpus)
+    found = testsets.load(reader_choice.testset_reader(folder, lambda path: path), corpus)
 
     said = f"{left_out} questions of queries.jsonl are not judged in this split: left out"
     assert len(found.questions) == asked

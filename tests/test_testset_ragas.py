@@ -9,7 +9,7 @@ from harness import testset as testsets
 from harness.corpus import Corpus
 from harness.errors import DataError
 from harness.records import Document, Passage, Question, Span
-from harness.testset.ragas import Ragas
+from harness.testset.ragas_questions import Ragas
 
 TEXTS = {
     "moon.md": "# Moon\n\nThe Moon has no air.\nIt is 384,400 km away.\n",
@@ -156,7 +156,7 @@ def test_contexts_may_be_left_out(tmp_path):
 def test_what_has_no_place_is_counted(tmp_path):
     rows = [*ROWS, {**ROWS[0], "persona_name": "student"}]
 
-    assert Ragas(write(tmp_path, rows)).unplaced() == {
+    assert Ragas(write(tmp_path, rows)).count_unplaced() == {
         "retrieved_contexts": 4,
         "response": 2,
         "persona_name": 1,

@@ -5,14 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from harness import api
 from harness import corpus as corpora
-from harness import runner, store
 from harness import testset as testsets
-from harness.config import load
-from harness.corpus.squad import Squad as Paragraphs
+from harness.config.run_config import load
+from harness.corpus.squad_documents import SquadDocuments as Paragraphs
 from harness.errors import DataError
 from harness.records import Document, Passage, Question, Span
-from harness.testset.squad import Squad
+from harness.runs import runner
+from harness.store import reader
+from harness.testset.squad_questions import Squad
 
 ROOT = Path(__file__).parent.parent
 RIVER = "The Elbe rises at 1,386 m in the mountains. The Elbe ends in the North Sea."
@@ -137,7 +139,7 @@ def test_answers_that_are_not_where_they_should_be_are_all_named(tmp_path):
         (
             RIVER,
             [
-                asked("off", "Where?", ("North Sea", 64)),
+                asked("off", "Where?", ("North Sea", 74)),
                 asked("gone", "Where?", ("Baltic", 3)),
                 asked("far", "Where?", ("Elbe", 9999)),
                 asked("blank", "Where?", (" ", 3)),
@@ -148,7 +150,7 @@ def test_answers_that_are_not_where_they_should_be_are_all_named(tmp_path):
     assert problems(write(tmp_path, wrong)) == [
         (
             "question 'off'",
-            "the answer 'North Sea' is not at 64: the text there is ' North Se'",
+            "the answer 'North Sea' is not at 74: the text there is '.'",
             "it stands at 65",
         ),
         (
@@ -206,7 +208,7 @@ def test_another_corpus_than_the_files_own_is_said(tmp_path):
             squad((RIVER, [asked("a", "Where?", ("Elbe", -1))])),
             r"data\[0\].paragraphs\[0\].qas\[0\].answers\[0\].answer_start",
         ),
-        (squad((RIVER, [asked(7, "Where?")])), r"qas\[0\].id: input should be a valid string"),
+        (squad((RIVER, [asked(7.5, "Where?")])), r"qas\[0\].id: input should be a valid string"),
         (squad((RIVER, [asked("", "")])), "at least 1 character"),
         (squad((7, [])), "context: input should be a valid string"),
     ],
@@ -241,8 +243,8 @@ def test_the_shipped_configuration_runs_on_a_file_of_squad_2(tmp_path):
     path = write(tmp_path, FILE)
     place = [f"output={tmp_path}/reports", f"cache={tmp_path}/cache", "embedders=hashing"]
 
-    config = load(ROOT / "configs" / "squad.yaml", place, {"SQUAD": path}, True)
-    run = store.load(runner.run(runner.prepare(config), lambda *_: None).folder).run
+    config = load(ROOT / "configs" / "squad.yaml", place, {"SQUAD": path})
+    run = reader.load(api.run(runner.prepare(config), lambda *_: None).folder).run
 
     assert [cell.retriever for cell in run.cells] == ["dense", "bm25"]
     assert all(cell.asked == 4 for cell in run.cells)

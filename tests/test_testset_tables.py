@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness import sources
 from harness import testset as testsets
 from harness.corpus import Corpus
 from harness.errors import DataError, SpecError
 from harness.records import Document, Passage, Question, Span
-from harness.testset.tables import Csv
-from harness.testset.yamlrows import Yaml
+from harness.testset import reader_choice
+from harness.testset.csv_questions import Csv
+from harness.testset.yaml_questions import Yaml
 
 MOON = "# Moon\n\nThe Moon has no air. It is 384,400 km away.\n"
 CORPUS = Corpus({"moon.md": Document("moon.md", MOON), "b.md": Document("b.md", "Mars")}, "c")
@@ -128,7 +128,7 @@ def test_a_huge_cell_is_a_cell(tmp_path):
 
 def test_a_separator_must_be_visible():
     with pytest.raises(SpecError, match="visible character"):
-        sources.testset_reader({"csv": {"path": "x", "separator": " "}}, lambda path: path)
+        reader_choice.testset_reader({"csv": {"path": "x", "separator": " "}}, lambda path: path)
 
 
 def test_control_characters_in_a_cell_are_text(tmp_path):
@@ -172,7 +172,7 @@ def test_a_list_in_yaml_becomes_questions(tmp_path):
         ("- question: yes\n", "line 1", "question: Input should be a valid string"),
         ("-\n  question: q\n  answr: a\n", "line 2", "unknown key 'answr'"),
         ("- question: a\n  question: b\n", "the file", "line 2: the key 'question' is there"),
-        ('- question: "\\ud800"\n', "the file", "half of a surrogate pair is no character"),
+        ('- question: "\\ud800"\n', "the file", "line 1, column 13: is not YAML"),
         ("- !!python/name:os.system ''\n", "the file", "line 1, column 3: is not YAML"),
         ("- question: 2020-13-45\n", "the file", "line 1, column 13: is not YAML"),
         ("- 1: 2\n  question: q\n", "line 1", "1: Keys should be strings"),
@@ -211,4 +211,4 @@ def test_aliases_are_refused_before_they_grow(tmp_path, bomb):
 def test_formats_are_found_by_their_names(tmp_path, name, kind):
     path = write(tmp_path, "", name)
 
-    assert isinstance(sources.testset_reader(path, lambda found: found), kind)
+    assert isinstance(reader_choice.testset_reader(path, lambda found: found), kind)

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from harness import testset as testsets
-from harness.config import load
+from harness.config.run_config import load
 from harness.corpus import Corpus
 from harness.errors import ConfigError, DataError
 from harness.records import Document, Question
-from harness.testset.trec import Trec
+from harness.testset.trec_questions import Trec
 
 CORPUS = Corpus({id_: Document(id_, "text") for id_ in ("d1", "d2")}, "c")
 QRELS = "301 0 d1 2\n301 0 d2 0\n302 0 d2 1\n"
@@ -88,7 +88,7 @@ def test_another_element_may_be_asked(tmp_path):
 
 
 def test_elements_that_have_no_place_are_counted(tmp_path):
-    assert reader(tmp_path, CLASSIC).unplaced() == {"desc": 2, "narr": 1}
+    assert reader(tmp_path, CLASSIC).count_unplaced() == {"desc": 2, "narr": 1}
 
 
 @pytest.mark.parametrize(

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.cache import Cache
-from harness.config import load
+from harness.cache.folders import Cache
+from harness.config.run_config import load
 from harness.errors import ConfigError, DataError
-from harness.findings import Look
-from harness.findings import traffic as check
+from harness.preflight.checks import CheckInput
+from harness.preflight.checks import traffic_check as check
+from harness.preflight.traffic import TrafficFile, TrafficQuestion
+from harness.preflight.traffic.likeness import CategoryShare, Far, measure_likeness
+from harness.preflight.traffic.traffic_reader import read
 from harness.records import Question
-from harness.runner import prepare
-from harness.stages import Stages
-from harness.statistics.ranksum import rank_sum
-from harness.traffic import Asked, Traffic
-from harness.traffic.likeness import Category, Far, likeness
-from harness.traffic.reading import read
+from harness.runs.artefacts import Artefacts
+from harness.runs.runner import prepare
+from harness.stats.rank_sum import rank_sum
 from tests import small
 
 
@@ -41,7 +41,10 @@ def test_each_form_of_file_gives_its_questions_with_their_lines(tmp_path, name, 
     found = read(written(tmp_path, name, content))
 
     lines = {"asked.csv": (2, 4), "asked.tsv": (2, 4)}.get(name, (1, 3))
-    assert found.questions == (Asked(lines[0], "How far?"), Asked(lines[1], "Which moons?"))
+    assert found.questions == (
+        TrafficQuestion(lines[0], "How far?"),
+        TrafficQuestion(lines[1], "Which moons?"),
+    )
     assert found.of == 2
 
 
@@ -143,8 +146,8 @@ def angles(**degrees):
 
 
 def asked(*texts, of=None):
-    found = tuple(Asked(line, text) for line, text in enumerate(texts, start=1))
-    return Traffic(found, of or len(found))
+    found = tuple(TrafficQuestion(line, text) for line, text in enumerate(texts, start=1))
+    return TrafficFile(found, of or len(found))
 
 
 def test_what_is_far_is_measured_on_the_test_set_and_counted_as_often_as_it_was_asked():
@@ -152,7 +155,7 @@ def test_what_is_far_is_measured_on_the_test_set_and_counted_as_often_as_it_was_
     tests = [Question("a", "a"), Question("b", "b"), Question("c", "c"), Question("twin", "A")]
     embed = angles(a=0, b=10, c=40, near=69, far=71, farther=-50)
 
-    found = likeness(
+    found = measure_likeness(
         asked("near", "far", "near", "FAR ", "farther", "far", "a"), tests, lower(embed)
     )
 
@@ -184,7 +187,9 @@ def test_the_bound_leaves_five_percent_of_the_test_set_below():
         vectors |= {f"x{n}": axis, f"y{n}": other}
     tests = [Question(name, name) for name in pairs if name != "y0"]
 
-    found = likeness(asked("x1"), tests, lambda texts: np.stack([vectors[t] for t in texts]))
+    found = measure_likeness(
+        asked("x1"), tests, lambda texts: np.stack([vectors[t] for t in texts])
+    )
 
     # x0 has lost its twin: its cosine is 0; then come both of the pair 30 degrees apart.
     assert found.bound == pytest.approx(np.cos(np.radians(30)))
@@ -198,7 +203,7 @@ def test_questions_like_the_tests_own_are_far_as_often_as_is_said():
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         tests = [Question(str(n), str(n)) for n in range(59)]
         real = asked(*map(str, range(59, 118)))
-        found = likeness(real, tests, lambda texts, v=vectors: v[[int(t) for t in texts]])
+        found = measure_likeness(real, tests, lambda texts, v=vectors: v[[int(t) for t in texts]])
         shares.append(found.far_share)
 
     assert found.expected == 0.05
@@ -206,22 +211,24 @@ def test_questions_like_the_tests_own_are_far_as_often_as_is_said():
 
 
 def test_one_test_question_is_too_few_to_say_what_is_near():
-    found = likeness(asked("near"), [Question("a", "a")], angles(a=0, near=1))
+    found = measure_likeness(asked("near"), [Question("a", "a")], angles(a=0, near=1))
 
     assert (found.bound, found.far_share, found.far) == (None, None, ())
 
 
 def test_lengths_and_categories_stand_side_by_side():
-    real = tuple(Asked(n, "one two", "billing" if n < 3 else "other") for n in range(4))
+    real = tuple(TrafficQuestion(n, "one two", "billing" if n < 3 else "other") for n in range(4))
     tests = [Question(str(n), "one two three four", category="other") for n in range(4)]
 
-    found = likeness(
-        Traffic((*real, Asked(9, "x")), 5), tests, lambda texts: np.eye(9)[: len(texts)]
+    found = measure_likeness(
+        TrafficFile((*real, TrafficQuestion(9, "x")), 5),
+        tests,
+        lambda texts: np.eye(9)[: len(texts)],
     )
 
     assert (found.lengths.real, found.lengths.tests) == ((2, 2, 2), (4, 4, 4))
     assert found.lengths.longer == 0
-    assert found.categories == (Category("billing", 0.75, 0), Category("other", 0.25, 1))
+    assert found.categories == (CategoryShare("billing", 0.75, 0), CategoryShare("other", 0.25, 1))
 
 
 QUESTIONS = """What does a day pass cost?
@@ -246,9 +253,9 @@ def prepared(tmp_path_factory):
 def test_what_was_found_is_kept_and_no_question_is_in_the_cache(prepared):
     told = []
     with Cache(prepared.config.cache) as cache:
-        first = check.compared(prepared, cache, progress=lambda *each: told.append(each))
+        first = check.compare_traffic(prepared, cache, progress=lambda *each: told.append(each))
     with Cache(prepared.config.cache) as cache:
-        again = check.compared(prepared, cache, progress=lambda *each: told.append(each))
+        again = check.compare_traffic(prepared, cache, progress=lambda *each: told.append(each))
 
     assert again == first
     assert told == [("comparing the questions people ask", 5, 5)]
@@ -260,7 +267,7 @@ def test_what_was_found_is_kept_and_no_question_is_in_the_cache(prepared):
 
 
 def test_the_far_questions_are_listed_with_their_text(prepared):
-    found = check.far(prepared)
+    found = check.find_unlike_questions(prepared)
 
     assert found[0]["question"] == "Explain zebra quantum marmalade"
     assert (found[0]["line"], found[0]["times"]) == (4, 2)
@@ -275,9 +282,9 @@ def test_a_hosted_model_is_not_asked_before_the_run_has_begun(tmp_path):
     prepared = prepare(load(config, [], {}))
 
     with Cache(prepared.config.cache) as cache:
-        before = check.compared(prepared, cache, deep=False)
-        deep = check.compared(prepared, cache, deep=True)
-        after = check.compared(prepared, cache, deep=False)
+        before = check.compare_traffic(prepared, cache, deep=False)
+        deep = check.compare_traffic(prepared, cache, deep=True)
+        after = check.compare_traffic(prepared, cache, deep=False)
 
     assert before is None
     assert after == deep
@@ -300,7 +307,7 @@ def test_validate_tells_and_writes_what_the_test_set_lacks(project, cli):
     assert said.status == 0
     shown = " ".join(said.out.split())
     assert "of 7 questions people asked (5 different) have no test question near" in shown
-    assert "2 × Explain zebra quantum marmalade (line 4)" in shown
+    assert "Explain zebra quantum marmalade 2 4" in shown
     lines = (project.folder / "out/unlike.jsonl").read_text(encoding="utf-8").splitlines()
     rows = list(map(json.loads, lines))
     assert rows[0]["question"] == "Explain zebra quantum marmalade"
@@ -335,8 +342,10 @@ def test_what_validate_cannot_do_is_refused(project, cli, arguments, fact):
 
 def test_what_is_said_names_the_figures(prepared):
     with Cache(prepared.config.cache) as cache:
-        stages = Stages(prepared.corpus, cache, prepared.plan, prepared.testset.questions)
-        found = list(check.Traffic().found(Look(prepared, stages, cache, None, False, silent)))
+        stages = Artefacts(prepared.corpus, cache, prepared.plan, prepared.testset.questions)
+        found = list(
+            check.UnlikeTraffic().find(CheckInput(prepared, stages, cache, None, False, silent))
+        )
 
     assert [each.level for each in found] == ["warning", "note"]
     assert found[0].text.startswith(

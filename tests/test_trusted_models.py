@@ -5,9 +5,9 @@ import pickle
 
 import pytest
 
-from harness import models
 from harness.embedders import embedders
 from harness.errors import ModelError
+from harness.models import model_files
 from harness.rerankers import rerankers
 from tests.cross_encoders import tiny
 
@@ -34,7 +34,7 @@ def test_code_in_a_models_folder_is_refused_in_that_word_and_not_run(planted, ki
     else:
         settings |= {"auto_map": {"AutoModel": "own.Own"}, "model_type": "own"}
     path.write_text(json.dumps(settings))
-    models.locate.cache_clear()
+    model_files.locate.cache_clear()
     built = (
         embedders.build({"sentence_transformer": {"model": str(folder)}}),
         rerankers.build({"cross_encoder": {"model": str(folder)}}),
@@ -50,7 +50,7 @@ def test_code_of_a_kind_that_transformers_has_itself_does_not_stop_a_model(plant
     settings = json.loads((folder / "config.json").read_text())
     settings |= {"auto_map": {"AutoModel": "own.Own"}}
     (folder / "config.json").write_text(json.dumps(settings))
-    models.locate.cache_clear()
+    model_files.locate.cache_clear()
     rerankers.build({"cross_encoder": {"model": str(folder)}}).check()
     assert not mark.exists()
 
@@ -68,7 +68,7 @@ def test_pickled_weights_are_not_unpickled(planted):
     (folder / "own.py").unlink()
     (folder / "model.safetensors").unlink()
     (folder / "pytorch_model.bin").write_bytes(pickle.dumps({"weight": Planted(mark)}, protocol=2))
-    models.locate.cache_clear()
+    model_files.locate.cache_clear()
     with pytest.raises(ModelError, match="cannot be loaded"):
         rerankers.build({"cross_encoder": {"model": str(folder)}}).check()
     assert not mark.exists()

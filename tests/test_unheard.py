@@ -4,11 +4,10 @@ from itertools import count
 
 import pytest
 
-from harness.cache import Cache
+from harness.cache.folders import Cache
 from harness.errors import RunError
-from harness.judging import verdicts
-from harness.kept import Scores
-from harness.unheard import HOPELESS, Unheard
+from harness.metrics.judge import MIN_FAILURES_IN_ROW, CircuitBreaker, ask_for_verdicts
+from harness.runs.result_tables import ScoreTable
 from tests.judge_server import best, sitting
 
 PROMPTS = [f"prompt {number}" for number in range(57)]
@@ -22,7 +21,7 @@ def bench(monkeypatch):
 
 
 def counted(allowed, failures):
-    unheard = Unheard(allowed)
+    unheard = CircuitBreaker(allowed)
     for failure in failures:
         unheard.add(failure)
     return unheard
@@ -30,7 +29,7 @@ def counted(allowed, failures):
 
 @pytest.mark.parametrize(("allowed", "most"), [(0, 19), (19.5, 19), (20, 20), (30.4, 30)])
 def test_more_failures_than_allowed_and_than_19_are_too_many(allowed, most):
-    assert not counted(allowed, ["503"] * most).hopeless
+    assert not counted(allowed, ["503"] * most).tripped
     with pytest.raises(RunError, match=f"503\n  it failed on {most + 1} prompts in a row"):
         counted(allowed, ["503"] * (most + 1)).check()
 
@@ -41,11 +40,11 @@ def test_only_those_in_a_row_count():
 
 def test_a_judge_that_refuses_its_first_20_prompts_and_then_answers_judges_all_others(bench):
     arrived = count(1)
-    bench.says = lambda prompt: None if next(arrived) <= HOPELESS else best(prompt)
-    found = verdicts(bench.judge(concurrent=4), PROMPTS, 3)
+    bench.says = lambda prompt: None if next(arrived) <= MIN_FAILURES_IN_ROW else best(prompt)
+    found = ask_for_verdicts(bench.judge(concurrent=4), PROMPTS, 3)
 
     assert sorted(found) == sorted(PROMPTS)
-    assert [each.value for each in found.values()].count(None) == HOPELESS
+    assert [each.value for each in found.values()].count(None) == MIN_FAILURES_IN_ROW
     assert len(bench.asked) == len(PROMPTS)
 
 
@@ -53,10 +52,12 @@ def test_failures_are_counted_over_all_that_one_run_asks_a_judge(bench, tmp_path
     bench.says = lambda prompt: None
     judge = bench.judge(concurrent=1)
     with Cache(tmp_path) as cache:
-        scores = Scores(cache)
-        verdicts(judge, PROMPTS[:12], 3, scores.replies(judge))
+        scores = ScoreTable(cache)
+        ask_for_verdicts(judge, PROMPTS[:12], 3, scores.replies(judge))
         with pytest.raises(RunError, match="no such judge"):
-            verdicts(judge, PROMPTS[12:], 3, scores.replies(judge))
+            ask_for_verdicts(judge, PROMPTS[12:], 3, scores.replies(judge))
 
-        assert len(bench.asked) == HOPELESS
-        verdicts(judge, PROMPTS[:12], 3, Scores(cache, 19).replies(judge))  # of another run
+        assert len(bench.asked) == MIN_FAILURES_IN_ROW
+        ask_for_verdicts(
+            judge, PROMPTS[:12], 3, ScoreTable(cache, 19).replies(judge)
+        )  # of another run

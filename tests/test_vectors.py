@@ -6,10 +6,10 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from harness.cache import Cache
+from harness.cache.folders import Cache
 from harness.embedders.hashing import Hashing
+from harness.embedders.vector_cache import KIND, CachedEmbedder
 from harness.errors import StageError
-from harness.vectors import KIND, Texts
 from tests.counting import counting_embedder
 
 TEXTS = ["the moon", "mars", "", "the moon", "月は ünïcödé 😀", "a\u2028b\x00c", "mars "]
@@ -22,7 +22,7 @@ def counted(cache):
 def test_a_text_that_comes_twice_is_embedded_once_and_each_row_is_its_own_texts(tmp_path):
     embedder = counting_embedder()
     with Cache(tmp_path) as cache:
-        vectors, longer = Texts(embedder, cache).embed(TEXTS, "document")
+        vectors, longer = CachedEmbedder(embedder, cache).embed(TEXTS, "document")
         assert counted(cache) == {"made": 6, "reused": 0}
 
     assert embedder.asked == [("document", text) for text in dict.fromkeys(TEXTS)]
@@ -34,11 +34,11 @@ def test_a_text_that_comes_twice_is_embedded_once_and_each_row_is_its_own_texts(
 def test_another_run_embeds_only_what_is_new_and_gets_the_same_bits_in_any_order(tmp_path):
     embedder = counting_embedder()
     with Cache(tmp_path) as cache:
-        before, _ = Texts(embedder, cache).embed(TEXTS, "document")
+        before, _ = CachedEmbedder(embedder, cache).embed(TEXTS, "document")
     embedder.asked.clear()
     asked = [*TEXTS[::-1], "venus"]
     with Cache(tmp_path) as cache:
-        again, _ = Texts(embedder, cache).embed(asked, "document")
+        again, _ = CachedEmbedder(embedder, cache).embed(asked, "document")
         assert counted(cache) == {"made": 1, "reused": 6}
 
     assert embedder.asked == [("document", "venus")]
@@ -49,7 +49,7 @@ def test_another_run_embeds_only_what_is_new_and_gets_the_same_bits_in_any_order
 def test_a_question_is_not_a_passage_of_the_same_words(tmp_path):
     embedder = counting_embedder()
     with Cache(tmp_path) as cache:
-        texts = Texts(embedder, cache)
+        texts = CachedEmbedder(embedder, cache)
         for _ in range(2):
             texts.embed(["moon"], "document")
             texts.embed(["moon"], "query")
@@ -61,9 +61,9 @@ def test_whether_a_text_is_longer_than_the_model_reads_is_kept_beside_its_vector
     embedder = counting_embedder(longest=4)
     texts = ["1234", "12345", "1", "123456"]
     with Cache(tmp_path) as cache:
-        first = Texts(embedder, cache).embed(texts, "document")[1].tolist()
+        first = CachedEmbedder(embedder, cache).embed(texts, "document")[1].tolist()
     with Cache(tmp_path) as cache:
-        second = Texts(embedder, cache).embed(texts[::-1], "document")[1].tolist()
+        second = CachedEmbedder(embedder, cache).embed(texts[::-1], "document")[1].tolist()
 
     assert first == [False, True, False, True]
     assert second == first[::-1]
@@ -86,7 +86,7 @@ def test_bits_that_numbers_seldom_have_survive(tmp_path):
 
     for _ in range(2):
         with Cache(tmp_path) as cache:
-            vectors, _ = Texts(Odd(), cache).embed(["1", "0"], "document")
+            vectors, _ = CachedEmbedder(Odd(), cache).embed(["1", "0"], "document")
         assert vectors.tobytes() == rows[::-1].tobytes()
         assert vectors.shape == (2, 3)
 
@@ -95,7 +95,7 @@ def test_another_embedder_has_vectors_of_its_own(tmp_path):
     with Cache(tmp_path) as cache:
         for dimensions in (8, 16):
             embedder = type(counting_embedder())(dimensions)
-            vectors, _ = Texts(embedder, cache).embed(["moon"], "document")
+            vectors, _ = CachedEmbedder(embedder, cache).embed(["moon"], "document")
             assert vectors.shape == (1, dimensions)
         assert counted(cache) == {"made": 2, "reused": 0}
 
@@ -103,7 +103,7 @@ def test_another_embedder_has_vectors_of_its_own(tmp_path):
 def test_an_embedder_that_is_as_fast_as_the_cache_is_asked_anew_and_nothing_is_kept(tmp_path):
     for _ in range(2):
         with Cache(tmp_path) as cache:
-            vectors, longer = Texts(Hashing(), cache).embed(["moon", "moon"], "document")
+            vectors, longer = CachedEmbedder(Hashing(), cache).embed(["moon", "moon"], "document")
             assert counted(cache) is None
         assert vectors.tobytes() == Hashing().embed(["moon", "moon"], "document").tobytes()
         assert longer.tolist() == [False, False]
@@ -113,7 +113,7 @@ def test_an_embedder_that_is_as_fast_as_the_cache_is_asked_anew_and_nothing_is_k
 @pytest.mark.parametrize("make", [counting_embedder, Hashing])
 def test_no_text_gives_no_row_of_the_embedders_width(tmp_path, make):
     with Cache(tmp_path) as cache:
-        vectors, longer = Texts(make(), cache).embed([], "document")
+        vectors, longer = CachedEmbedder(make(), cache).embed([], "document")
 
     assert (vectors.shape, longer.shape) == ((0, 384), (0,))
 
@@ -130,12 +130,12 @@ def test_what_was_embedded_before_a_failure_is_not_embedded_again(tmp_path):
 
     texts = [f"text {number}" for number in range(1_200)]
     with Cache(tmp_path) as cache, pytest.raises(StageError, match="the model is gone"):
-        Texts(Failing(), cache).embed(texts, "document")
+        CachedEmbedder(Failing(), cache).embed(texts, "document")
     assert [text for _, text in embedder.asked] == texts[:1024]
     embedder.asked.clear()
     failing.clear()
     with Cache(tmp_path) as cache:
-        Texts(Failing(), cache).embed(texts, "document")
+        CachedEmbedder(Failing(), cache).embed(texts, "document")
         assert counted(cache) == {"made": 176, "reused": 1024}
     assert [text for _, text in embedder.asked] == texts[1024:]
 
@@ -144,7 +144,7 @@ def test_progress_is_told_how_many_are_done_with_those_that_were_there(tmp_path)
     texts = [f"text {number}" for number in range(1_500)]
     told = []
     with Cache(tmp_path) as cache:
-        kept = Texts(counting_embedder(), cache)
+        kept = CachedEmbedder(counting_embedder(), cache)
         kept.embed(texts[:100], "document")
         kept.embed(texts, "document", told.append)
         kept.embed(texts, "document", told.append)
@@ -155,10 +155,10 @@ def test_progress_is_told_how_many_are_done_with_those_that_were_there(tmp_path)
 def test_fresh_embeds_once_more_and_then_keeps_that(tmp_path):
     embedder = counting_embedder()
     with Cache(tmp_path) as cache:
-        Texts(embedder, cache).embed(["moon"], "document")
+        CachedEmbedder(embedder, cache).embed(["moon"], "document")
     with Cache(tmp_path, fresh=True) as cache:
         for _ in range(2):
-            Texts(embedder, cache).embed(["moon"], "document")
+            CachedEmbedder(embedder, cache).embed(["moon"], "document")
         assert counted(cache) == {"made": 1, "reused": 1}
 
     assert len(embedder.asked) == 2

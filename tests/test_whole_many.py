@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from harness.metrics import metrics
-from harness.scoring import total_of
-from harness.statistics.intervals import Whole, interval_of_whole, values_of
-from harness.statistics.signflip import p_of_whole
+from harness.metrics.named_metrics import total_of
+from harness.stats.sign_flip import whole_set_p_value
+from harness.stats.whole_sets import WholeSetTotal, total_rows, whole_set_interval
 
 WHOLE = sorted(name for name in metrics if metrics[name].kind == "whole set")
 
@@ -30,7 +30,7 @@ def test_many_at_once_are_as_each_alone_to_twelve_digits(name):
     table = counts(name, 500)
     table = np.concatenate([table, table[:250] + table[250:], np.zeros((1, table.shape[1]))])
 
-    values, known = total.many(table)
+    values, known = total.totals(table)
 
     alone = [total(row) for row in table.tolist()]
     assert known.tolist() == [each is not None for each in alone]
@@ -44,19 +44,23 @@ def test_intervals_and_tests_are_the_same_with_and_without_it(name):
     left, right = counts(name, 40), counts(name, 60)[20:]
 
     def alone(sums):
-        return total.one(sums)
+        return total.total(sums)
 
-    one, other = (interval_of_whole(left.tolist(), each, 7) for each in (total, alone))
+    one, other = (whole_set_interval(left.tolist(), each) for each in (total, alone))
     assert one.method == other.method
     assert one.low == pytest.approx(other.low, abs=1e-12)
     assert one.high == pytest.approx(other.high, abs=1e-12)
-    assert p_of_whole(left, right, total, 2_000, 7) == p_of_whole(left, right, alone, 2_000, 7)
+    assert whole_set_p_value(left, right, total, 2_000, 7) == whole_set_p_value(
+        left, right, alone, 2_000, 7
+    )
 
 
 def test_a_metric_without_it_is_computed_row_by_row():
     table = np.array([[1.0, 2.0], [1.0, 0.0]])
 
-    values, known = values_of(Whole(lambda row: row[0] / row[1] if row[1] else None), table)
+    values, known = total_rows(
+        WholeSetTotal(lambda row: row[0] / row[1] if row[1] else None), table
+    )
 
     assert values.tolist() == [0.5, 0.0]
     assert known.tolist() == [True, False]

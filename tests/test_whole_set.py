@@ -7,13 +7,14 @@ import pytest
 from sacrebleu.metrics import BLEU
 from scipy import stats
 
-from harness import scoring
 from harness.errors import SpecError
-from harness.metrics import metrics
+from harness.metrics import metrics, named_metrics
 from harness.records import Answer, Case, Failure, Question, Score, not_scored
-from harness.statistics.aggregate import aggregate
-from harness.statistics.intervals import interval, interval_of_whole
-from harness.tokens import tokenise
+from harness.runs import scoring
+from harness.stats.aggregate_scores import aggregate
+from harness.stats.intervals import mean_interval
+from harness.stats.whole_sets import whole_set_interval
+from harness.text.words import tokenise
 
 
 def case(said, references=(), declined=False, answerable=True, failure=None):
@@ -23,11 +24,11 @@ def case(said, references=(), declined=False, answerable=True, failure=None):
 
 
 def scores(name, cases):
-    return [row[name] for row in scoring.score_all([scoring.build(name)], cases)]
+    return [row[name] for row in scoring.score_all([named_metrics.build_metric(name)], cases)]
 
 
 def whole(name, cases):
-    return aggregate(scores(name, cases), seed=7, total=metrics.build(name).total)
+    return aggregate(scores(name, cases), metrics.build(name).total)
 
 
 FIVE = ["the cat sat on the mat today", "yes", "no", "Paris is", "blue"]
@@ -124,21 +125,43 @@ def test_a_metric_of_the_whole_set_cannot_be_part_of_a_composite(name):
         metrics.build(f"composite(weights=1*{name})")
 
 
+def share(sums):
+    return sums[0] / sums[1] if sums[1] else None
+
+
 def test_the_interval_of_a_mean_written_as_a_ratio_of_sums_is_that_of_the_mean():
     values = np.random.default_rng(7).beta(0.5, 1.5, size=40).tolist()
-    ratio = interval_of_whole([(value, 1.0) for value in values], lambda sums: sums[0] / sums[1], 7)
-    mean = interval(values, 7)
+    hits = [float(value > 0.4) for value in values]
+    for scores, method in ((values, "t"), (hits, "wilson")):
+        ratio, mean = (
+            whole_set_interval([(each, 1.0) for each in scores], share),
+            mean_interval(scores),
+        )
 
-    assert ratio.method == mean.method == "bca"
-    assert (ratio.low, ratio.high) == pytest.approx((mean.low, mean.high), abs=1e-9)
+        assert ratio.method == mean.method == method
+        assert (ratio.low, ratio.high) == pytest.approx((mean.low, mean.high), abs=1e-9)
 
 
-def test_the_interval_of_a_ratio_is_the_bca_interval_that_scipy_gives():
+def test_questions_that_count_nowhere_are_not_in_n():
+    # 20 of 24 declined rightly, among 180 questions: what Wilson says of 20 of 24.
+    counts = [(1.0, 1.0)] * 20 + [(0.0, 1.0)] * 4 + [(0.0, 0.0)] * 156
+    theirs = stats.binomtest(20, 24).proportion_ci(0.95, method="wilson")
+    found = whole_set_interval(counts, share)
+
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+
+
+def test_where_all_that_count_are_right_the_bound_is_that_of_their_number():
+    found = whole_set_interval([(1.0, 1.0)] * 20 + [(0.0, 0.0)] * 100, share)
+
+    assert (found.low, found.high) == pytest.approx((0.025 ** (1 / 20), 1.0))
+
+
+def test_the_interval_of_a_ratio_is_near_the_one_that_scipy_draws():
     source = np.random.default_rng(7)
     below = source.integers(1, 9, size=60).astype(float)
     above = source.binomial(below.astype(int), 0.3).astype(float)
-    pairs = list(zip(above, below, strict=True))
-    found = interval_of_whole(pairs, lambda sums: sums[0] / sums[1], seed=7)
+    found = whole_set_interval(list(zip(above, below, strict=True)), share)
     theirs = stats.bootstrap(
         (above, below),
         lambda one, other, axis: one.sum(axis) / other.sum(axis),
@@ -147,13 +170,19 @@ def test_the_interval_of_a_ratio_is_the_bca_interval_that_scipy_gives():
         n_resamples=20_000,
         rng=11,
     )
-    near = 0.15 * theirs.standard_error
+    near = 0.5 * theirs.standard_error  # wider by the half questions at 0 and at 1
+    assert found.method == "t"
     assert found.low == pytest.approx(theirs.confidence_interval.low, abs=near)
     assert found.high == pytest.approx(theirs.confidence_interval.high, abs=near)
 
 
-def share(sums):
-    return sums[0] / sums[1] if sums[1] else None
+def test_whole_clusters_are_left_out():
+    once = [(float(at % 3), 2.0) for at in range(12)]
+    names = [str(at) for at in range(12)] * 4
+    single = whole_set_interval(once, share)
+    clustered = whole_set_interval(once * 4, share, names)
+
+    assert (clustered.low, clustered.high) == pytest.approx((single.low, single.high))
 
 
 @pytest.mark.parametrize(
@@ -162,20 +191,12 @@ def share(sums):
         ([(1.0, 1.0)] * 5, "n = 5 is under 6"),
         ([(0.0, 0.0)] * 20, "the denominator is 0"),
         ([], "nothing was scored"),
-        ([(1.0, 1.0)] + [(0.0, 0.0)] * 19, "not defined in many resamples"),
-        ([(1.0, 1.0)] * 20, "the same in every resample"),
+        ([(1.0, 1.0)] + [(0.0, 0.0)] * 19, "n = 1 is under 6"),
+        ([(1.0, 1.0)] + [(1.0, 0.0)] * 19, "it rests on one question"),
+        ([(3.0, 1.0)] * 20, "not from 0 to 1"),
     ],
 )
 def test_a_number_of_the_whole_set_may_have_no_interval(counts, reason):
-    found = interval_of_whole(counts, share, seed=7)
+    found = whole_set_interval(counts, share)
 
     assert (found.low, found.high, found.method, found.reason) == (None, None, "none", reason)
-
-
-def test_resamples_in_which_the_number_is_not_defined_are_left_out():
-    # One in 20 questions was declined at 4 places: e^-4 = 1.8 % of the draws have none.
-    counts = [(1.0, 1.0), (1.0, 1.0), (0.0, 1.0), (0.0, 1.0)] + [(0.0, 0.0)] * 76
-    found = interval_of_whole(counts, share, seed=7)
-
-    assert found.method == "bca"
-    assert 0.0 <= found.low < 0.5 < found.high <= 1.0

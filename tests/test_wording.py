@@ -3,24 +3,25 @@
 import numpy as np
 import pytest
 
-from harness import numbers
-from harness.comparing.decision import Cheaper, Decision
-from harness.report.view import View
-from harness.report.wording import Words
-from harness.statistics.differences import Difference
+from harness.comparison.decision import Cheaper, Decision
+from harness.comparison.equal_text import EqualText
+from harness.report.run_view import View
+from harness.report.verdict_words import VerdictWords
+from harness.stats.difference_estimate import DifferenceEstimate
+from harness.text import numbers
 from tests.runs_made import stored
 
 BEST, BASE, THIRD = "markdown × dense", "fixed × bm25", "fixed × dense"
-SHOWN = Difference(
+SHOWN = DifferenceEstimate(
     n=156, unpaired=0, family=90, reason="", difference=0.242, low=0.166, high=0.319,
     p=0.0001, corrected=0.0082, visible=0.175, questions=82,
 )  # fmt: skip
-HIDDEN = Difference(
+HIDDEN = DifferenceEstimate(
     n=156, unpaired=0, family=3, reason="", difference=0.026, low=-0.02, high=0.076,
     p=0.3, corrected=0.6, visible=0.147, questions=2000,
 )  # fmt: skip
 
-FINISHED = Difference(
+FINISHED = DifferenceEstimate(
     n=156, unpaired=0, family=3, reason="the scores are identical", difference=0.0, p=1.0,
     corrected=1.0, error=0.0,
 )  # fmt: skip
@@ -30,17 +31,17 @@ def decision(form, **changes):
     settings = {
         "form": form, "metric": "recall@5", "means": {BEST: 0.52, THIRD: 0.49, BASE: 0.28},
         "floors": frozenset(), "best": BEST, "baseline": BASE, "from_baseline": SHOWN,
-        "others": {THIRD: HIDDEN, BASE: SHOWN}, "units": {THIRD: 156, BASE: 156},
+        "others": {THIRD: HIDDEN, BASE: SHOWN},
         "finished": {THIRD: FINISHED, BASE: FINISHED},
         "failed": dict.fromkeys((BEST, THIRD, BASE), (0, 156)), "beaten": (BASE,),
-        "not_worse": (THIRD,), "ahead": (), "against": BASE, "seen": SHOWN, "family": 3,
+        "not_worse": (THIRD,), "ahead": (), "against": BASE, "seen": SHOWN,
         "margin": 0.02, "cost": None, "costs": {}, "cheaper": None,
     }  # fmt: skip
     return Decision(**{**settings, **changes})
 
 
 def verdict(form, **changes):
-    made = Words(decision(form, **changes), str, lambda cell: "0.52", 2).verdict()
+    made = VerdictWords(decision(form, **changes), str, lambda cell: "0.52", 2).verdict()
     return made.headline, [" ".join(each).strip().replace("\u00a0", " ") for each in made.sentences]
 
 
@@ -49,7 +50,7 @@ def cheaper(warranted, **changes):
         "cell": THIRD,
         "cost": 0.2,
         "best_cost": 0.9,
-        "difference": HIDDEN.turned,
+        "difference": HIDDEN.reversed,
         "failing": 0.0,
     }
     return Cheaper(**{**found, "warranted": warranted, "questions": 2000, **changes})
@@ -192,7 +193,7 @@ def test_a_single_cell_has_nothing_to_be_compared_with():
 
 
 def test_floors_alone_are_nothing_to_ship():
-    made = Words(decision("nothing to compare", best=None), str, str, 2).verdict()
+    made = VerdictWords(decision("nothing to compare", best=None), str, str, 2).verdict()
     assert made.headline == "There is nothing to ship."
     assert made.ship is None
 
@@ -211,3 +212,21 @@ def test_a_difference_has_its_sign_and_none_where_it_rounds_to_zero():
     assert numbers.difference(-0.126) == "−0.13"
     assert numbers.difference(-0.001) == "0.00"
     assert numbers.between(-0.02, 0.08) == "−0.02 to +0.08"
+
+
+def test_the_headline_names_what_the_recommended_cell_is_worse_at():
+    lower = SHOWN.reversed
+    headline, said = verdict(
+        "beats baseline", worse_than=BASE, worse_at={"bleu": lower, "abstention": lower}
+    )
+    assert headline.endswith(" It is worse than the baseline at bleu and abstention.")
+    assert any(each.startswith("Worse at. Shown against the baseline: bleu −0.24") for each in said)
+
+
+def test_where_the_order_turns_round_at_equal_text_the_verdict_says_so():
+    turned = EqualText("recall@1000t", {THIRD: 0.61, BEST: 0.55})
+    _, said = verdict("beats baseline", equal_text=turned)
+    assert any("The order turns round: by recall@1000t" in each for each in said)
+    same = EqualText("recall@1000t", {BEST: 0.61, THIRD: 0.55})
+    _, said = verdict("beats baseline", equal_text=same)
+    assert not any("turns round" in each for each in said)

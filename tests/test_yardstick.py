@@ -1,17 +1,17 @@
 """What a score is counted by: a change of it is refused, cuts a history and ends a pool."""
 
-import json
+from dataclasses import replace
 
 import pytest
 
-from harness.comparing.comparison import Options
-from harness.comparing.runs import comparison
-from harness.comparing.sides import Incomparable
-from harness.comparing.yardstick import other, yardstick
-from harness.gate import judgement, pooling
-from harness.history.series import history
-from harness.rules import Drop, Gate
-from harness.stored import MetricLine, SampledLine
+from harness.comparison.compare_runs import compare_operands
+from harness.comparison.compared_runs import Options
+from harness.comparison.gate import judgement, pooling
+from harness.comparison.history.series import history
+from harness.comparison.metric_identity import describe_difference, metric_identity
+from harness.comparison.operand import Incomparable
+from harness.config.gate_rules import Drop, Gate
+from harness.store.run_file import RUN_FORMAT, MetricDescription, QuestionSample
 from tests.compared import side
 from tests.history_made import night
 
@@ -25,7 +25,7 @@ CHANGES = [
 
 
 def line(name, labels=None):
-    return MetricLine(
+    return MetricDescription(
         spec=name, version=1, kind="quality", labels=labels, own_chunks=False,
         within_chunker=False, about="",
     )  # fmt: skip
@@ -45,17 +45,17 @@ def test_a_setting_that_changes_what_a_metric_means_refuses_that_metric_alone(
     changed, metric, said
 ):
     with pytest.raises(Incomparable) as refused:
-        comparison(made("old"), made(**changed))
+        compare_operands(made("old"), made(**changed))
 
     assert f"metric {metric}: {said}" in str(refused.value)
-    found = comparison(made("old"), made(**changed), Options(allow=["metrics"]))
+    found = compare_operands(made("old"), made(**changed), Options(allow=["metrics"]))
     assert found.left_out == {metric: said}
     assert {row.metric for row in found.pairs[0].rows} == SCORES["A"].keys() - {metric}
 
 
 def test_another_kind_of_label_is_another_metric():
     with pytest.raises(Incomparable, match=f"metric {HIT}: labels evidence, now labels documents"):
-        comparison(made("old"), made(labels="documents"))
+        compare_operands(made("old"), made(labels="documents"))
 
 
 def test_a_gate_refuses_it_and_advises_no_option_that_it_does_not_have():
@@ -71,26 +71,26 @@ def test_a_gate_refuses_it_and_advises_no_option_that_it_does_not_have():
 
 
 def test_a_setting_that_is_not_stored_has_its_default():
-    of_old = yardstick(line(HIT, "evidence"), "evidence", [], {})
-    of_new = yardstick(
+    of_old = metric_identity(line(HIT, "evidence"), "evidence", [], {})
+    of_new = metric_identity(
         line(HIT, "evidence"), "evidence", [], {"resolved": {"min_overlap": 0.5, "seed": 8}}
     )
 
-    assert other(of_old, of_new) == ""
+    assert describe_difference(of_old, of_new) == ""
 
 
 @pytest.mark.parametrize("broken", [{"resolved": 5}, {"resolved": None}, {}])
 def test_a_stored_configuration_that_is_none_says_nothing(broken):
-    assert yardstick(line(HIT, "evidence"), "evidence", [], broken)["min_overlap"] == 0.5
+    assert metric_identity(line(HIT, "evidence"), "evidence", [], broken)["min_overlap"] == 0.5
 
 
 def test_a_combined_metric_depends_on_what_its_parts_may_depend_on():
     one, two = (
-        yardstick(line("composite"), "evidence", [], {"resolved": {"min_overlap": each}})
+        metric_identity(line("composite"), "evidence", [], {"resolved": {"min_overlap": each}})
         for each in (0.5, 0.9)
     )
 
-    assert other(one, two) == "min_overlap 0.5, now min_overlap 0.9"
+    assert describe_difference(one, two) == "min_overlap 0.5, now min_overlap 0.9"
 
 
 @pytest.mark.parametrize(("changed", "metric", "said"), CHANGES)
@@ -108,14 +108,14 @@ def test_in_a_history_it_starts_a_new_segment_of_that_metric_alone(tmp_path, cha
 
 @pytest.mark.parametrize("about", ["version", "labels"])
 def test_a_pool_ends_at_a_change_of_a_metric_and_not_at_other_words_for_it(tmp_path, about):
-    part = SampledLine(size=1, of=2, seed=7, day=None)
+    part = QuestionSample(size=1, of=2, seed=7, day=None)
     changes = [{"about": "old words"}, {"about": "new words"}, {about: 9 if about == "version" else
                "documents"}]  # fmt: skip
     heads = []
     for at, change in enumerate(changes):
-        metrics = {HIT: line(HIT, "evidence").model_copy(update=change)}
+        metrics = {HIT: replace(line(HIT, "evidence"), **change)}
         path = night(tmp_path, at, {"A": {HIT: 0.5}}, metrics=metrics, sample=part)
-        heads.append(pooling.RunFile.model_validate(json.loads((path / "run.json").read_text())))
+        heads.append(RUN_FORMAT.parse((path / "run.json").read_text()))
 
-    assert pooling._change(heads[0], heads[1]) == ""
-    assert pooling._change(heads[1], heads[2]) == "a metric changed"
+    assert pooling._find_change(heads[0], heads[1]) == ""
+    assert pooling._find_change(heads[1], heads[2]) == "a metric changed"

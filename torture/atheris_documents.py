@@ -27,7 +27,7 @@ def text() -> Ordeal:
 
 def _read(reader: str, folder: Path) -> Callable[[bytes], str | None]:
     """Return what hands bytes to a reader, and says what it broke."""
-    from harness.converting import html
+    from harness.corpus.converting import html_files
     from tests.fuzzing import documents
     from tests.fuzzing.promise import broken
 
@@ -35,7 +35,9 @@ def _read(reader: str, folder: Path) -> Callable[[bytes], str | None]:
         suffix = f".{reader.removeprefix('corpus ')}"
         return lambda raw: documents.wrong(suffix, raw, folder)
     if reader == "page":
-        return lambda raw: broken(lambda: html.title(str(html.decoded(raw, "page"))))
+        return lambda raw: broken(
+            lambda: html_files.find_title(str(html_files.decode(raw, "page")))
+        )
     return lambda raw: documents.unsound(raw.decode("utf-8", "replace"))
 
 

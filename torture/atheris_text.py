@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from harness.metrics import named_metrics
 from torture import grown
 from torture.ordeal import Ordeal
 
@@ -29,10 +30,12 @@ def text() -> Ordeal:
 
 def _read(reader: str, folder: Path) -> Callable[[bytes], str | None]:
     """Return what hands bytes to a reader, and says what it broke."""
-    from harness import jsonl, jsonreply, registry, scoring, trec, yamlfile
-    from harness.converting import table
-    from harness.jsonreply import Paths
-    from harness.testset import trec as topics
+    from harness import registry
+    from harness.corpus.converting import table_files
+    from harness.files import json_lines, trec, yaml_lines
+    from harness.systems import json_paths
+    from harness.systems.json_paths import Paths
+    from harness.testset import trec_questions as topics
     from tests.fuzzing.promise import broken
 
     path = folder / "file"
@@ -47,16 +50,16 @@ def _read(reader: str, folder: Path) -> Callable[[bytes], str | None]:
 
     def metric(raw: bytes) -> object:
         spec = raw.decode("utf-8", "replace")
-        return registry.parse(spec), scoring.build(spec).name
+        return registry.parse(spec), named_metrics.build_metric(spec).name
 
     call = {
-        "yaml": of_file(lambda path: yamlfile.read(path, "f.yaml").lines),
-        "jsonl": of_file(jsonl.read),
-        "csv": table.rows,
-        "trec": lambda raw: [*topics._topics(raw.decode("utf-8", "replace"))],
+        "yaml": of_file(lambda path: yaml_lines.read(path, "f.yaml").lines),
+        "jsonl": of_file(json_lines.read),
+        "csv": table_files.rows,
+        "trec": lambda raw: [*topics._parse_topics(raw.decode("utf-8", "replace"))],
         "qrels": of_file(lambda path: (trec.read_qrels(path), trec.read_run(path))),
         "metric": metric,
-        "reply": lambda raw: jsonreply.read(raw.decode("utf-8", "replace"), paths),
+        "reply": lambda raw: json_paths.read(raw.decode("utf-8", "replace"), paths),
     }[reader]
     return lambda raw: broken(lambda: call(raw))
 

@@ -33,7 +33,7 @@ def cluster() -> Ordeal:
         _quick_start(folder)
         finished(folder, "--set", "output=alone", "--set", "cache=one")
         with ray_cluster("second") as two:
-            for how in (_nothing, _piece, _actor, _command, _interrupted, _machine):
+            for how in (_nothing, _piece, _command, _interrupted, _machine):
                 for time_ in range(1 if how is _nothing else _TIMES):
                     cases += 1
                     output = f"{how.__name__}{time_}"
@@ -89,7 +89,8 @@ def _poison(folder: Path) -> str:
     """Return what is wrong with a run each of whose batches kills the process that embeds it."""
     changed, deaths = folder / "changed", folder / "deaths"
     shutil.copytree(Path(harness.__file__).parent, changed / "harness")
-    with (changed / "harness" / "cluster" / "embedding.py").open("a", encoding="utf-8") as file:
+    worker = changed / "harness" / "runs" / "cluster" / "work.py"
+    with worker.open("a", encoding="utf-8") as file:
         file.write(_DEADLY.format(deaths=str(deaths)))
     run = begun(
         folder,
@@ -106,12 +107,10 @@ def _poison(folder: Path) -> str:
 
 
 _DEADLY = """
-def _dies(self, wanted):
+def run_task(job, task):
     with open({deaths!r}, "a") as file:
         file.write("x")
     os._exit(1)
-import os
-Encoder._embed = _dies
 """
 
 
@@ -134,7 +133,8 @@ def _run(
         *("--set", f"execution.ray.scratch={folder / output}-scratch"),
     )
     # What embeds is measured once a cache: two may choose otherwise, which changes last digits.
-    shutil.copytree(folder / "one" / "models", folder / f"{output}-cache" / "models")
+    for kind in ("models", "choices"):
+        shutil.copytree(folder / "one" / kind, folder / f"{output}-cache" / kind)
     run = begun(folder, *options, env=two)
     time.sleep(dice.uniform(_LEAST, _SPREAD))
     if run.poll() is None:
@@ -161,11 +161,7 @@ def _nothing(two: RayCluster, run: int, dice: random.Random) -> None:
 
 
 def _piece(two: RayCluster, run: int, dice: random.Random) -> None:
-    _kill_one(two, "ray::made", dice)
-
-
-def _actor(two: RayCluster, run: int, dice: random.Random) -> None:
-    _kill_one(two, "ray::MapWorker", dice)
+    _kill_one(two, "ray::run_task", dice)
 
 
 def _command(two: RayCluster, run: int, dice: random.Random) -> None:
@@ -207,11 +203,11 @@ def _token(folder: Path, two: RayCluster) -> Iterator[str]:
 def _version(folder: Path, two: RayCluster) -> Iterator[str]:
     changed = folder / "changed"
     shutil.copytree(Path(harness.__file__).parent, changed / "harness")
-    with (changed / "harness" / "bands.py").open("a", encoding="utf-8") as file:
+    with (changed / "harness" / "errors.py").open("a", encoding="utf-8") as file:
         file.write("# changed\n")
     path = {"PYTHONPATH": str(changed)}
     two.start("changed", f"--address={two.address}", "--num-cpus=1", environment=path)
-    yield from _refused(folder, two, "changed: harness, by its source is ")
+    yield from _refused(folder, two, "changed: harness, by its source, is ")
     two.stop("changed")
 
 

@@ -7,7 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness.converting.worker import Worker
+from harness.corpus.converting.conversion_cache import Worker
 from tests.fuzzing import documents
 from torture.ordeal import Ordeal
 

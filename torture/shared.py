@@ -7,9 +7,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness.cache import Cache
-from harness.rows import key_of
-from harness.shared import Shared
+from harness.cache.folders import Cache
+from harness.cache.shared import Store
 from tests import damage
 from tests.processes import begun, kill
 from torture.ordeal import Ordeal, sized
@@ -20,26 +19,22 @@ _SEED = 10
 _PUBLISH = """
 import itertools, sys
 from pathlib import Path
-from harness.cache import Cache
-from harness.rows import key_of
-from harness.shared import Shared
+from harness.cache.folders import Cache
+from harness.cache.shared import Store
 store, own, first = sys.argv[1:]
-with Cache(Path(own), shared=Shared(store)) as cache:
+with Cache(Path(own), store=Store(store)) as cache:
     for number in itertools.count(int(first)):
         def make(folder):
             for each in range(20):
                 (folder / str(each)).write_text(str(number % 30) * 5000)
         cache.folder("chunks", {"of": number % 30}, make)
-        rows = {key_of(str(row)): b"%d" % row for row in range(number * 40, number * 40 + 40)}
-        cache.rows("vectors", {}).put(rows)
-        cache.flush()
         print(number)
 """
 
 
 def kills() -> Ordeal:
-    """Kill two that publish into one store; what they said is there is there, and all is whole."""
-    draw, broken, done = random.Random(_SEED), [], set[int]()
+    """Kill two that publish into one store; all that is there is whole."""
+    draw, broken = random.Random(_SEED), []
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         for case in range(_KILLS):
@@ -49,18 +44,14 @@ def kills() -> Ordeal:
             process.stdout.readline()
             time.sleep(draw.random() * 0.2)
             process.kill()
-            done |= {first, *(int(line) for line in process.stdout if line.endswith("\n"))}
             kill(process)
             broken += [f"kill {case}: {each}" for each in _wrong(folder / "store")]
-        rows = [row for number in done for row in range(number * 40, number * 40 + 40)]
-        broken += _lost(folder, rows)
     return Ordeal("a publisher of shared artefacts killed at a random instant", _KILLS, broken)
 
 
 def harms() -> Ordeal:
     """Harm one object of a store; another machine then finds the right thing, or nothing."""
     draw, broken = random.Random(_SEED), []
-    wanted = {key_of(str(row)): b"%d" % row for row in range(5_000)}
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
 
@@ -68,19 +59,15 @@ def harms() -> Ordeal:
             (into / "file").write_text("whole" * 500)
 
         def used(own: str) -> bool:
-            with Cache(folder / own, shared=Shared(str(folder / "store"))) as cache:
+            with Cache(folder / own, store=Store(str(folder / "store"))) as cache:
                 made = cache.folder("chunks", {}, make) / "file"
-                rows = cache.rows("vectors", {})
-                right = rows.get(wanted).items() <= wanted.items()
-                rows.put(wanted)
-                cache.flush()
-                return right and made.read_text() == "whole" * 500 and not cache.warnings
+                return made.read_text() == "whole" * 500 and not cache.warnings
 
         used("first")
         whole = damage.files(folder / "store")
         for case in range(_HARMS):
             damage.restored(folder / "store", whole)
-            name = draw.choice(sorted(set(whole) - {"store.json"}))
+            name = draw.choice(sorted(whole))
             how, harmed = damage.harmed(whole[name], draw)
             (folder / "store" / name).write_bytes(harmed or b"")
             if not used(f"own {case}") or not used(f"other {case}"):
@@ -90,19 +77,11 @@ def harms() -> Ordeal:
 
 def _wrong(store: Path) -> list[str]:
     """Return what can be seen in a store and is not whole."""
-    shared, wrong = Shared(str(store)), []
-    for path in (store / "chunks").iterdir():
+    shared, wrong = Store(str(store)), []
+    for path in (store / "chunks").glob("*.zip"):
         with tempfile.TemporaryDirectory() as into:
-            if not shared.fetch(f"chunks/{path.stem}", Path(into)):
+            if not shared.get(f"chunks/{path.stem}", Path(into), lambda: True):
                 wrong.append(f"{path.name} is not whole")
             elif len(set(damage.files(Path(into)).values()) - {b""}) < 3:
                 wrong.append(f"{path.name} holds something else")
     return wrong
-
-
-def _lost(folder: Path, rows: list[int]) -> list[str]:
-    with Cache(folder / "reader", shared=Shared(str(folder / "store"))) as cache:
-        wanted = {key_of(str(row)): b"%d" % row for row in rows}
-        found = cache.rows("vectors", {}).get(wanted)
-    missing = len(wanted) - len(found)
-    return [f"{missing} rows were said to be published and are not"] if found != wanted else []

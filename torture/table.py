@@ -22,7 +22,6 @@ ORDEALS: dict[str, str] = {
     "chroma-kills": "chroma_server:builds",
     "damage-cache": "damage:cache",
     "damage-run": "damage:run",
-    "kills-index": "begun:index",
     "disk": "machine:disk",
     "handles": "machine:handles",
     "clock": "machine:clock",

@@ -13,18 +13,18 @@ import numpy as np
 from annotated_types import Gt
 from numpy.typing import NDArray
 
-from harness.chunkers import ByMeaning, chunkers
+from harness.chunkers import MeaningOptions, chunkers
 from harness.embedders import embedders
-from harness.models import token_starts
-from harness.sentences import sentences, trimmed
+from harness.models.model_files import token_starts
+from harness.text.sentences import find_sentences, trim
 
-_SAME = 1e-6
+_TIE_TOLERANCE = 1e-6
 """Sums that differ by less do so by the model's rounding; the longer chunk is then taken."""
 
 
 @chunkers.register
 @dataclass(frozen=True)
-class ClusterSemantic(ByMeaning):
+class ClusterSemantic(MeaningOptions):
     """The cut of a document whose chunks are most alike inside, by an embedding model.
 
     Sentences are packed into pieces of up to `piece` tokens (a longer one is cut into several),
@@ -81,18 +81,18 @@ def partition(
     cut_at = np.zeros(len(vectors) + 1, dtype=np.int64)
     within = np.zeros(0)  # the value of the group from each start, `low` on, to the last vector
     low = total = 0
-    for at, length in enumerate(lengths):
+    for index, length in enumerate(lengths):
         total += length
         old = low
-        while total > size and low < at:
+        while total > size and low < index:
             total -= lengths[low]
             low += 1
-        pairs = (vectors[low:at] @ vectors[at]).astype(np.float64) - mean
+        pairs = (vectors[low:index] @ vectors[index]).astype(np.float64) - mean
         within = np.append(within[low - old :] + pairs[::-1].cumsum()[::-1], 0.0)
-        values = best[low : at + 1] + within
-        chosen = int(np.argmax(values >= values.max() - _SAME))
-        best[at + 1] = values[chosen]
-        cut_at[at + 1] = low + chosen
+        values = best[low : index + 1] + within
+        chosen = int(np.argmax(values >= values.max() - _TIE_TOLERANCE))
+        best[index + 1] = values[chosen]
+        cut_at[index + 1] = low + chosen
     groups: list[tuple[int, int]] = []
     end = len(vectors)
     while end:
@@ -113,19 +113,19 @@ def _mean_of_pairs(vectors: NDArray[np.floating[Any]]) -> float:
 
 def _pieces(text: str, starts: Sequence[int], size: int) -> Iterator[tuple[int, int]]:
     """Yield sentences packed up to `size` tokens; one of more is cut into windows of them."""
-    held: tuple[int, int] | None = None
-    for start, end in sentences(text):
-        if held and _count(starts, held[0], end) <= size:
-            held = held[0], end
+    span: tuple[int, int] | None = None
+    for start, end in find_sentences(text):
+        if span and _count(starts, span[0], end) <= size:
+            span = span[0], end
             continue
-        if held:
-            yield held
-        held = start, end
+        if span:
+            yield span
+        span = start, end
         if _count(starts, start, end) > size:
             yield from _windows(text, starts, start, end, size)
-            held = None
-    if held:
-        yield held
+            span = None
+    if span:
+        yield span
 
 
 def _windows(
@@ -134,10 +134,10 @@ def _windows(
     """Yield as few windows of at most `size` tokens as there can be, as even as they can be."""
     inside = starts[bisect_left(starts, start) : bisect_left(starts, end)]
     windows = math.ceil(len(inside) / size)
-    edges = [inside[at * len(inside) // windows] for at in range(1, windows)]
+    edges = [inside[number * len(inside) // windows] for number in range(1, windows)]
     # Tokens that share a character share their place, and leave an empty window.
     for left, right in pairwise([start, *edges, end]):
-        first, last = trimmed(text, left, right)
+        first, last = trim(text, left, right)
         if first < last:
             yield first, last
 

@@ -8,12 +8,12 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Gt
 
-from harness.chunkers import Cut, chunkers
+from harness.chunkers import ChunkerOptions, chunkers
 
 
 @chunkers.register
 @dataclass(frozen=True)
-class Fixed(Cut):
+class Fixed(ChunkerOptions):
     """Windows of `size` characters, each sharing its first `overlap` with the one before."""
 
     size: Annotated[int, Gt(0)] = 800

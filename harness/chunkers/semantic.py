@@ -11,13 +11,14 @@ import numpy as np
 from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
 
-from harness import cuts
-from harness.batches import batched
-from harness.chunkers import ByMeaning, chunkers
-from harness.embedders import Embedder, embedders
-from harness.sentences import sentences
+from harness.chunkers import MeaningOptions, chunkers
+from harness.embedders import embedders
+from harness.files.batches import batched
+from harness.protocols import Embedder
+from harness.text import cuts
+from harness.text.sentences import find_sentences
 
-_BATCH = 8_192
+_BATCH_VECTORS = 8_192
 """How many vectors are held at once; most documents are embedded in one call."""
 _DIGITS = 6
 """Distances that differ in later ones only differ by the model's rounding, and are the same."""
@@ -25,7 +26,7 @@ _DIGITS = 6
 
 @chunkers.register
 @dataclass(frozen=True)
-class Semantic(ByMeaning):
+class Semantic(MeaningOptions):
     """Cuts between the sentences whose meanings lie furthest apart, by an embedding model.
 
     Each sentence is embedded with `buffer` sentences on either side of it. A chunk ends where the
@@ -51,19 +52,22 @@ class Semantic(ByMeaning):
         Raises:
             ModelError: the model cannot be found or run.
         """
-        spans = list(sentences(text))
+        spans = list(find_sentences(text))
         if not spans:
             return
         windows = [
-            (spans[max(0, at - self.buffer)][0], spans[min(len(spans) - 1, at + self.buffer)][1])
-            for at in range(len(spans))
+            (
+                spans[max(0, number - self.buffer)][0],
+                spans[min(len(spans) - 1, number + self.buffer)][1],
+            )
+            for number in range(len(spans))
         ]
         breaks = _breaks(text, windows, embedders.build(self.embedder), self.percentile)
-        edges = [0, *(at + 1 for at in breaks), len(spans)]
+        edges = [0, *(number + 1 for number in breaks), len(spans)]
         places = [start for start, _ in spans]
         size = len(text) if self.size is None else self.size
         for first, last in pairwise(edges):
-            yield from cuts.pieces(text, spans[first][0], spans[last - 1][1], [places], size)
+            yield from cuts.cut_pieces(text, spans[first][0], spans[last - 1][1], [places], size)
 
 
 def _breaks(
@@ -72,7 +76,7 @@ def _breaks(
     """Return after which of the windows the distance to the next is above the percentile."""
     parts: list[NDArray[np.float32]] = []
     last: NDArray[np.float32] | None = None
-    for batch in batched(windows, _BATCH):
+    for batch in batched(windows, _BATCH_VECTORS):
         vectors = embedder.embed([text[start:end] for start, end in batch], "document")
         chain = vectors if last is None else np.vstack([last, vectors])
         parts.append(1 - np.einsum("ij,ij->i", chain[:-1], chain[1:]))
@@ -80,5 +84,5 @@ def _breaks(
     distances = np.concatenate(parts).astype(np.float64).round(_DIGITS)
     if not len(distances):
         return []
-    found: list[int] = np.flatnonzero(distances > np.percentile(distances, percentile)).tolist()
-    return found
+    gaps: list[int] = np.flatnonzero(distances > np.percentile(distances, percentile)).tolist()
+    return gaps

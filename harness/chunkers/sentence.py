@@ -8,13 +8,13 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Gt
 
-from harness.chunkers import Cut, chunkers
-from harness.sentences import sentences
+from harness.chunkers import ChunkerOptions, chunkers
+from harness.text.sentences import find_sentences
 
 
 @chunkers.register
 @dataclass(frozen=True)
-class Sentence(Cut):
+class Sentence(ChunkerOptions):
     """As many whole sentences as fit in `size` characters; the last `overlap` start the next.
 
     A sentence longer than `size` is a chunk of its own.
@@ -28,16 +28,16 @@ class Sentence(Cut):
 
     def split(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the packed sentences; `overlap` counts sentences."""
-        held: list[tuple[int, int]] = []
+        packed: list[tuple[int, int]] = []
         new = 0
-        for sentence in sentences(text):
-            if new and sentence[1] - held[0][0] > self.size:
-                yield held[0][0], held[-1][1]
-                held = held[-self.overlap :] if self.overlap else []
-                while held and sentence[1] - held[0][0] > self.size:
-                    held.pop(0)
+        for sentence in find_sentences(text):
+            if new and sentence[1] - packed[0][0] > self.size:
+                yield packed[0][0], packed[-1][1]
+                packed = packed[-self.overlap :] if self.overlap else []
+                while packed and sentence[1] - packed[0][0] > self.size:
+                    packed.pop(0)
                 new = 0
-            held.append(sentence)
+            packed.append(sentence)
             new += 1
         if new:
-            yield held[0][0], held[-1][1]
+            yield packed[0][0], packed[-1][1]

@@ -10,14 +10,14 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Gt
 
-from harness.chunkers import Cut, chunkers
-from harness.models import token_starts
-from harness.sentences import trimmed
+from harness.chunkers import ChunkerOptions, chunkers
+from harness.models.model_files import token_starts
+from harness.text.sentences import trim
 
 
 @chunkers.register
 @dataclass(frozen=True)
-class Token(Cut):
+class Token(ChunkerOptions):
     """Windows of `size` tokens, each sharing its first `overlap` with the one before.
 
     Tokens are those of `tokenizer`: a model's name, or by default the model of the cell's
@@ -48,7 +48,7 @@ class Token(Cut):
         places = [0, *starts[1:], len(text)]
         done = 0
         for first, last in self._windows(starts):
-            start, end = trimmed(text, places[first], places[last])
+            start, end = trim(text, places[first], places[last])
             if start < end and end > done:
                 yield start, end
                 done = end
@@ -57,7 +57,7 @@ class Token(Cut):
         """Yield the first token of each window and the one behind its last."""
         count = max(len(starts), 1)
         # Only before these can be cut: the others share a character with the one before.
-        edges = [0, *(at for at, (a, b) in enumerate(pairwise(starts), 1) if a < b), count]
+        edges = [0, *(number for number, (a, b) in enumerate(pairwise(starts), 1) if a < b), count]
         first = last = 0
         while last < count:
             last = edges[bisect_right(edges, first + self.size) - 1]

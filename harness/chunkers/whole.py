@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from harness.chunkers import Cut, chunkers
+from harness.chunkers import ChunkerOptions, chunkers
 
 
 @chunkers.register
 @dataclass(frozen=True)
-class Whole(Cut):
+class WholeDocument(ChunkerOptions):
     """One chunk a document; `header: title` embeds it as title, space, text, as BEIR does."""
 
     name: ClassVar[str] = "whole"

@@ -1,4 +1,4 @@
-"""The verbs: the only place that prints or exits."""
+"""Command line: the only place that prints or exits."""
 
 from __future__ import annotations
 
@@ -6,39 +6,62 @@ import errno
 import gc
 import io
 import sys
+from traceback import format_exception
+from types import TracebackType
 from typing import Annotated
 
 import typer
 
-from harness import __version__, interrupts, streams
 from harness.cli import (
-    about,
-    baseline,
-    cache,
-    comparing,
-    data,
-    draft,
-    gate,
-    history,
-    judge,
-    machine,
-    people,
-    runs,
+    about_verbs,
+    baseline_verbs,
+    cache_verbs,
+    compare_verb,
+    data_verbs,
+    draft_verbs,
+    gate_verb,
+    history_verb,
+    judge_verbs,
+    machine_faults,
+    people_verbs,
+    run_verbs,
 )
 from harness.errors import HarnessError, RunError
+from harness.files import streams
+from harness.fingerprint import __version__
+from harness.runs import interrupts
+from harness.text.secrets import redact
 
 app = typer.Typer(
     help="Evaluate retrieval-augmented generation: which configuration to ship, and how sure.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verbs in (runs, comparing, gate, history, data, people, about):
+for verbs in (
+    run_verbs,
+    compare_verb,
+    gate_verb,
+    history_verb,
+    data_verbs,
+    people_verbs,
+    about_verbs,
+):
     app.add_typer(verbs.commands)
-groups = {"baseline": baseline, "judge": judge, "draft": draft, "cache": cache}
+groups = {
+    "baseline": baseline_verbs,
+    "judge": judge_verbs,
+    "draft": draft_verbs,
+    "cache": cache_verbs,
+}
 for name, group in groups.items():
     app.add_typer(group.commands, name=name)
+
+
+def _show_without_secrets(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    print(redact("".join(format_exception(kind, error, trace))), end="", file=sys.stderr)
 
 
 def main() -> None:
@@ -52,9 +75,9 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     try:
         # What stops a job at a server ends it as Ctrl-C does: what was done is kept.
-        interrupts.raise_them()
-        machine.allow_files()
-        machine.allow_threads()
+        interrupts.raise_interrupts()
+        machine_faults.raise_file_limit()
+        machine_faults.check_thread_limit()
         try:
             app()
         finally:
@@ -64,15 +87,16 @@ def main() -> None:
         sys.exit(error.status)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
-        sys.exit(interrupts.STATUS)
+        sys.exit(interrupts.EXIT_STATUS)
     except BaseException as error:
         if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
             print(f"{error.filename!r} cannot be used: {error.strerror}", file=sys.stderr)
             sys.exit(HarnessError.status)
-        said = machine.said(error)
-        if said is None:
+        message = machine_faults.describe(error)
+        if message is None:
+            sys.excepthook = _show_without_secrets  # typer has put its own there
             raise
-        print(said, file=sys.stderr)
+        print(message, file=sys.stderr)
         sys.exit(RunError.status)
 
 

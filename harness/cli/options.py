@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import Annotated
@@ -15,10 +16,6 @@ Override = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="override a key; the value is read as YAML"),
 ]
-Outside = Annotated[
-    bool,
-    typer.Option("--allow-outside", help="let the configuration's paths lead out of its project"),
-]
 Metrics = Annotated[
     list[str] | None, typer.Option("--metric", "-m", help="a metric; may be given several times")
 ]
@@ -26,17 +23,30 @@ Json = Annotated[bool, typer.Option("--json", help="print JSON, for machines")]
 Junit = Annotated[
     Path | None, typer.Option(metavar="FILE", help="also write what the gate says as JUnit's XML")
 ]
+Format = Annotated[
+    str | None, typer.Option("--format", help="print the tables alone: latex, markdown or csv")
+]
+Debug = Annotated[
+    bool, typer.Option("--debug", help="print the traceback of a metric that fails to stderr")
+]
 Force = Annotated[bool, typer.Option("--force", help="replace what is there already")]
 CacheFolder = Annotated[
     Path | None, typer.Option("--cache", help="the cache; else HARNESS_CACHE, else .harness")
 ]
 
 
-def cache_folder(named: Path | None) -> Path:
-    """Return the folder of the cache; one that was named must be there."""
-    from harness.settings import Settings
+def print_tracebacks(debug: bool) -> None:
+    """Print what metrics raise to stderr, where that is asked for."""
+    if debug:
+        logging.getLogger("harness").addHandler(logging.StreamHandler())
+        logging.getLogger("harness").setLevel(logging.DEBUG)
 
-    given = named or os.environ.get("HARNESS_CACHE")
-    if given and not Path(given).exists():
-        raise HarnessError(f"cache {str(given)!r} is not there\n  a run makes it; or name another")
-    return Path(given or Settings.model_fields["cache"].default)
+
+def cache_folder(option: Path | None) -> Path:
+    """Return the folder of the cache; one that was named must be there."""
+    from harness.config.settings import Settings
+
+    path = option or os.environ.get("HARNESS_CACHE")
+    if path and not Path(path).exists():
+        raise HarnessError(f"cache {str(path)!r} is not there\n  a run makes it; or name another")
+    return Path(path or Settings.model_fields["cache"].default)

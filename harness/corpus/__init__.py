@@ -3,21 +3,83 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+import json
+import tempfile
+import weakref
+from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, Literal, Protocol
 
-from harness import openfile
-from harness.converting.kept import Composed, Conversions, Origin
-from harness.documents import Documents
-from harness.errors import ENOUGH, DataError, HarnessError, Problem, shortened
+from harness import limits
+from harness.corpus.converting.conversion_cache import Composed, ConversionOrigin, Conversions
+from harness.errors import DataError, HarnessError, Problem, first_problems
+from harness.files import reading
+from harness.files.json_lines import JsonLine, rows
+from harness.files.reading import FileShape
 from harness.fingerprint import fingerprint
-from harness.jsonl import Row, rows
-from harness.normalform import normal
 from harness.records import Document, Scalar
 from harness.registry import Registry
+from harness.text.normal_form import normalise
+
+_MAX_BYTES_IN_MEMORY = 1 << 24
+"""Bytes up to which no file is needed."""
+_ENCODING = ("utf-8", "surrogatepass")
+_MAX_RECENT_CHARS = 1 << 23
+"""Characters kept at hand, as the chunks of one document are asked for one after the other."""
+
+
+class Documents(Mapping[str, Document]):
+    """Documents by id, in the order they were added; `values` reads them one at a time."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.SpooledTemporaryFile(max_size=_MAX_BYTES_IN_MEMORY)  # noqa: SIM115  lives on
+        weakref.finalize(self, self._file.close)
+        self._places: dict[str, int] = {}
+        self._recent: OrderedDict[str, Document] = OrderedDict()
+        self._size = 0
+        self._end = 0
+
+    def add(self, document: Document) -> None:
+        """Add a document, whose id must be new.
+
+        Raises:
+            OSError: the temporary file cannot be written.
+        """
+        assert document.id not in self._places, "the corpus checks its ids"
+        # Without JSON's own escapes, which would make one character of two halves of a pair.
+        line = json.dumps(_fields(document), ensure_ascii=False) + "\n"
+        self._file.seek(self._end)
+        self._places[document.id] = self._end
+        self._end += self._file.write(line.encode(*_ENCODING))
+
+    def __getitem__(self, id_: str) -> Document:
+        if id_ in self._recent:
+            self._recent.move_to_end(id_)
+            return self._recent[id_]
+        self._file.seek(self._places[id_])
+        document = Document(*json.loads(self._file.readline().decode(*_ENCODING)))
+        self._recent[id_] = document
+        self._size += len(document.text)
+        while self._size > _MAX_RECENT_CHARS and len(self._recent) > 1:
+            _, oldest = self._recent.popitem(last=False)
+            self._size -= len(oldest.text)
+        return document
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __contains__(self, id_: object) -> bool:
+        return id_ in self._places
+
+
+def _fields(document: Document) -> list[object]:
+    return [document.id, document.text, document.title, dict(document.metadata)]
+
 
 OnError = Literal["fail", "skip"]
 
@@ -39,7 +101,7 @@ class Ignored:
     suffix: str
 
 
-Found = Document | File | Composed | Ignored | Problem
+CorpusItem = Document | File | Composed | Ignored | Problem
 
 
 class CorpusReader(Protocol):
@@ -47,6 +109,7 @@ class CorpusReader(Protocol):
 
     name: ClassVar[str]
     version: ClassVar[int]
+    shape: ClassVar[FileShape]
 
     @property
     def path(self) -> str:
@@ -58,17 +121,12 @@ class CorpusReader(Protocol):
         """What becomes of a document that cannot be read."""
         ...
 
-    @classmethod
-    def accepts(cls, path: Path) -> bool:
-        """Return whether what lies at `path` is of this format."""
-        ...
-
-    def read(self) -> Iterator[Found]:
+    def read(self) -> Iterator[CorpusItem]:
         """Yield each document, or what is wrong with it, always in the same order."""
         ...
 
 
-readers: Registry[CorpusReader] = Registry("corpus format", __name__)
+readers: Registry[CorpusReader] = Registry("corpus format", __name__, CorpusReader)
 
 
 @dataclass(frozen=True)
@@ -83,14 +141,17 @@ class Corpus:
     id: str
     skipped: tuple[Problem, ...] = ()
     characters: int = 0
-    origins: Mapping[str, Origin] = field(default_factory=dict)
+    origins: Mapping[str, ConversionOrigin] = field(default_factory=dict)
     ignored: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What was skipped, and the notes: for whoever asked for the corpus."""
-        return (*(f"skipped: {each.where}: {each.what}" for each in self.skipped), *self.notes)
+        return (
+            *(f"skipped: {problem.where}: {problem.what}" for problem in self.skipped),
+            *self.notes,
+        )
 
     @property
     def converters(self) -> dict[str, int]:
@@ -98,7 +159,7 @@ class Corpus:
         counts = Counter(origin.converter for origin in self.origins.values())
         return dict(sorted(counts.items()))
 
-    def converted(self) -> Iterator[dict[str, str]]:
+    def converted_documents(self) -> Iterator[dict[str, str]]:
         """Yield the documents whose offsets refer to text that no file holds as it is."""
         for id_, origin in self.origins.items():
             document = self.documents[id_]
@@ -117,66 +178,66 @@ def load(reader: CorpusReader, cache: Path | None = None, fresh: bool = False) -
         MissingExtra: a file wants a library that is not installed.
     """
     documents = Documents()
-    origins: dict[str, Origin] = {}
+    origins: dict[str, ConversionOrigin] = {}
     problems: list[Problem] = []
     ignored: Counter[str] = Counter()
     content = hashlib.sha256()
     characters, blank = 0, True
     with Conversions(cache, fresh) as conversions:
-        for each in reader.read():
-            made = _converted(each, conversions) if isinstance(each, File) else each
-            found = made.document if isinstance(made, Composed) else made
-            if isinstance(found, Problem):
-                problems.append(found)
-            elif isinstance(found, Ignored):
-                ignored[found.suffix] += 1
-            elif found.id in documents:
+        for item in reader.read():
+            converted = _convert(item, conversions) if isinstance(item, File) else item
+            document = converted.document if isinstance(converted, Composed) else converted
+            if isinstance(document, Problem):
+                problems.append(document)
+            elif isinstance(document, Ignored):
+                ignored[document.suffix] += 1
+            elif document.id in documents:
                 hint = "ids name documents in labels and reports: make each one unique"
-                problems.append(Problem(repr(found.id), "two documents have this id", hint))
+                problems.append(Problem(repr(document.id), "two documents have this id", hint))
             else:
-                _spool(documents, found)
-                if isinstance(made, Composed):
-                    origins[found.id] = made.origin
-                content.update(_fingerprint(found).encode())
-                characters += len(found.text)
-                blank = blank and not found.text.strip()
-            if len(problems) >= ENOUGH and reader.on_error == "fail":
+                _spool(documents, document)
+                if isinstance(converted, Composed):
+                    origins[document.id] = converted.origin
+                content.update(_fingerprint(document).encode())
+                characters += len(document.text)
+                blank = blank and not document.text.strip()
+            if len(problems) >= limits.MAX_PROBLEMS and reader.on_error == "fail":
                 break
     if blank and (documents or not problems):
-        what = "no document with any text was found"
+        message = "no document with any text was found"
         hint = "look at the path, and at `glob` if there is one"
-        problems.append(Problem(reader.path, what, hint))
+        problems.append(Problem(reader.path, message, hint))
     if problems and (reader.on_error == "fail" or blank):
-        raise DataError(reader.path, shortened(problems))
+        raise DataError(reader.path, first_problems(problems))
     id_, left_out = content.hexdigest()[:16], dict(sorted(ignored.items()))
-    notes = (*_left_out(ignored), *conversions.warnings)
+    notes = (*_describe_ignored(ignored), *conversions.warnings)
     return Corpus(documents, id_, tuple(problems), characters, origins, left_out, notes)
 
 
-def place(name: str) -> dict[str, Scalar]:
+def file_metadata(name: str) -> dict[str, Scalar]:
     """Return what filters may ask of the place of a file, `name` being its relative path."""
     path = PurePosixPath(name)
     return {"folder": path.parent.as_posix(), "suffix": path.suffix.lower()}
 
 
-def contents(path: Path, name: str) -> bytes | Problem:
+def read_contents(path: Path, name: str) -> bytes | Problem:
     """Return the bytes of a file, or why it cannot be read."""
     try:
-        return openfile.whole(path)
+        return reading.read_whole(path)
     except OSError as error:
         hint = "look at its permissions and its size"
         return Problem(name, f"cannot be read: {error.strerror}", hint)
 
 
-def _converted(file: File, conversions: Conversions) -> Composed | Problem:
-    raw = contents(file.path, file.id)
-    found = raw if isinstance(raw, Problem) else conversions.of(raw, file.suffix, file.id)
-    if isinstance(found, Problem):
-        return found
-    converted, origin = found
-    title = normalised(converted.title) or file.path.stem
+def _convert(file: File, conversions: Conversions) -> Composed | Problem:
+    raw = read_contents(file.path, file.id)
+    result = raw if isinstance(raw, Problem) else conversions.convert(raw, file.suffix, file.id)
+    if isinstance(result, Problem):
+        return result
+    converted, origin = result
+    title = normalise(converted.title) or file.path.stem
     metadata = {**file.metadata, **converted.facts}
-    return Composed(Document(file.id, normalised(converted.text), title, metadata), origin)
+    return Composed(Document(file.id, normalise(converted.text), title, metadata), origin)
 
 
 def _fingerprint(document: Document) -> str:
@@ -184,15 +245,15 @@ def _fingerprint(document: Document) -> str:
 
     So corpora that have no metadata of their own keep the identity they had.
     """
-    said = place(document.id) if document.metadata else {}
-    more = {key: value for key, value in document.metadata.items() if said.get(key) != value}
+    from_path = file_metadata(document.id) if document.metadata else {}
+    more = {key: value for key, value in document.metadata.items() if from_path.get(key) != value}
     return fingerprint(document.id, document.title, document.text, *([more] if more else []))
 
 
-def _left_out(ignored: Mapping[str, int]) -> Iterator[str]:
+def _describe_ignored(ignored: Mapping[str, int]) -> Iterator[str]:
     if ignored:
-        listed = ", ".join(f"{number} {suffix}" for suffix, number in sorted(ignored.items()))
-        yield f"files of the corpus that nothing reads were left out: {listed}"
+        counts = ", ".join(f"{number} {suffix}" for suffix, number in sorted(ignored.items()))
+        yield f"files of the corpus that nothing reads were left out: {counts}"
 
 
 def _spool(documents: Documents, document: Document) -> None:
@@ -205,36 +266,32 @@ def _spool(documents: Documents, document: Document) -> None:
         ) from None
 
 
-def normalised(text: str) -> str:
-    """Return `text` in the one form that offsets refer to: NFC, line feeds, no byte-order mark."""
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    return normal("NFC", text)
-
-
-def decoded(raw: bytes, where: str) -> str | Problem:
+def decode(raw: bytes, where: str) -> str | Problem:
     """Return the text that `raw` holds in UTF-8, normalised, or where it does not."""
     try:
-        return normalised(raw.decode("utf-8"))
+        return normalise(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
-        what = f"is not UTF-8: byte 0x{raw[error.start]:02x} at offset {error.start}"
-        return Problem(where, what, "save it as UTF-8, or leave it out with on_error: skip")
+        message = f"is not UTF-8: byte 0x{raw[error.start]:02x} at offset {error.start}"
+        return Problem(where, message, "save it as UTF-8, or leave it out with on_error: skip")
 
 
-def lines(path: Path) -> Iterator[Document | Problem]:
+def read_jsonl(path: Path) -> Iterator[Document | Problem]:
     """Yield the document on each line of a .jsonl file, or what is wrong with the line."""
     seen: dict[str, int] = {}
     for row in rows(path):
-        found = row if isinstance(row, Problem) else _document(row)
-        if isinstance(row, Row) and isinstance(found, Document):
-            if found.id in seen:
-                what = f"the id {found.id!r} is taken by line {seen[found.id]}"
-                found = Problem(row.where, what, "make each id unique: labels name documents by it")
+        document = row if isinstance(row, Problem) else _parse_document(row)
+        if isinstance(row, JsonLine) and isinstance(document, Document):
+            if document.id in seen:
+                message = f"the id {document.id!r} is taken by line {seen[document.id]}"
+                document = Problem(
+                    row.where, message, "make each id unique: labels name documents by it"
+                )
             else:
-                seen[found.id] = row.line
-        yield found
+                seen[document.id] = row.line
+        yield document
 
 
-def _document(row: Row) -> Document | Problem:
+def _parse_document(row: JsonLine) -> Document | Problem:
     id_ = row.data.get("_id", row.data.get("id"))
     text, title = row.data.get("text"), row.data.get("title") or ""
     metadata = row.data.get("metadata") or {}
@@ -248,4 +305,4 @@ def _document(row: Row) -> Document | Problem:
         return Problem(row.where, f"`metadata` must be an object, not {metadata!r}")
     # Filters compare texts, numbers and truth values; BEIR's own `metadata` may hold anything.
     plain = {key: value for key, value in metadata.items() if isinstance(value, Scalar)}
-    return Document(str(id_), normalised(text), normalised(title), plain)
+    return Document(str(id_), normalise(text), normalise(title), plain)

@@ -1,4 +1,4 @@
-"""Hashing: vectors without a model, for tests and as a floor."""
+"""Hashing: vectors without a model, for tests and as a reference baseline."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import numpy as np
 from annotated_types import Ge
 
 from harness import fingerprint
-from harness.embedders import Kind, Vectors, embedders
-from harness.tokens import tokenise
+from harness.embedders import embedders
+from harness.protocols import TextKind, Vectors
+from harness.text.words import tokenise
 
-_WORDS = 1 << 18
+_MAX_CACHED_WORDS = 1 << 18
 """How many words are remembered: some 40 MB of them."""
 
 
@@ -39,7 +40,7 @@ class Hashing:
     def tokenizer(self) -> None:
         """There is no model, and so no tokenizer."""
 
-    def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
+    def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
         """Return one unit vector a text; a text without words gets the first axis."""
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         codes: list[int] = []
@@ -78,6 +79,6 @@ class Hashing:
         return []
 
 
-@lru_cache(maxsize=_WORDS)
+@lru_cache(maxsize=_MAX_CACHED_WORDS)
 def _code(word: str) -> int:
     return int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "big")

@@ -11,10 +11,11 @@ import numpy as np
 from annotated_types import Ge
 
 from harness import fingerprint
-from harness.embedders import Kind, Vectors, embedders
+from harness.embedders import embedders
+from harness.embedders.shortening import shorten, to_unit_length
 from harness.errors import HarnessError, MissingExtra, ModelError
-from harness.models import locate, weights_id
-from harness.shortening import shorten, unit
+from harness.models.model_files import locate, weights_id
+from harness.protocols import TextKind, Vectors
 
 
 @embedders.register
@@ -39,7 +40,7 @@ class Model2Vec:
         """The model itself."""
         return self.model
 
-    def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
+    def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
         """Return one unit vector a text.
 
         Raises:
@@ -53,7 +54,7 @@ class Model2Vec:
         vectors = model.encode([*texts, ""], **options)[:-1]
         if not np.isfinite(vectors).all():
             raise ModelError(f"model {self.model!r} gave a vector that is not finite")
-        return shorten(unit(vectors), self.dimensions, "none")
+        return shorten(to_unit_length(vectors), self.dimensions, "none")
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return False for each text: every token is read."""
@@ -99,8 +100,8 @@ def _load(name: str) -> Any:
     except HarnessError:
         raise
     except Exception as error:  # noqa: BLE001  the libraries that read its files raise plain ones
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ModelError(f"model {name!r} cannot be loaded: {said}") from None
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ModelError(f"model {name!r} cannot be loaded: {reason}") from None
     # The mean of many numbers is taken in their own kind, which may be of 16 bits.
     model.embedding = model.embedding.astype(np.float32)
     return model

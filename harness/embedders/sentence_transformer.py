@@ -10,14 +10,15 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from annotated_types import Ge
 
-from harness.embedders import Kind, Vectors, embedders
+from harness.embedders import embedders
+from harness.embedders.shortening import Quantize, shorten, to_unit_length
 from harness.errors import ModelError
-from harness.models import DEFAULT_MODEL, weights_id
-from harness.runtime import prompts
-from harness.runtime.choice import Choice, choose
-from harness.runtime.encoders import Encoder, open_encoder
-from harness.runtime.prompts import Prompts
-from harness.shortening import Quantize, shorten, unit
+from harness.models.model_files import DEFAULT_MODEL, weights_id
+from harness.models.runtime import encoder_prompts
+from harness.models.runtime.encoder_prompts import EncoderPrompts
+from harness.models.runtime.encoders import TextEncoder, open_encoder
+from harness.models.runtime.runtime_choice import Choice, choose
+from harness.protocols import TextKind, Vectors
 
 
 @embedders.register
@@ -52,7 +53,7 @@ class SentenceTransformer:
         """The model itself."""
         return self.model
 
-    def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
+    def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
         """Return one unit vector a text.
 
         Raises:
@@ -61,12 +62,12 @@ class SentenceTransformer:
         if not texts:
             return self.embed([""], kind)[:0]
         vectors = _encoder(self.model, self._chosen()).vectors(
-            texts, kind, self._prompts().of(kind)
+            texts, kind, self._prompts().for_kind(kind)
         )
         if not np.isfinite(vectors).all():
             raise ModelError(f"model {self.model!r} gave a vector that is not finite")
         # Here and not in the library, which would do it in the model's own, coarser numbers.
-        return self.shorten(unit(vectors))
+        return self.shorten(to_unit_length(vectors))
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return of each text whether it has more tokens than the model reads, marks included."""
@@ -97,14 +98,14 @@ class SentenceTransformer:
                 f"and `dimensions` asks for {self.dimensions}\n"
                 f"  set dimensions to {has} or fewer, or leave it out"
             )
-        used = self._prompts()
+        prompts = self._prompts()
         return {
             "name": self.name,
             "version": self.version,
             "model": self.model,
             "weights": weights_id(self.model),
-            "query_prompt": used.query,
-            "document_prompt": used.document,
+            "query_prompt": prompts.query,
+            "document_prompt": prompts.document,
             "dimensions": self.dimensions,
             "quantize": self.quantize,
             "runtime": chosen.runtime,
@@ -118,16 +119,16 @@ class SentenceTransformer:
 
     def warnings(self) -> list[str]:
         """Return a line for each prompt that the model expects and does not get."""
-        return list(prompts.missing(self.model, self._prompts()))
+        return list(encoder_prompts.missing_prompt_warnings(self.model, self._prompts()))
 
-    def _prompts(self) -> Prompts:
-        return prompts.used(self.model, self.query_prompt, self.document_prompt)
+    def _prompts(self) -> EncoderPrompts:
+        return encoder_prompts.prompts_in_use(self.model, self.query_prompt, self.document_prompt)
 
     def _chosen(self) -> Choice:
         return choose(self.model, self.runtime, self.precision)
 
 
-def _encoder(model: str, chosen: Choice) -> Encoder:
+def _encoder(model: str, chosen: Choice) -> TextEncoder:
     return open_encoder(model, chosen.runtime, chosen.precision, chosen.device)
 
 

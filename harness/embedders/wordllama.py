@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from harness import fingerprint
-from harness.embedders import Kind, Vectors, embedders
+from harness.embedders import embedders
+from harness.embedders.shortening import shorten, to_unit_length
 from harness.errors import MissingExtra, ModelError
-from harness.shortening import shorten, unit
+from harness.protocols import TextKind, Vectors
 
 _SIZES = (64, 128, 256)
 
@@ -41,7 +42,7 @@ class WordLlama:
     def tokenizer(self) -> None:
         """There is none that chunks could be counted with."""
 
-    def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
+    def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
         """Return one unit vector a text.
 
         Raises:
@@ -50,7 +51,7 @@ class WordLlama:
         """
         # One text a batch: the library pads all of a batch to the longest.
         vectors = _load().embed(list(texts), batch_size=1)
-        return shorten(unit(vectors), self.dimensions, "none")
+        return shorten(to_unit_length(vectors), self.dimensions, "none")
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return False for each text: every token is read."""

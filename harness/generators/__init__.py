@@ -44,4 +44,4 @@ class Generator(Protocol):
         ...
 
 
-generators: Registry[Generator] = Registry("generator", __name__)
+generators: Registry[Generator] = Registry("generator", __name__, Generator)

@@ -8,15 +8,17 @@ from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge, Gt, Le, Len
 
-from harness.chat import ChatModel
-from harness.declines import DECLINES, checked, is_decline
 from harness.errors import SpecError
 from harness.generators import generators
-from harness.prompts import filled, shipped
+from harness.models.chat import ChatModel
+from harness.models.prompts import fill_template, load_prompt
 from harness.records import Answer
-from harness.registry import given
+from harness.registry import injected
+from harness.text.decline_patterns import DECLINES, check_patterns, is_decline
 
-_OWN = tuple(field.name for field in fields(ChatModel) if field.name not in ("model", "seed"))
+_OWN_SETTINGS = tuple(
+    field.name for field in fields(ChatModel) if field.name not in ("model", "seed")
+)
 _PLACES = ["context", "question"]
 
 
@@ -45,10 +47,10 @@ class Chat:
     concurrent: Annotated[int, Ge(1)] | None = None
     window: Annotated[int, Gt(0), Le(1 << 20)] | None = None
     decline_patterns: Annotated[tuple[str, ...], Len(1)] | None = None
-    chat: ChatModel | None = given()
-    seed: int | None = given()
-    template: str | None = given()
-    declines: tuple[str, ...] | None = given()
+    chat: ChatModel | None = injected()
+    seed: int | None = injected()
+    template: str | None = injected()
+    declines: tuple[str, ...] | None = injected()
 
     name: ClassVar[str] = "chat"
     version: ClassVar[int] = 2
@@ -60,7 +62,7 @@ class Chat:
             _check_template(self._template)
         if self.decline_patterns is not None:
             try:
-                checked(self.decline_patterns)
+                check_patterns(self.decline_patterns)
             except ValueError as error:
                 raise ValueError(f"decline_patterns: {error}") from None
         model = None if self.model is None and self.chat is None else self._model
@@ -95,7 +97,7 @@ class Chat:
 
     def filled(self, question: str, context: str) -> str:
         """Return what the model is sent: a line that looks like one of its labels is quoted."""
-        return filled(self._template, context=context, question=question)
+        return fill_template(self._template, context=context, question=question)
 
     def asked_model(self) -> ChatModel:
         """Return the chat model, with this generator's own settings."""
@@ -103,18 +105,25 @@ class Chat:
 
     def identity(self) -> dict[str, Any]:
         """Return all that shapes one answer: not how many, nor the pace, nor the file's name."""
-        own = {"prompt": self._template, "decline_patterns": self._declines}
-        return {"name": self.name, "version": self.version, **self._model.identity(), **own}
+        prompt_settings = {"prompt": self._template, "decline_patterns": self._declines}
+        return {
+            "name": self.name,
+            "version": self.version,
+            **self._model.identity(),
+            **prompt_settings,
+        }
 
     @property
     def _model(self) -> ChatModel:
-        own = {key: getattr(self, key) for key in _OWN if getattr(self, key) is not None}
+        settings = {
+            key: getattr(self, key) for key in _OWN_SETTINGS if getattr(self, key) is not None
+        }
         if self.model is not None:
-            return ChatModel(self.model, seed=self.seed, **own)
+            return ChatModel(self.model, seed=self.seed, **settings)
         if self.chat is None:
             hint = "name one: `chat: {model: provider:name}`, or its own `model`"
             raise SpecError("generator 'chat' needs a chat model", hint)
-        return replace(self.chat, **own)
+        return replace(self.chat, **settings)
 
     @property
     def _declines(self) -> tuple[str, ...]:
@@ -125,7 +134,7 @@ class Chat:
         if self.template is not None:
             return self.template.removesuffix("\n")
         if self.prompt is None:
-            return shipped("answer")
+            return load_prompt("answer")
         if "{" not in self.prompt:
             hint = "a run reads it; without one, give the template itself"
             raise SpecError(f"generator 'chat': prompt {self.prompt!r} names a file", hint)

@@ -8,15 +8,15 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Gt, Le
 
-from harness import tokens
 from harness.generators import generators
 from harness.records import Answer
-from harness.sentences import sentences
-from harness.stopwords import ENGLISH
+from harness.text import words as tokens
+from harness.text.sentences import find_sentences
+from harness.text.stopwords import ENGLISH
 
 _WORD = re.compile(r"\w+")
 _ENDINGS = re.compile(r"(?:'s|ies|ing|ed|es|s|ly)\Z")
-_LEAST = 1e-9
+_MIN_SCORE = 1e-9
 """A sentence that shares nothing with the question is no answer, whatever the threshold."""
 
 
@@ -46,11 +46,11 @@ class Extractive:
 
     def answer(self, question: str, context: str, sample: int = 0) -> Answer:
         """Return the best sentences, in their order in the context, or an empty decline."""
-        said = [context[start:end] for start, end in sentences(context)]
-        ranked = _ranked(question, said)
-        declined = not ranked or ranked[0][0] < max(self.threshold, _LEAST)
+        context_sentences = [context[start:end] for start, end in find_sentences(context)]
+        ranked = _rank_sentences(question, context_sentences)
+        declined = not ranked or ranked[0][0] < max(self.threshold, _MIN_SCORE)
         chosen = [] if declined else sorted(place for _, place in ranked[: self.sentences])
-        text = " ".join(_bare(said[place]) for place in chosen)
+        text = " ".join(_strip_list_mark(context_sentences[place]) for place in chosen)
         return Answer(
             text,
             declined,
@@ -60,17 +60,17 @@ class Extractive:
         )
 
 
-def _ranked(question: str, said: list[str]) -> list[tuple[float, int]]:
+def _rank_sentences(question: str, context_sentences: list[str]) -> list[tuple[float, int]]:
     """Return (score, place) of each sentence that is not a heading, best first."""
-    wanted = set(_stems(question))
-    if not wanted:
+    stems = set(_stems(question))
+    if not stems:
         return []
     shares = [
-        (len(wanted & set(_stems(sentence))) / len(wanted), place)
-        for place, sentence in enumerate(said)
+        (len(stems & set(_stems(sentence))) / len(stems), place)
+        for place, sentence in enumerate(context_sentences)
         if not sentence.startswith("#")
     ]
-    return sorted(shares, key=lambda each: (-each[0], each[1]))
+    return sorted(shares, key=lambda share: (-share[0], share[1]))
 
 
 def _stems(text: str) -> list[str]:
@@ -78,6 +78,6 @@ def _stems(text: str) -> list[str]:
     return [_ENDINGS.sub("", word) if len(word) > 4 else word for word in words]
 
 
-def _bare(sentence: str) -> str:
+def _strip_list_mark(sentence: str) -> str:
     """Return a list item without its mark; the words stay those of the context."""
     return re.sub(r"\A(?:[-*+>]|\d+[.)])\s+", "", sentence)

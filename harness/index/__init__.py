@@ -9,75 +9,50 @@ server the folder holds the vectors alone, and the collection is the server's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from functools import partial
-from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from harness.batches import batched
-from harness.cache import Cache
-from harness.chunking import ChunkSet
-from harness.embedders import Embedder, Vectors
-from harness.exact import Near, Numbers
+from harness.cache.folders import Cache
+from harness.corpus.chunk_set import ChunkSet
+from harness.embedders.vector_cache import CachedEmbedder
+from harness.files.batches import batched
 from harness.fingerprint import fingerprint
-from harness.index import begun, collection, existing
-from harness.index.chroma import SUMS, Chroma, Steps, steps
-from harness.index.existing import AsItStands, Collected
-from harness.index.filling import Filling
-from harness.index.flat import Built, Flat
+from harness.index import collection, existing
+from harness.index.chroma import CONTENT_SUMS, Adding, Chroma, plan_steps
+from harness.index.exact_index import ExactIndex, VectorWriter
+from harness.index.existing import AsItStands, ExistingChunks
+from harness.index.index_settings import IndexSettings
 from harness.index.remote import Connection
-from harness.index.server import Served
-from harness.index.settings import IndexSettings
-from harness.vectors import Texts
+from harness.index.server_index import ServerIndex
+from harness.protocols import BuiltIndex, Embedder, VectorIndex
 
 __all__ = [
     "KIND",
-    "STRETCH",
     "AsItStands",
-    "Built",
-    "Collected",
+    "BuiltIndex",
+    "ExistingChunks",
     "IndexSettings",
     "VectorIndex",
-    "about",
     "check",
     "existing",
+    "index_identity",
     "open_or_build",
 ]
 
 KIND = "index"
-_ADDED = 5_000
+_VECTORS_PER_CALL = 5_000
 """Vectors a call; Chroma takes 5,461."""
-STRETCH = 100_000
-"""Vectors between two copies of a collection that is being filled."""
+_VECTORS_PER_SYNC = 100_000
+"""Vectors between two times that Chroma writes its graph; until then they are in its log."""
 
 Timed = Callable[[str], AbstractContextManager[None]]
 """Counts the seconds spent inside under a name."""
 
 
-class VectorIndex(Protocol):
-    """Vectors that can be searched; rows are chunk numbers."""
-
-    built: Built
-
-    def nearest(self, vectors: Vectors, k: int, among: Numbers | None = None) -> list[list[Near]]:
-        """Return the `k` nearest chunks of each vector, best first, ties by chunk number.
-
-        Of `among`, where that is given, all are compared, so that none is lost.
-        """
-        ...
-
-    def vectors(self, chunks: Sequence[int]) -> Vectors:
-        """Return the vectors of chunks, by number."""
-        ...
-
-    def recall(self, vectors: Vectors, k: int) -> list[float]:
-        """Return for each vector the share of its exact `k` nearest that `nearest` finds."""
-        ...
-
-
-def about(chunks_id: str, embedder: Embedder, settings: IndexSettings) -> dict[str, Any]:
+def index_identity(chunks_id: str, embedder: Embedder, settings: IndexSettings) -> dict[str, Any]:
     """Return all that shapes an index: chunks, model, distance and HNSW settings."""
     return {
         "chunks": chunks_id,
@@ -111,16 +86,16 @@ def open_or_build(
         RunError: a server does not answer.
         HarnessError: the embedder cannot be used.
     """
-    what = about(chunks.id, embedder, settings)
-    make = partial(_build, cache, what, chunks, Texts(embedder, cache), settings, progress, timed)
-    folder = cache.folder(KIND, what, make, SUMS)
-    begun.done(cache, what)
+    description = index_identity(chunks.id, embedder, settings)
+    texts = CachedEmbedder(embedder, cache)
+    make = partial(_build, chunks, texts, settings, progress, timed)
+    folder = cache.folder(KIND, description, make, CONTENT_SUMS)
     if _compares_all(settings, chunks):
-        return Flat(folder, settings.space)
+        return ExactIndex(folder, settings.space)
     if settings.remote is None:
         return Chroma(folder, settings.space)
     with timed("indexing"):
-        return Served(folder, settings, Connection(settings.remote), fingerprint(what))
+        return ServerIndex(folder, settings, Connection(settings.remote), fingerprint(description))
 
 
 def _compares_all(settings: IndexSettings, chunks: ChunkSet) -> bool:
@@ -129,44 +104,24 @@ def _compares_all(settings: IndexSettings, chunks: ChunkSet) -> bool:
 
 
 def _build(
-    cache: Cache,
-    what: dict[str, Any],
     chunks: ChunkSet,
-    texts: Texts,
+    texts: CachedEmbedder,
     settings: IndexSettings,
     progress: Callable[[int], None],
     timed: Timed,
     folder: Path,
 ) -> None:
-    planned = steps(len(chunks), _ADDED, STRETCH)
-    fill = partial(_fill, chunks, texts, settings, planned, progress, timed)
-    if len(chunks) == planned.size:
-        fill(folder)
-        return
-    with begun.place(cache, what, folder) as place:
-        fill(place, going_on=place != folder)
-
-
-def _fill(
-    chunks: ChunkSet,
-    texts: Texts,
-    settings: IndexSettings,
-    planned: Steps,
-    progress: Callable[[int], None],
-    timed: Timed,
-    folder: Path,
-    going_on: bool = False,
-) -> None:
+    """Embed the chunks batch by batch, and write their vectors and their collection."""
+    steps = plan_steps(len(chunks), _VECTORS_PER_CALL, _VECTORS_PER_SYNC)
     approximate = not _compares_all(settings, chunks) and settings.remote is None
-    with timed("indexing"):
-        filling = Filling(folder, settings, planned, approximate, going_on)
-    try:
+    done = truncated = 0
+    with ExitStack() as files:
         with timed("indexing"):
-            filling.go_on()
-        done = filling.rows
-        if done:
-            progress(done)
-        for batch in batched(islice(chunks, done, None), planned.size):
+            writer = files.enter_context(closing(VectorWriter(folder, len(chunks))))
+            graph = None
+            if approximate:
+                graph = files.enter_context(closing(Adding(folder, settings, steps.last)))
+        for batch in batched(chunks, steps.size):
             with timed("embedding"):
                 vectors, longer = texts.embed(
                     [chunk.indexed_text for chunk in batch],
@@ -174,8 +129,10 @@ def _fill(
                     lambda part, before=done: progress(before + part),  # type: ignore[misc]
                 )
             with timed("indexing"):
-                filling.add(vectors, int(longer.sum()))
+                writer.add(vectors)
+                if graph is not None:
+                    ids = [str(number) for number in range(done, done + len(batch))]
+                    graph.add(ids, vectors)
+            truncated += int(longer.sum())
             done += len(batch)
-    finally:
-        filling.close()
-    filling.finish()
+        writer.finish(truncated)

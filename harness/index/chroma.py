@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import struct
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -13,14 +15,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness import exact
-from harness.checksums import Sum
-from harness.embedders import Vectors
+from harness.cache.sqlite import content_sum
 from harness.errors import RunError
-from harness.exact import TIE, Near, Numbers, Space
-from harness.index.flat import Flat
-from harness.index.settings import IndexSettings
-from harness.rows import content_sum
+from harness.files.checksums import Sum
+from harness.index.exact_index import ExactIndex
+from harness.index.index_settings import IndexSettings
+from harness.protocols import Vectors
+from harness.ranking import exact_search
+from harness.ranking.exact_search import TIE_TOLERANCE, Neighbour, Numbers, Space
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -30,20 +32,24 @@ if TYPE_CHECKING:
 _COLLECTION = "chunks"
 FOLDER = "chroma"
 """Where its files are, in the folder of an index."""
-ASKED = 1_000
+QUESTIONS_PER_CALL = 1_000
 """Questions a call."""
-_ROOM = (
+_SPACE_HINT = (
     "see that there is room for the cache and for temporary files (TMPDIR), and give the same "
     "command again"
 )
 
 _FILE = f"{FOLDER}/chroma.sqlite3"
-_CHANGING = {"acquire_write"}
+_VOLATILE_TABLES = {"acquire_write"}
 """The tables of it that Chroma writes to whenever it opens it."""
-SUMS: Mapping[str, Sum] = {_FILE: partial(content_sum, leave_out=_CHANGING)}
+CONTENT_SUMS: Mapping[str, Sum] = {_FILE: partial(content_sum, leave_out=_VOLATILE_TABLES)}
 
 
-class Approximate(Flat, ABC):
+def _rank_key(near: Neighbour) -> tuple[float, int]:
+    return -near.score, near.chunk
+
+
+class Approximate(ExactIndex, ABC):
     """A collection that is asked for the nearest, beside its vectors, by which it is scored."""
 
     def __init__(self, folder: Path, space: Space, most: int | None = None) -> None:
@@ -54,40 +60,42 @@ class Approximate(Flat, ABC):
     def _find(self, vectors: Vectors, k: int) -> list[list[int]]:
         """Return the numbers of the `k` chunks that the collection finds for each vector."""
 
-    def nearest(self, vectors: Vectors, k: int, among: Numbers | None = None) -> list[list[Near]]:
+    def nearest(
+        self, vectors: Vectors, k: int, among: Numbers | None = None
+    ) -> list[list[Neighbour]]:
         """Return the nearest chunks that the index finds, with exact scores; of some, the true."""
         if among is not None:
             return super().nearest(vectors, k, among)
         k = min(k, self._most)
-        rankings: list[list[Near]] = [[] for _ in vectors]
-        # Of chunks that score the same the index picks any, and other ones once it is built anew:
-        # so one more is asked for, and more again while the cut falls among equals.
-        asked, unsettled = k + 1, list(range(len(vectors)) if k else ())
-        while unsettled:
-            for at, ranking in zip(unsettled, self._query(vectors[unsettled], asked), strict=True):
-                rankings[at] = ranking
-            unsettled = [
-                at
-                for at in unsettled
-                if rankings[at][k:] and rankings[at][k - 1].score - rankings[at][-1].score < TIE
-            ]
-            if asked >= self._most:
-                break
-            asked *= 2
+        if not k or not len(vectors):
+            return [[] for _ in vectors]
+        rankings = self._query(vectors, k + 1)
+        tied = [
+            number
+            for number, ranking in enumerate(rankings)
+            if ranking[k:] and ranking[k - 1].score - ranking[k].score < TIE_TOLERANCE
+        ]
+        # Of chunks that score the same the index finds any, and other ones once it is built anew:
+        # where the cut falls among equals, all of them are looked for, in one reading of the
+        # vectors. What scores higher is left to the index, lest its losses be hidden.
+        for number, exact in zip(tied, self._exact(vectors[tied], 2 * k), strict=True):
+            cut = rankings[number][k - 1].score
+            equals = [near for near in exact if abs(near.score - cut) < TIE_TOLERANCE]
+            rankings[number] = sorted({*rankings[number], *equals}, key=_rank_key)
         return [ranking[:k] for ranking in rankings]
 
     def recall(self, vectors: Vectors, k: int) -> list[float]:
         """Return for each vector the share of its exact `k` nearest that `nearest` finds."""
         best = self._exact(vectors, k)
-        return exact.recall(self.nearest(vectors, k), best, k)
+        return exact_search.recall(self.nearest(vectors, k), best, k)
 
-    def _query(self, vectors: Vectors, k: int) -> list[list[Near]]:
+    def _query(self, vectors: Vectors, k: int) -> list[list[Neighbour]]:
         """Return what the index finds, with exact scores: its own are rounded to float32."""
-        found = self._find(vectors, min(k, self._most))
-        near = [[Near(number, 0.0) for number in numbers] for numbers in found]
+        rankings = self._find(vectors, min(k, self._most))
+        near = [[Neighbour(number, 0.0) for number in numbers] for numbers in rankings]
         return [
-            sorted(ranking, key=lambda each: (-each.score, each.chunk))
-            for ranking in exact.rescored(self._vectors, vectors, near, self._space)
+            sorted(ranking, key=_rank_key)
+            for ranking in exact_search.rescore(self._vectors, vectors, near, self._space)
         ]
 
 
@@ -96,25 +104,27 @@ class Chroma(Approximate):
 
     def __init__(self, folder: Path, space: Space) -> None:
         super().__init__(folder, space)
-        client = opened(folder / FOLDER)
+        client = open_client(folder / FOLDER)
         # Chroma keeps what it opened under a path for as long as the process lives, also when the
         # folder has been deleted and built anew.
-        weakref.finalize(self, close, client).atexit = False
+        weakref.finalize(self, close_client, client).atexit = False
         self._collection = client.get_collection(_COLLECTION, embedding_function=None)
 
     def _find(self, vectors: Vectors, k: int) -> list[list[int]]:
-        with _said_plainly("read", "to build it anew, run with --fresh"):
+        with _translate_errors("read", "to build it anew, run with --fresh"):
             return [
                 [int(id_) for id_ in ids]
-                for start in range(0, len(vectors), ASKED)
-                for ids in queried(self._collection, vectors[start : start + ASKED], k)
+                for start in range(0, len(vectors), QUESTIONS_PER_CALL)
+                for ids in query_ids(
+                    self._collection, vectors[start : start + QUESTIONS_PER_CALL], k
+                )
             ]
 
 
-def queried(collection: Collection, vectors: Vectors, k: int) -> list[list[str]]:
+def query_ids(collection: Collection, vectors: Vectors, k: int) -> list[list[str]]:
     """Return the ids of the `k` nearest of each vector, best first."""
-    found = collection.query(query_embeddings=vectors, n_results=k, include=["distances"])
-    return found["ids"]
+    reply = collection.query(query_embeddings=vectors, n_results=k, include=["distances"])
+    return reply["ids"]
 
 
 class Adding:
@@ -125,12 +135,13 @@ class Adding:
     """
 
     def __init__(self, folder: Path, settings: IndexSettings, threshold: int) -> None:
-        with _said_plainly():
-            self._client = opened(folder / FOLDER)
+        self._folder = folder / FOLDER
+        with _translate_errors():
+            self._client = open_client(self._folder)
             try:
-                self._collection = self._client.get_or_create_collection(
+                self._collection = self._client.create_collection(
                     _COLLECTION,
-                    configuration=configured(settings, threshold),
+                    configuration=collection_configuration(settings, threshold),
                     embedding_function=None,
                 )
             except BaseException:
@@ -143,30 +154,49 @@ class Adding:
         Raises:
             RunError: Chroma cannot write them.
         """
-        with _said_plainly():
+        with _translate_errors():
             self._collection.add(ids=ids, embeddings=np.ascontiguousarray(vectors))
-
-    def __len__(self) -> int:
-        with _said_plainly():
-            return self._collection.count()
 
     def close(self) -> None:
         """Let go of the files."""
-        close(self._client)
+        close_client(self._client)
+        blank_room(self._folder)
+
+
+_HEADER = struct.Struct("<i4Q")
+"""Of `header.bin`: version, offset, room for vectors, vectors, bytes of each in the lowest one."""
+
+
+def blank_room(folder: Path) -> None:
+    """Fill the room behind the last vector in Chroma's files with zeros.
+
+    Chroma writes it as it found it in memory, where a request with a key may have stood. Chroma
+    must have closed the files; it never reads that room.
+    """
+    for header in folder.rglob("header.bin"):
+        *_, vectors, size = _HEADER.unpack_from(header.read_bytes())
+        for name, each in {"length.bin": 4, "data_level0.bin": size}.items():
+            with (header.parent / name).open("r+b") as file:
+                room = file.seek(0, os.SEEK_END) - vectors * each
+                if room > 0:
+                    file.truncate(vectors * each)
+                    file.truncate(vectors * each + room)
 
 
 @contextmanager
-def _said_plainly(what: str = "write", remedy: str = _ROOM) -> Iterator[None]:
+def _translate_errors(verb: str = "write", remedy: str = _SPACE_HINT) -> Iterator[None]:
     """Turn Chroma's errors, a full disk among them, into one that ends a run in order."""
     from chromadb.errors import ChromaError
 
     try:
         yield
     except ChromaError as error:
-        raise RunError(f"Chroma cannot {what} the index: {error}\n  {remedy}") from error
+        raise RunError(f"Chroma cannot {verb} the index: {error}\n  {remedy}") from error
 
 
-def configured(settings: IndexSettings, threshold: int) -> CreateCollectionConfiguration:
+def collection_configuration(
+    settings: IndexSettings, threshold: int
+) -> CreateCollectionConfiguration:
     """Return the settings of a collection; from `threshold` vectors on an index is made of them."""
     return {
         "hnsw": {
@@ -196,12 +226,8 @@ class Steps:
         """The vectors of the last stretch."""
         return self.rows - self.stretch * (-(-self.rows // self.stretch) - 1)
 
-    def ends_stretch(self, rows: int) -> bool:
-        """Return whether so many vectors end a stretch that is not the last."""
-        return rows % self.stretch == 0 and rows < self.rows
 
-
-def steps(rows: int, most: int, stretch: int) -> Steps:
+def plan_steps(rows: int, most: int, stretch: int) -> Steps:
     """Return the steps of so many vectors, as even as can be.
 
     A batch has at most `most`, and a stretch at most `stretch`, or a batch.
@@ -212,7 +238,7 @@ def steps(rows: int, most: int, stretch: int) -> Steps:
     return Steps(rows, size, size * batches)
 
 
-def opened(path: Path) -> ClientAPI:
+def open_client(path: Path) -> ClientAPI:
     """Open a folder of Chroma's."""
     import chromadb
 
@@ -222,6 +248,6 @@ def opened(path: Path) -> ClientAPI:
     return chromadb.PersistentClient(path=str(path.resolve()), settings=quiet)
 
 
-def close(client: ClientAPI) -> None:
+def close_client(client: ClientAPI) -> None:
     """Release the files, so that the folder may be renamed and opened anew."""
     client.close()  # type: ignore[attr-defined]

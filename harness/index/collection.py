@@ -1,4 +1,4 @@
-"""Reading a collection that somebody else made: nothing is ever written to it.
+"""Reads an existing collection, and never writes to it.
 
 To open a folder, Chroma writes to a file in it: so what is opened is a copy.
 """
@@ -18,15 +18,16 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 import numpy as np
 
-from harness import checksums, removal
-from harness.embedders import Vectors
+from harness.cache import users
 from harness.errors import HarnessError, RunError, suggest
-from harness.exact import Space
+from harness.files import checksums
 from harness.fingerprint import fingerprint
-from harness.index.chroma import ASKED, close, opened, queried
-from harness.index.portions import Portions
+from harness.index.chroma import QUESTIONS_PER_CALL, close_client, open_client, query_ids
+from harness.index.index_settings import Existing
 from harness.index.remote import Connection
-from harness.index.settings import Existing
+from harness.index.request_size import RequestSizes
+from harness.protocols import Vectors
+from harness.ranking.exact_search import Space
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -35,14 +36,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _FILE = "chroma.sqlite3"
-_OWN = re.compile(rf"{re.escape(_FILE)}.*|[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}")
+_CHROMA_FILES = re.compile(
+    rf"{re.escape(_FILE)}.*|[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}"
+)
 """Chroma's file, what SQLite keeps beside it, and the folders of its indexes."""
-_PAGE = 2_000
+_ROWS_PER_PAGE = 2_000
 """Rows a request."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CollectionRecord:
     """One record of a collection."""
 
     id: str
@@ -51,10 +54,10 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class RecordPage:
     """Some records, and their vectors [rows, d]."""
 
-    rows: list[Row]
+    rows: list[CollectionRecord]
     vectors: Vectors
 
 
@@ -68,11 +71,11 @@ class Source:
     def __init__(self, existing: Existing, scratch: Path) -> None:
         self.name = existing.collection
         self._remote = None if existing.remote is None else Connection(existing.remote)
-        self._portions = None if self._remote is None else Portions(self._remote)
+        self._portions = None if self._remote is None else RequestSizes(self._remote)
         self._collection = (
             self._remote.collection(self.name)
             if self._remote is not None
-            else _opened(Path(str(existing.path)), self.name, scratch, self)
+            else _open_copy(Path(str(existing.path)), self.name, scratch, self)
         )
         self.most = None if self._remote is None else self._remote.most_found
         self.count = self._ask(partial(_count, self._collection))
@@ -82,71 +85,77 @@ class Source:
     @property
     def space(self) -> Space:
         """How it compares vectors."""
-        found = self._configuration.get("space", "l2")
-        if found not in get_args(Space):
+        value = self._configuration.get("space", "l2")
+        if value not in get_args(Space):
             raise HarnessError(
-                f"collection {self.name!r} compares by {found!r}, which is not known"
+                f"collection {self.name!r} compares by {value!r}, which is not known"
             )
-        return cast(Space, found)
+        return cast(Space, value)
 
     def content(
         self,
         progress: Callable[[int], None] = lambda done: None,
         keep: Callable[[Vectors], None] = lambda vectors: None,
-    ) -> tuple[list[Row], str]:
+    ) -> tuple[list[CollectionRecord], str]:
         """Return all rows, and a hash of all that is in the collection.
 
         `progress` is told how many rows are read, and `keep` is given the vectors, in order.
         """
-        digest, rows = hashlib.sha256(), list[Row]()
+        digest, rows = hashlib.sha256(), list[CollectionRecord]()
         for page in self._pages():
-            _add(digest, page)
+            _update_digest(digest, page)
             keep(page.vectors)
             rows += page.rows
             progress(len(rows))
         return rows, fingerprint(digest.hexdigest(), self._configuration)
 
-    def _pages(self) -> Iterator[Page]:
+    def _pages(self) -> Iterator[RecordPage]:
         # How long its vectors are, the first one says.
-        step, offset = _PAGE if self._portions is None else 1, 0
+        step, offset = _ROWS_PER_PAGE if self._portions is None else 1, 0
         while True:
-            found = self._ask(partial(_page, self._collection, step, offset))
-            if not found["ids"]:
+            reply = self._ask(partial(_page, self._collection, step, offset))
+            if not reply["ids"]:
                 return
-            offset += len(found["ids"])
-            vectors = np.asarray(found["embeddings"], dtype=np.float32)
-            named = zip(found["ids"], found["documents"], found["metadatas"], strict=True)
-            yield Page([Row(id_, text, dict(about or {})) for id_, text, about in named], vectors)
+            offset += len(reply["ids"])
+            vectors = np.asarray(reply["embeddings"], dtype=np.float32)
+            records = zip(reply["ids"], reply["documents"], reply["metadatas"], strict=True)
+            yield RecordPage(
+                [
+                    CollectionRecord(id_, text, dict(metadata or {}))
+                    for id_, text, metadata in records
+                ],
+                vectors,
+            )
             if self._portions is not None:
-                step = self._portions.rows(vectors.shape[1], _PAGE)
+                step = self._portions.rows(vectors.shape[1], _ROWS_PER_PAGE)
 
     def find(self, vectors: Vectors, k: int) -> Iterator[list[str]]:
         """Yield the ids of the `k` nearest of each vector, best first."""
         if self._portions is not None:
             yield from self._portions.query(self._collection, vectors, k)
             return
-        for start in range(0, len(vectors), ASKED):
-            some = vectors[start : start + ASKED]
-            yield from self._ask(partial(queried, self._collection, some, k))
+        for start in range(0, len(vectors), QUESTIONS_PER_CALL):
+            batch = vectors[start : start + QUESTIONS_PER_CALL]
+            yield from self._ask(partial(query_ids, self._collection, batch, k))
 
     @property
     def _configuration(self) -> dict[str, Any]:
-        found = self._collection.configuration_json
-        return {**(found.get("spann") or {}), **(found.get("hnsw") or {})}
+        configuration = self._collection.configuration_json
+        return {**(configuration.get("spann") or {}), **(configuration.get("hnsw") or {})}
 
-    def _ask(self, what: Callable[[], T]) -> T:
+    def _ask(self, call: Callable[[], T]) -> T:
         if self._remote is not None:
-            return self._remote.ask(lambda _: what())
+            return self._remote.ask(lambda _: call())
         try:
-            return what()
+            return call()
         except Exception as error:  # noqa: BLE001  a damaged file can be anything
             raise RunError(f"collection {self.name!r} cannot be read: {error}") from None
 
 
-def _add(digest: Any, page: Page) -> None:
+def _update_digest(digest: Any, page: RecordPage) -> None:
     for row, vector in zip(page.rows, page.vectors, strict=True):
-        said = json.dumps([row.id, row.text, row.metadata], sort_keys=True, default=str)
-        digest.update(said.encode())
+        line = json.dumps([row.id, row.text, row.metadata], sort_keys=True, default=str)
+        digest.update(line.encode())
         digest.update(vector.astype("<f4").tobytes())
 
 
@@ -161,35 +170,35 @@ def check(existing: Existing) -> None:
         )
 
 
-def _opened(path: Path, name: str, scratch: Path, owner: object) -> Collection:
+def _open_copy(path: Path, name: str, scratch: Path, owner: object) -> Collection:
     """Return a collection out of a copy of a folder, which goes when `owner` does."""
-    folder, lock = removal.begun(scratch)
+    folder = users.hidden_path(scratch)
+    folder.mkdir(parents=True)
     client: list[ClientAPI] = []
 
     def forget() -> None:
-        for each in client:
-            close(each)
-        lock.release()
-        removal.delete(folder)
+        for api in client:
+            close_client(api)
+        shutil.rmtree(folder, ignore_errors=True)
 
     weakref.finalize(owner, forget)
     try:
         _copy(path, folder)
     except OSError as error:
         raise HarnessError(
-            f"{str(path)!r} cannot be copied: {checksums.reason(error)}\n"
+            f"{str(path)!r} cannot be copied: {checksums.error_reason(error)}\n"
             "  it is copied into the cache, as opening it would change it; or start "
             f"`chroma run --path {path}`, and name the server"
         ) from None
     try:
-        client.append(opened(folder))
-        names = [each.name for each in client[0].list_collections()]
+        client.append(open_client(folder))
+        names = [item.name for item in client[0].list_collections()]
         if name in names:
             return client[0].get_collection(name, embedding_function=None)
     except Exception as error:  # noqa: BLE001  a damaged file can be anything
         raise HarnessError(f"{str(path)!r} cannot be read by Chroma: {error}") from None
-    known = suggest(name, names) if names else "it holds none at all"
-    raise HarnessError(f"{str(path)!r} has no collection {name!r}\n  {known}")
+    hint = suggest(name, names) if names else "it holds none at all"
+    raise HarnessError(f"{str(path)!r} has no collection {name!r}\n  {hint}")
 
 
 def _copy(path: Path, folder: Path) -> None:
@@ -205,10 +214,10 @@ def _copy(path: Path, folder: Path) -> None:
 
 def _files(path: Path) -> dict[str, tuple[int, int]]:
     """Return size and time of each of Chroma's files, by its path."""
-    own = [each for each in path.iterdir() if _OWN.fullmatch(each.name)]
-    files = [each for one in own for each in ([one] if one.is_file() else one.iterdir())]
-    about = {each.relative_to(path).as_posix(): each.stat() for each in files}
-    return {name: (found.st_size, found.st_mtime_ns) for name, found in about.items()}
+    own = [entry for entry in path.iterdir() if _CHROMA_FILES.fullmatch(entry.name)]
+    files = [file for entry in own for file in ([entry] if entry.is_file() else entry.iterdir())]
+    stats = {file.relative_to(path).as_posix(): file.stat() for file in files}
+    return {name: (stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()}
 
 
 def _page(collection: Collection, limit: int, offset: int) -> Any:

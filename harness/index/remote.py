@@ -1,18 +1,19 @@
-"""A Chroma server, asked again where that may help, and the errors that say where it was asked."""
+"""Connection to a Chroma server: retries requests, and names the server in errors."""
 
 from __future__ import annotations
 
 import logging
-import os
 import weakref
 from collections.abc import Callable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
+from harness import limits
 from harness.errors import HarnessError, RunError
-from harness.index.settings import Cloud, Server
-from harness.retrying import LONG, Tries
+from harness.index.index_settings import ChromaServer, Cloud
+from harness.models.retries import describe_wait, retrying
+from harness.text import secrets, variables
 
 if TYPE_CHECKING:
     import httpx
@@ -31,7 +32,7 @@ CLOUD_ROWS = 300
 class Connection:
     """The connection to one server; it is made when it is first needed."""
 
-    def __init__(self, place: Server | Cloud) -> None:
+    def __init__(self, place: ChromaServer | Cloud) -> None:
         self.place = place
         self.repeated = 0
         """How many requests had to be made again."""
@@ -46,35 +47,36 @@ class Connection:
             raise
         except Exception as error:  # noqa: BLE001  Chroma raises plain ones too
             raise HarnessError(
-                f"Chroma at {self.place.shown} cannot be used: {self._said(error)}\n"
+                f"Chroma at {self.place.shown} cannot be used: {_describe_error(error)}\n"
                 "  start it, or correct `index` in the configuration"
             ) from None
 
-    def ask(self, what: Callable[[ClientAPI], T]) -> T:
-        """Return what `what` gives; it is tried again while that may help.
+    def ask(self, call: Callable[[ClientAPI], T]) -> T:
+        """Return what `call` gives; it is tried again while that may help.
 
         Raises:
             RunError: it gives nothing.
         """
-        tries = Tries(self.place.retries, LONG)
+        retry = retrying(self.place.retries)
         try:
-            found = tries(lambda: self._asked(what))
-            self.repeated += tries.made - 1
-            return found
+            result: T = retry(self._ask_once, call)
+            self.repeated += retry.statistics["attempt_number"] - 1
+            return result
         except HarnessError:
             raise
         except Exception as error:  # noqa: BLE001  Chroma raises plain ones too
-            raise _kind(error)(
-                f"Chroma at {self.place.shown} gave up at request {tries.made}: "
-                f"{self._said(error)}{tries.unmet}\n"
+            raise _error_class(error)(
+                f"Chroma at {self.place.shown} gave up at request "
+                f"{retry.statistics['attempt_number']}: {_describe_error(error)}"
+                f"{describe_wait(error)}\n"
                 "  what was done is kept: once it answers, the same command continues"
             ) from None
 
-    def _asked(self, what: Callable[[ClientAPI], T]) -> T:
+    def _ask_once(self, call: Callable[[ClientAPI], T]) -> T:
         from chromadb.errors import ChromaError
 
         try:
-            return what(self._client)
+            return call(self._client)
         except ChromaError as error:
             # Where its errors name a status at all, it is by a method.
             error.status_code = error.code()  # type: ignore[attr-defined]
@@ -82,12 +84,12 @@ class Connection:
 
     def collection(self, name: str) -> Collection:
         """Return a collection that is there."""
-        return self.ask(partial(_found, name))
+        return self.ask(partial(_get_collection, name))
 
-    def wrong(self, what: str) -> RunError:
+    def wrong(self, problem: str) -> RunError:
         """Return the error for an answer that cannot be one."""
         return RunError(
-            f"Chroma at {self.place.shown} answered what it was not asked: {what}\n"
+            f"Chroma at {self.place.shown} answered what it was not asked: {problem}\n"
             "  see that it is Chroma itself that answers there, in a version that is supported"
         )
 
@@ -101,12 +103,6 @@ class Connection:
         """The most hits that one question may be given; None: any number."""
         return CLOUD_ROWS if self.is_cloud else None
 
-    def _said(self, error: BaseException) -> str:
-        """Return what went wrong, without the secret: a server may send back what it was sent."""
-        name = CLOUD_KEY if isinstance(self.place, Cloud) else (self.place.token or "")[2:-1]
-        secret = os.environ.get(name, "")
-        return _said(error).replace(secret, f"${{{name}}}") if secret else _said(error)
-
     @cached_property
     def _client(self) -> ClientAPI:
         client = _client(self.place)
@@ -114,11 +110,11 @@ class Connection:
         return client
 
 
-def _found(name: str, client: ClientAPI) -> Collection:
+def _get_collection(name: str, client: ClientAPI) -> Collection:
     return client.get_collection(name, embedding_function=None)
 
 
-def _client(place: Server | Cloud) -> ClientAPI:
+def _client(place: ChromaServer | Cloud) -> ClientAPI:
     import chromadb
     import httpx
 
@@ -127,16 +123,16 @@ def _client(place: Server | Cloud) -> ClientAPI:
     quiet = chromadb.config.Settings(anonymized_telemetry=False)
     # The clients would wait for ever, and leave their sockets open where there is no database.
     if isinstance(place, Cloud):
-        key = _variable(CLOUD_KEY)
-        _ask(f"{_CLOUD}/api/v2/heartbeat", {"x-chroma-token": key}, place.timeout)
-        client = _reached(lambda: chromadb.CloudClient(place.tenant, place.database, key, quiet))
+        key = _fill(f"${{{CLOUD_KEY}}}")
+        _ping(f"{_CLOUD}/api/v2/heartbeat", {"x-chroma-token": key}, place.timeout)
+        client = _connect(lambda: chromadb.CloudClient(place.tenant, place.database, key, quiet))
     else:
-        token = None if place.token is None else _variable(place.token[2:-1])
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        tenant, database = (quote(each, safe="") for each in (place.tenant, place.database))
+        token = place.token and _fill(place.token)
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        tenant, database = (quote(name, safe="") for name in (place.tenant, place.database))
         url = f"{place.url.rstrip('/')}/api/v2/tenants/{tenant}/databases/{database}"
-        _ask(url, headers, place.timeout)
-        client = _reached(
+        _ping(url, headers, place.timeout)
+        client = _connect(
             lambda: chromadb.HttpClient(
                 place.url,
                 headers=headers,
@@ -147,23 +143,23 @@ def _client(place: Server | Cloud) -> ClientAPI:
         )
     for session in _sessions(client):
         session.timeout = httpx.Timeout(place.timeout)
-        session.event_hooks["response"] = [_plainly]
+        session.event_hooks["response"] = [_raise_plain_status]
     return client
 
 
-def _reached(made: Callable[[], ClientAPI]) -> ClientAPI:
+def _connect(make: Callable[[], ClientAPI]) -> ClientAPI:
     """Return a client; that a server has just gone away is an error of the network, as ever."""
     import httpx
 
     try:
-        return made()
+        return make()
     except ValueError as error:  # which Chroma raises, and which would be no reason to try again
         if isinstance(error.__context__, httpx.TransportError):
             raise error.__context__ from None
         raise
 
 
-def _ask(url: str, headers: dict[str, str], timeout: float) -> None:
+def _ping(url: str, headers: dict[str, str], timeout: float) -> None:
     import httpx
 
     httpx.get(url, headers=headers, timeout=timeout).raise_for_status()
@@ -178,34 +174,24 @@ def _close(client: ClientAPI) -> None:
 
 def _sessions(client: Any) -> list[Any]:
     """Return the HTTP sessions of a client: its own, and that of the one it looks up tenants by."""
-    return [each._server._session for each in (client, client._admin_client)]
+    return [api._server._session for api in (client, client._admin_client)]
 
 
-def _variable(name: str) -> str:
-    value = os.environ.get(name, "")
-    if not value:
-        raise HarnessError(
-            f"index: the environment variable {name} is not set\n"
-            f"  run it as: {name}=... python -m harness ..."
-        )
-    if not (value.isascii() and value.isprintable()):
-        raise HarnessError(
-            f"index: the environment variable {name} holds characters that no header takes\n"
-            "  a line feed at its end, perhaps"
-        )
-    return value
+def _fill(text: str) -> str:
+    variables.check_variables(text, "index")
+    return str(variables.fill_variables(text))
 
 
-def _plainly(reply: httpx.Response) -> None:
+def _raise_plain_status(reply: httpx.Response) -> None:
     """Raise what names the status: Chroma keeps but the text of a reply that is not its own."""
     if reply.is_error and "json" not in reply.headers.get("content-type", ""):
         reply.raise_for_status()
 
 
-_TORN = ("hnsw segment", "Error finding id", "Error getting embedding")
+_DAMAGE_SIGNS = ("hnsw segment", "Error finding id", "Error getting embedding")
 
 
-class Torn(RunError):
+class DamagedCollection(RunError):
     """The server's own files of a collection are damaged: it was killed while it wrote them."""
 
 
@@ -217,16 +203,16 @@ class TooLarge(RunError):
     """The server takes no request of that size."""
 
 
-def _kind(error: Exception) -> type[RunError]:
+def _error_class(error: Exception) -> type[RunError]:
     status = getattr(getattr(error, "response", error), "status_code", None)
     if status == _TOO_LARGE:
         return TooLarge
     if status == _MISSING:
         return Gone
-    return Torn if any(each in str(error) for each in _TORN) else RunError
+    return DamagedCollection if any(sign in str(error) for sign in _DAMAGE_SIGNS) else RunError
 
 
-def _said(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     """Return what went wrong, on one line."""
     import httpx
 
@@ -237,4 +223,4 @@ def _said(error: BaseException) -> str:
     cause = error.__context__
     if not text or text.startswith("Could not connect"):
         text = " ".join(str(cause or type(error).__name__).split())
-    return text[:300]
+    return secrets.redact(text)[: limits.MAX_ERROR_CHARS]

@@ -8,32 +8,31 @@ those that ask a chat model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence, Set
+from typing import Any, ClassVar, Protocol, get_args, runtime_checkable
 
-from harness.chat import ChatModel
-from harness.facts import Facts
-from harness.judging import Replies
-from harness.needs import Kind, Need
+from harness.metrics.judge import JudgeReplies
+from harness.metrics.needs import Kind, Need
+from harness.models.chat import ChatModel
 from harness.records import Case, Judged, Label, Question, Score
 from harness.registry import Registry
 
 
 class Metric(Protocol):
-    """What every file in this package provides, beside one of the forms below."""
+    """What every metric provides, beside one of the forms below.
+
+    Every file in this package also has `perfect`, True where a perfect case gives 1, and `facts`,
+    what reports and `list metrics` tell of it.
+    """
 
     name: ClassVar[str]
     version: ClassVar[int]
     kind: ClassVar[Kind]
     needs: ClassVar[frozenset[Need]]
-    perfect: ClassVar[bool]
-    """True where a perfect case gives 1."""
-    facts: ClassVar[Facts]
-    """What reports and `list metrics` tell of it."""
 
 
 @runtime_checkable
-class Single(Metric, Protocol):
+class CaseMetric(Metric, Protocol):
     """A metric that scores one case by itself."""
 
     def score(self, case: Case) -> Score:
@@ -42,7 +41,7 @@ class Single(Metric, Protocol):
 
 
 @runtime_checkable
-class Batched(Metric, Protocol):
+class BatchMetric(Metric, Protocol):
     """A metric that scores many cases at once; each score depends on its own case alone."""
 
     def score_all(self, cases: Sequence[Case]) -> list[Score]:
@@ -51,7 +50,7 @@ class Batched(Metric, Protocol):
 
 
 @runtime_checkable
-class Asking(Metric, Protocol):
+class JudgeMetric(Metric, Protocol):
     """A metric that asks a chat model, its judge."""
 
     @property
@@ -63,13 +62,13 @@ class Asking(Metric, Protocol):
         """Start the judge; raises `HarnessError` where there is none, or it cannot be started."""
         ...
 
-    def score_with(self, cases: Sequence[Case], replies: Replies | None = None) -> list[Score]:
+    def score_with(self, cases: Sequence[Case], replies: JudgeReplies | None = None) -> list[Score]:
         """Score each case, in order; `replies` has what the judge has said before."""
         ...
 
 
 @runtime_checkable
-class Combined(Metric, Protocol):
+class CombinedMetric(Metric, Protocol):
     """A metric made of other metrics' scores on the same case."""
 
     @property
@@ -83,7 +82,7 @@ class Combined(Metric, Protocol):
 
 
 @runtime_checkable
-class Pooled(Metric, Protocol):
+class WholeSetMetric(Metric, Protocol):
     """A metric of the whole set: each case gives counts, and their sums give the value."""
 
     def score(self, case: Case) -> Score:
@@ -96,7 +95,7 @@ class Pooled(Metric, Protocol):
 
 
 @runtime_checkable
-class Fitted(Metric, Protocol):
+class FittedMetric(Metric, Protocol):
     """A metric that learns something of the whole test set before it scores any of it."""
 
     def fitted(self, questions: Sequence[Question], seed: int) -> Metric:
@@ -105,7 +104,7 @@ class Fitted(Metric, Protocol):
 
 
 @runtime_checkable
-class Judging(Metric, Protocol):
+class RankingMetric(Metric, Protocol):
     """A metric that needs nothing but a judged ranking."""
 
     def judge(self, judged: Judged) -> Score:
@@ -114,7 +113,7 @@ class Judging(Metric, Protocol):
 
 
 @runtime_checkable
-class Bounded(Metric, Protocol):
+class BoundedMetric(Metric, Protocol):
     """A metric that even a perfect ranking may be unable to bring to 1."""
 
     @property
@@ -127,4 +126,17 @@ class Bounded(Metric, Protocol):
         ...
 
 
-metrics: Registry[Metric] = Registry("metric", __name__)
+def _find_fault(cls: Any) -> str:
+    """Return what else is wrong with a class that is to be a metric; "" for nothing."""
+    if cls.kind not in get_args(Kind):
+        return f"its kind is {cls.kind!r}, and none of {', '.join(map(repr, get_args(Kind)))}"
+    if not isinstance(cls.needs, Set) or not cls.needs <= set(get_args(Need)):
+        return f"its needs are {cls.needs!r}, and no set of {', '.join(map(repr, get_args(Need)))}"
+    if not any(hasattr(cls, form) for form in ("score", "score_all", "score_with", "combine")):
+        return "it has no 'score'"
+    if cls.kind == "whole set" and not (hasattr(cls, "score") and hasattr(cls, "total")):
+        return "it is of the whole set, and has not both 'score' and 'total'"
+    return ""
+
+
+metrics: Registry[Metric] = Registry("metric", __name__, Metric, _find_fault)

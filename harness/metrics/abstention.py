@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from harness.facts import Example, Facts, answered
 from harness.metrics import metrics
-from harness.needs import Kind, Need
+from harness.metrics.facts import Example, MetricFacts, answer_case
+from harness.metrics.needs import Kind, Need
 from harness.records import Case, Score, not_scored
 
 
@@ -27,17 +27,17 @@ class Abstention:
     perfect: ClassVar[bool] = True
     unanswerable: ClassVar[bool] = True
     """It is scored on unanswerable questions too; other metrics are not."""
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="1 if declined = unanswerable, else 0",
         example=Example(
             "Two unanswerable questions, one of them declined, and two answerable ones, both "
             "answered: (1 + 0 + 1 + 1) / 4 = 0.75.",
             "abstention",
             [
-                answered("I do not know.", declined=True, answerable=False),
-                answered("6 dollars", answerable=False),
-                answered("6 dollars", "6 dollars"),
-                answered("24 docks", "14 docks"),
+                answer_case("I do not know.", declined=True, answerable=False),
+                answer_case("6 dollars", answerable=False),
+                answer_case("6 dollars", "6 dollars"),
+                answer_case("24 docks", "14 docks"),
             ],
             0.75,
         ),
@@ -52,6 +52,6 @@ class Abstention:
         if case.answer is None:
             return not_scored("nothing was answered")
         declined = case.answer.declined
-        said = "declined" if declined else "answered"
+        decision = "declined" if declined else "answered"
         can = "answerable" if case.question.answerable else "unanswerable"
-        return Score(float(declined != case.question.answerable), f"{said}, {can}")
+        return Score(float(declined != case.question.answerable), f"{decision}, {can}")

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from harness.facts import Example, Facts, answered
-from harness.judging import ByJudge, Item, answer_of
 from harness.metrics import metrics
-from harness.needs import Need
+from harness.metrics.facts import Example, MetricFacts, answer_case
+from harness.metrics.judge import JudgeQuestion, MeanVerdictMetric, answer_to_judge
+from harness.metrics.needs import Need
 from harness.records import Case, Score
 
 
 @metrics.register
 @dataclass(frozen=True)
-class AnswerRelevance(ByJudge):
+class AnswerRelevance(MeanVerdictMetric):
     """How well the answer addresses the question, 0 to 3 by a judge model, divided by 3.
 
     Not scored where the system declined or said nothing. From 0 to 1. Source: this harness; the
@@ -24,13 +24,13 @@ class AnswerRelevance(ByJudge):
 
     name: ClassVar[str] = "answer_relevance"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "judge"})
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="verdict / 3",
         example=Example(
             "The judge gives an answer that only half addresses the question 2 of 3: "
             "2 / 3 = 0.6667.",
             "answer_relevance",
-            [answered("Passes are sold at every station.")],
+            [answer_case("Passes are sold at every station.")],
             0.6667,
             verdicts=["2"],
         ),
@@ -40,9 +40,9 @@ class AnswerRelevance(ByJudge):
         order="not order-aware",
     )
 
-    def items(self, case: Case) -> list[Item] | Score:
+    def items(self, case: Case) -> list[JudgeQuestion] | Score:
         """Return the answer, to be held against the question."""
-        said = answer_of(case)
-        if isinstance(said, Score):
-            return said
-        return [self.item("the answer", question=case.question.text, answer=said)]
+        answer = answer_to_judge(case)
+        if isinstance(answer, Score):
+            return answer
+        return [self.item("the answer", question=case.question.text, answer=answer)]

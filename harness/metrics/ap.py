@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from harness.facts import Example, Facts, ranking
 from harness.metrics import metrics
-from harness.ranked import Ranked, Relevant
+from harness.metrics.facts import Example, MetricFacts, ranking_case
+from harness.metrics.judged_ranking import JudgedRankingMetric, RelevantRanks
 
 
 @metrics.register
 @dataclass(frozen=True, kw_only=True)
-class Ap(Ranked):
+class Ap(JudgedRankingMetric):
     """Sum of precision@i over the relevant ranks i up to k, divided by all relevant items.
 
     Its mean is MAP. `denominator: retrieved` divides by the relevant items found, which hides what
@@ -22,14 +22,13 @@ class Ap(Ranked):
     denominator: Literal["inventory", "retrieved"] = "inventory"
 
     name: ClassVar[str] = "ap"
-    aliases: ClassVar[tuple[str, ...]] = ("map",)
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="Σ precision@i over the relevant ranks i ≤ k / all relevant",
         example=Example(
             "Relevant at ranks 1 and 4, three in all: (1/1 + 2/4) / 3 = 0.5. With only those two "
             "there would be (1/1 + 2/4) / 2 = 0.75.",
             "ap@4",
-            [ranking(1, 0, 0, 1, inventory=[1, 1, 1])],
+            [ranking_case(1, 0, 0, 1, inventory=[1, 1, 1])],
             0.5,
         ),
         use="when several relevant items matter and so does their order",
@@ -45,8 +44,8 @@ class Ap(Ranked):
         """Whether it needs to know every relevant item there is."""
         return self.denominator == "inventory"
 
-    def measure(self, found: Relevant) -> float:
+    def measure(self, relevant: RelevantRanks) -> float:
         """Return the average precision."""
-        total = sum([count / rank for count, rank in enumerate(found.ranks, start=1)])
-        divisor = found.inventory if self.denominator == "inventory" else len(found.ranks)
+        total = sum([count / rank for count, rank in enumerate(relevant.ranks, start=1)])
+        divisor = relevant.inventory if self.denominator == "inventory" else len(relevant.ranks)
         return total / divisor if divisor else 0.0

@@ -10,22 +10,22 @@ from typing import Annotated, Any, ClassVar, Self
 
 from annotated_types import Gt
 
-from harness import runtime
 from harness.errors import ModelError
-from harness.facts import Example, Facts, answered
 from harness.fingerprint import fingerprint
 from harness.metrics import metrics
-from harness.models import DEFAULT_MODEL, weights_id
-from harness.needs import Kind, Need
+from harness.metrics.facts import Example, MetricFacts, answer_case
+from harness.metrics.needs import Kind, Need
+from harness.metrics.references import EMPTY_ANSWER, check_applicable, references
+from harness.metrics.token_match import AnswerPair, LruCache, PrecisionRecallF1, load_matcher
+from harness.models import runtime
+from harness.models.model_files import DEFAULT_MODEL, weights_id
+from harness.models.runtime import processor
 from harness.records import Case, Question, Score
-from harness.references import EMPTY, inapplicable, references
-from harness.runtime import processor
-from harness.token_match import Pair, Recent, Triple, matcher
 
-_PAIRS_KEPT = 100_000
-_PAIRS = 500
-_FEWEST = 10
-_TOO_MUCH = answered(
+_MAX_PAIRS_CACHED = 100_000
+_BASELINE_PAIRS = 500
+_MIN_BASELINE_TEXTS = 10
+_EXAMPLE_CASE = answer_case(
     "A day pass costs 6 dollars and can be bought at every station.", "A day pass costs 6 dollars."
 )
 
@@ -57,7 +57,7 @@ class _BertScore:
         if self.baseline is not None:
             if not self.rescale:
                 raise ValueError("baseline has a meaning only with rescale: true")
-            if not all(-1 <= each < 1 for each in self.baseline):
+            if not all(-1 <= value < 1 for value in self.baseline):
                 raise ValueError("baseline: each value must be from -1 to below 1")
 
     def fitted(self, questions: Sequence[Question], seed: int) -> Self:
@@ -68,17 +68,17 @@ class _BertScore:
         """
         if not self.rescale or self.baseline is not None:
             return self
-        pairs = _unrelated(questions, seed)
-        triples = _compared(self.model, self.layer, pairs)
+        pairs = _draw_unrelated_pairs(questions, seed)
+        triples = _compare(self.model, self.layer, pairs)
         means = [sum(column) / len(triples) for column in zip(*triples, strict=True)]
         return replace(self, baseline=(means[0], means[1], means[2]))
 
     def score_all(self, cases: Sequence[Case]) -> list[Score]:
         """Score each case, asking the model once for all of them."""
-        scores = [inapplicable(case) or _empty(case) for case in cases]
-        asked = [case for case, score in zip(cases, scores, strict=True) if score is None]
-        pairs = [(c.answer.text, tuple(references(c))) for c in asked if c.answer is not None]
-        values = iter(_compared(self.model, self.layer, pairs))
+        scores = [check_applicable(case) or _score_empty(case) for case in cases]
+        applicable = [case for case, score in zip(cases, scores, strict=True) if score is None]
+        pairs = [(c.answer.text, tuple(references(c))) for c in applicable if c.answer is not None]
+        values = iter(_compare(self.model, self.layer, pairs))
         return [score if score is not None else self._score(next(values)) for score in scores]
 
     def identity(self) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class _BertScore:
 
         `hash` is in the form that bert-score prints, with the weights in the place of a path.
         """
-        weights, card = weights_id(self.model), processor.place()
+        weights, card = weights_id(self.model), processor.device_identity()
         versions = f"{version('bert-score')}(hug_trans={version('transformers')})"
         rescaled = "-custom-rescaled" if self.rescale else ""
         return {
@@ -96,20 +96,20 @@ class _BertScore:
             "idf": False,
             "rescaled": self.rescale,
             "baseline": None if self.baseline is None else list(self.baseline),
-            **({"runtime": "torch", **card} if card else {"runtime": runtime.available()}),
+            **({"runtime": "torch", **card} if card else {"runtime": runtime.default_runtime()}),
             "hash": f"{self.model}@{weights}_L{self.layer}_no-idf_version={versions}{rescaled}"
             "_fast-tokenizer",
         }
 
-    def _score(self, triple: Triple) -> Score:
+    def _score(self, triple: PrecisionRecallF1) -> Score:
         raw = value = triple[self.part]
         if self.rescale:
             assert self.baseline is not None, "a run fits its metrics before it scores"
             low = self.baseline[self.part]
             value = (raw - low) / (1 - low)
-        kept = min(max(value, 0.0), 1.0)
-        said = f"{raw:.6f}"
-        return Score(kept, "" if said == f"{kept:.6f}" else f"raw value {said}")
+        clipped = min(max(value, 0.0), 1.0)
+        raw_text = f"{raw:.6f}"
+        return Score(clipped, "" if raw_text == f"{clipped:.6f}" else f"raw value {raw_text}")
 
 
 @metrics.register
@@ -122,14 +122,14 @@ class BertScorePrecision(_BertScore):
 
     name: ClassVar[str] = "bertscore_precision"
     part: ClassVar[int] = 0
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="mean over the answer's tokens of the highest cosine with a token of the reference",
         example=Example(
             "“A day pass costs 6 dollars and can be bought at every station.” against “A day pass "
             "costs 6 dollars.”: about 0.75 by the default model, as half of the answer has no "
             "counterpart.",
             "bertscore_precision",
-            [_TOO_MUCH],
+            [_EXAMPLE_CASE],
             0.75,
             within=0.01,
         ),
@@ -150,14 +150,14 @@ class BertScoreRecall(_BertScore):
 
     name: ClassVar[str] = "bertscore_recall"
     part: ClassVar[int] = 1
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="mean over the reference's tokens of the highest cosine with a token of the answer",
         example=Example(
             "“A day pass costs 6 dollars and can be bought at every station.” against “A day pass "
             "costs 6 dollars.”: about 0.95 by the default model, as nothing of the reference is "
             "missing.",
             "bertscore_recall",
-            [_TOO_MUCH],
+            [_EXAMPLE_CASE],
             0.95,
             within=0.01,
         ),
@@ -178,14 +178,14 @@ class BertScoreF1(_BertScore):
 
     name: ClassVar[str] = "bertscore_f1"
     part: ClassVar[int] = 2
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="2 × P × R / (P + R), P and R = BERTScore's precision and recall",
         example=Example(
             "“A day pass costs 6 dollars and can be bought at every station.” against “A day pass "
             "costs 6 dollars.”: about 0.84 by the default model, between a precision of 0.75 and a "
             "recall of 0.95.",
             "bertscore_f1",
-            [_TOO_MUCH],
+            [_EXAMPLE_CASE],
             0.84,
             within=0.01,
         ),
@@ -196,35 +196,35 @@ class BertScoreF1(_BertScore):
     )
 
 
-def _unrelated(questions: Sequence[Question], seed: int) -> list[Pair]:
+def _draw_unrelated_pairs(questions: Sequence[Question], seed: int) -> list[AnswerPair]:
     """Return pairs of references of two questions each, drawn at random."""
-    texts = sorted({each.answers[0] for each in questions if each.answers})
-    if len(texts) < _FEWEST:
+    texts = sorted({question.answers[0] for question in questions if question.answers})
+    if len(texts) < _MIN_BASELINE_TEXTS:
         raise ModelError(
-            f"BERTScore can only be rescaled by {_FEWEST} or more different references, "
-            f"not {len(texts)}\n  give it a baseline, or leave `rescale` out"
+            f"BERTScore can only be rescaled by {_MIN_BASELINE_TEXTS} or more different "
+            f"references, not {len(texts)}\n  give it a baseline, or leave `rescale` out"
         )
     order = random.Random(seed)
-    pairs = [order.sample(texts, 2) for _ in range(_PAIRS)]
+    pairs = [order.sample(texts, 2) for _ in range(_BASELINE_PAIRS)]
     return [(one, (other,)) for one, other in pairs]
 
 
-def _empty(case: Case) -> Score | None:
+def _score_empty(case: Case) -> Score | None:
     assert case.answer is not None
-    return None if case.answer.text.strip() else EMPTY
+    return None if case.answer.text.strip() else EMPTY_ANSWER
 
 
-_known: Recent[Triple] = Recent(_PAIRS_KEPT, lambda _: 1)
+_cache: LruCache[PrecisionRecallF1] = LruCache(_MAX_PAIRS_CACHED, lambda _: 1)
 """Values of this process, by model, layer and texts: the three metrics share them, and so do
 cells that gave the same answer."""
 
 
-def _compared(model: str, layer: int, pairs: Sequence[Pair]) -> list[Triple]:
+def _compare(model: str, layer: int, pairs: Sequence[AnswerPair]) -> list[PrecisionRecallF1]:
     keys = [fingerprint(weights_id(model), layer, answer, list(refs)) for answer, refs in pairs]
     by_key = dict(zip(keys, pairs, strict=True))
 
-    def make(new: list[str]) -> list[Triple]:
-        return matcher(model, layer).compare([by_key[key] for key in new])
+    def make(new: list[str]) -> list[PrecisionRecallF1]:
+        return load_matcher(model, layer).compare([by_key[key] for key in new])
 
-    found = _known.all(keys, make)
-    return [found[key] for key in keys]
+    scores = _cache.get_all(keys, make)
+    return [scores[key] for key in keys]

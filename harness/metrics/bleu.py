@@ -9,13 +9,13 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Le
 
-from harness.facts import Example, Facts, answered
 from harness.metrics import metrics
+from harness.metrics.facts import Example, MetricFacts, answer_case
+from harness.metrics.references import ReferenceMetric
 from harness.records import Score
-from harness.references import AgainstReferences
-from harness.tokens import Tokens, tokenise
+from harness.text.words import Tokens, tokenise
 
-_REFUSED = {
+_REFUSED_SMOOTHING = {
     5: "can give more than 1",
     6: "gives up where answer and reference share no three words in a row",
     7: "can give more than 1",
@@ -24,7 +24,7 @@ _REFUSED = {
 
 @metrics.register
 @dataclass(frozen=True)
-class Bleu(AgainstReferences):
+class Bleu(ReferenceMetric):
     """Sentence BLEU of nltk against all references, of order min(4, tokens of the answer).
 
     `smoothing` is nltk's method 0 to 4 (5 and 7 can exceed 1, and 6 has no value for many pairs:
@@ -38,7 +38,7 @@ class Bleu(AgainstReferences):
     tokens: Tokens = "words"
 
     name: ClassVar[str] = "bleu"
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="BP × (p₁ × p₂ × p₃ × p₄)^(1/4), pₙ = share of the answer's n-grams that a "
         "reference has, BP = min(1, e^(1 − tokens of the nearest reference / of the answer))",
         example=Example(
@@ -49,7 +49,7 @@ class Bleu(AgainstReferences):
             "(9/13 × 6/12 × 4/11 × 3/10)^(1/4) = 0.4408.",
             "bleu",
             [
-                answered(
+                answer_case(
                     "Python is a high-level programming language known for its simplicity.",
                     "Python is a high-level interpreted language.",
                     "Python is a programming language emphasizing readability.",
@@ -64,8 +64,8 @@ class Bleu(AgainstReferences):
     )
 
     def __post_init__(self) -> None:
-        if self.smoothing in _REFUSED:
-            why = _REFUSED[self.smoothing]
+        if self.smoothing in _REFUSED_SMOOTHING:
+            why = _REFUSED_SMOOTHING[self.smoothing]
             raise ValueError(f"smoothing: method {self.smoothing} {why}; use 1")
 
     def compare(self, answer: str, references: Sequence[str]) -> Score:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from harness.facts import Example, Facts, ranking
 from harness.metrics import metrics
-from harness.ranked import Ranked, Relevant
+from harness.metrics.facts import Example, MetricFacts, ranking_case
+from harness.metrics.judged_ranking import JudgedRankingMetric, RelevantRanks
 from harness.records import Judged, Score
 
 
 @metrics.register
 @dataclass(frozen=True)
-class Bpref(Ranked):
+class Bpref(JudgedRankingMetric):
     """Mean over the relevant items of 1 - (irrelevant ones above it, at most R) / min(R, N).
 
     R and N count what is judged relevant and irrelevant; an item not retrieved adds 0. Unjudged
@@ -24,13 +24,13 @@ class Bpref(Ranked):
     k: None = field(default=None, init=False)
 
     name: ClassVar[str] = "bpref"
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="Σ (1 − min(irrelevant above, R) / min(R, N)) / R, over the relevant retrieved",
         example=Example(
             "Grades 0, 1, 2, 1, 0: R = 3 and N = 2, and each relevant item has one irrelevant one "
             "above it: ((1 − 1/2) + (1 − 1/2) + (1 − 1/2)) / 3 = 0.5.",
             "bpref",
-            [ranking(0, 1, 2, 1, 0)],
+            [ranking_case(0, 1, 2, 1, 0)],
             0.5,
         ),
         use="when judgements are incomplete",
@@ -58,6 +58,6 @@ class Bpref(Ranked):
                 total += 1 - (min(above, relevant) / bound if above else 0.0)
         return Score(total / relevant)
 
-    def measure(self, found: Relevant) -> float:
+    def measure(self, relevant: RelevantRanks) -> float:
         """Never asked: `judge` needs to know more than which items are relevant."""
         raise AssertionError("bpref is computed from grades")

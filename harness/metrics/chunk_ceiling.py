@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from harness import spans
-from harness.coverage import gold
-from harness.facts import Example, Facts, overlapping
 from harness.metrics import metrics
-from harness.needs import Kind, Need
+from harness.metrics.facts import Example, MetricFacts, overlap_case
+from harness.metrics.needs import Kind, Need
+from harness.ranking.coverage import gold_spans
 from harness.records import Case, Score, Span, not_scored
+from harness.text import spans
 
 
 @metrics.register
@@ -32,13 +32,13 @@ class ChunkCeiling:
     kind: ClassVar[Kind] = "descriptive"
     needs: ClassVar[frozenset[Need]] = frozenset({"evidence"})
     perfect: ClassVar[bool] = True
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="|G ∩ A| / |A ∪ G|, G = gold characters, A = those of all chunks that hold any",
         example=Example(
             "Evidence at 10–20 and 30–34, chunks 0–15, 10–24 and 24–40: all three hold some of it, "
             "40 characters together, and (10 + 4) / 40 = 0.35.",
             "chunk_ceiling",
-            [overlapping([(10, 20), (30, 34)], [(0, 15), (10, 24), (24, 40)])],
+            [overlap_case([(10, 20), (30, 34)], [(0, 15), (10, 24), (24, 40)])],
             0.35,
         ),
         use="to describe how tightly a chunker cuts round the evidence",
@@ -53,13 +53,13 @@ class ChunkCeiling:
             return not_scored("the question has no evidence label")
         if case.touching is None:
             return not_scored("the chunks of the index are not known")
-        wanted = gold(case, case.touching)
-        around = spans.union(_near(case.touching, wanted, reach=int(self.abutting)))
-        both = spans.overlap(wanted, around)
-        return Score(both / (spans.size(around) + spans.size(wanted) - both))
+        gold = gold_spans(case, case.touching)
+        around = spans.union(_chunks_near(case.touching, gold, reach=int(self.abutting)))
+        both = spans.overlap(gold, around)
+        return Score(both / (spans.count_characters(around) + spans.count_characters(gold) - both))
 
 
-def _near(chunks: Sequence[Span], wanted: Sequence[Span], reach: int) -> list[Span]:
+def _chunks_near(chunks: Sequence[Span], gold: Sequence[Span], reach: int) -> list[Span]:
     """Return the chunks that share a character with the gold widened by `reach` on both sides."""
-    wider = spans.union(Span(each.doc, each.start - reach, each.end + reach) for each in wanted)
+    wider = spans.union(Span(span.doc, span.start - reach, span.end + reach) for span in gold)
     return [chunk for chunk in chunks if spans.overlap([chunk], wider)]

@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator
 
-from harness.facts import Example, Facts, answered
 from harness.metrics import metrics
-from harness.needs import Kind, Need
+from harness.metrics.facts import Example, MetricFacts, answer_case
+from harness.metrics.needs import Kind, Need
 from harness.records import Score
 
 _TERM = re.compile(r"\s*([0-9.eE+-]+?)\s*\*\s*(.+?)\s*")
@@ -43,14 +43,14 @@ class Composite:
     kind: ClassVar[Kind] = "quality"
     needs: ClassVar[frozenset[Need]] = frozenset()
     perfect: ClassVar[bool] = True
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="Σ weight × metric, by default 0.5 bleu + 0.2 length_ratio + 0.3 context_overlap",
         example=Example(
             "bleu 0.4408, length_ratio 0.6538, context_overlap 0.4615: "
             "0.5 × 0.4408 + 0.2 × 0.6538 + 0.3 × 0.4615 = 0.4896.",
             "composite",
             [
-                answered(
+                answer_case(
                     "Python is a high-level programming language known for its simplicity.",
                     "Python is a high-level interpreted language.",
                     "Python is a programming language emphasizing readability.",
@@ -66,7 +66,7 @@ class Composite:
     )
 
     def __post_init__(self) -> None:
-        weights = self._weights()
+        weights = self._parse_weights()
         if any(weight < 0 for weight in weights.values()):
             raise ValueError("weights: each must be 0 or more")
         if abs(sum(weights.values()) - 1) > 1e-9:
@@ -84,29 +84,29 @@ class Composite:
     @property
     def parts(self) -> tuple[str, ...]:
         """The names of the metrics it is made of."""
-        return tuple(self._weights())
+        return tuple(self._parse_weights())
 
     def combine(self, scores: Mapping[str, Score]) -> Score:
         """Return the weighted sum; a part that does not apply, or else one that failed, decides."""
-        weights = self._weights()
+        weights = self._parse_weights()
         null = [name for name in weights if scores[name].value is None]
         if null:
-            name = min(null, key=lambda each: scores[each].state != "not_scored")
+            name = min(null, key=lambda part: scores[part].state != "not_scored")
             return Score(None, f"{name}: {scores[name].reason}", scores[name].state)
         total = sum(weight * (scores[name].value or 0.0) for name, weight in weights.items())
         return Score(min(max(total, 0.0), 1.0), self.weights)
 
-    def _weights(self) -> dict[str, float]:
+    def _parse_weights(self) -> dict[str, float]:
         weights: dict[str, float] = {}
         for term in _PLUS.split(self.weights):
-            found = _TERM.fullmatch(term)
-            if not found:
+            match = _TERM.fullmatch(term)
+            if not match:
                 raise ValueError(f"weights: {term.strip()!r} is not of the form 0.5*bleu")
             try:
-                weight = float(found[1])
+                weight = float(match[1])
             except ValueError:
-                raise ValueError(f"weights: {found[1]!r} is not a number") from None
-            if found[2] in weights:
-                raise ValueError(f"weights: {found[2]!r} is there twice")
-            weights[found[2]] = weight
+                raise ValueError(f"weights: {match[1]!r} is not a number") from None
+            if match[2] in weights:
+                raise ValueError(f"weights: {match[2]!r} is there twice")
+            weights[match[2]] = weight
         return weights

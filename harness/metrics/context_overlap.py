@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from harness.facts import Example, Facts, answered
 from harness.metrics import metrics
-from harness.needs import Kind, Need
+from harness.metrics.facts import Example, MetricFacts, answer_case
+from harness.metrics.needs import Kind, Need
 from harness.records import Case, Score, not_scored
-from harness.tokens import Tokens, tokenise
+from harness.text.words import Tokens, tokenise
 
 
 @metrics.register
@@ -27,7 +27,7 @@ class ContextOverlap:
     kind: ClassVar[Kind] = "quality"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "context"})
     perfect: ClassVar[bool] = True
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="tokens of the answer that the context has / tokens of the answer",
         example=Example(
             "“Python is a high-level programming language known for its simplicity.” from the "
@@ -35,7 +35,7 @@ class ContextOverlap:
             "language, for and the full stop, 6 / 13 = 0.4615.",
             "context_overlap",
             [
-                answered(
+                answer_case(
                     "Python is a high-level programming language known for its simplicity.",
                     context="Python is a language. It is popular. Used for data science.",
                 )
@@ -55,9 +55,9 @@ class ContextOverlap:
             return not_scored("nothing was answered")
         if not case.context:
             return not_scored("no context was sent")
-        said = tokenise(case.answer.text, self.tokens)
-        if not said:
+        answer_tokens = tokenise(case.answer.text, self.tokens)
+        if not answer_tokens:
             return Score(0.0, "the answer is empty")
         sent = set(tokenise(case.context, self.tokens))
-        found = sum(token in sent for token in said)
-        return Score(found / len(said), f"{found} of {len(said)} tokens")
+        shared = sum(token in sent for token in answer_tokens)
+        return Score(shared / len(answer_tokens), f"{shared} of {len(answer_tokens)} tokens")

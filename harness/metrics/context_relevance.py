@@ -7,18 +7,18 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Gt
 
-from harness.facts import Example, Facts, overlapping
-from harness.judging import ByJudge, Item
 from harness.metrics import metrics
-from harness.needs import Need
+from harness.metrics.facts import Example, MetricFacts, overlap_case
+from harness.metrics.judge import JudgeQuestion, MeanVerdictMetric
+from harness.metrics.needs import Need
 from harness.records import Case, Score, not_scored
 
-_READ = 5
+_DEFAULT_HITS = 5
 
 
 @metrics.register
 @dataclass(frozen=True)
-class ContextRelevance(ByJudge):
+class ContextRelevance(MeanVerdictMetric):
     """How much each of the first k hits helps to answer, 0 to 3 by a judge model, / 3; their mean.
 
     The first 5 where no k is given; each is judged by itself. From 0 to 1. Source: this harness;
@@ -30,12 +30,12 @@ class ContextRelevance(ByJudge):
 
     name: ClassVar[str] = "context_relevance"
     needs: ClassVar[frozenset[Need]] = frozenset({"ranking", "judge"})
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="Σ verdicts on the first k hits / (3 × hits judged)",
         example=Example(
             "The judge gives three hits 3, 2 and 0 of 3: (3 + 2 + 0) / (3 × 3) = 0.5556.",
             "context_relevance@3",
-            [overlapping([], [(0, 15), (15, 24), (24, 40), (40, 60)])],
+            [overlap_case([], [(0, 15), (15, 24), (24, 40), (40, 60)])],
             0.5556,
             verdicts=["3", "2", "0"],
         ),
@@ -47,16 +47,16 @@ class ContextRelevance(ByJudge):
         "passage is all it takes",
     )
 
-    def items(self, case: Case) -> list[Item] | Score:
+    def items(self, case: Case) -> list[JudgeQuestion] | Score:
         """Return each of the first hits, to be held against the question."""
         if not case.hits:
             return not_scored("nothing was retrieved")
-        chunks = [hit.chunk for hit in case.hits[: self.k or _READ]]
+        chunks = [hit.chunk for hit in case.hits[: self.k or _DEFAULT_HITS]]
         return [
             self.item(
-                f"{each.span.doc} {each.span.start}–{each.span.end}",
+                f"{chunk.span.doc} {chunk.span.start}–{chunk.span.end}",
                 question=case.question.text,
-                passage=each.text,
+                passage=chunk.text,
             )
-            for each in chunks
+            for chunk in chunks
         ]

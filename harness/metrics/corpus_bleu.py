@@ -9,14 +9,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.facts import Example, Facts, answered
 from harness.metrics import metrics
-from harness.needs import Kind, Need
+from harness.metrics.facts import Example, MetricFacts, answer_case
+from harness.metrics.needs import Kind, Need
+from harness.metrics.references import check_applicable, references
 from harness.records import Case, Score
-from harness.references import inapplicable, references
-from harness.tokens import Tokens, tokenise
+from harness.text.words import Tokens, tokenise
 
-_ORDER = 4
+_MAX_NGRAM_WORDS = 4
 
 
 @metrics.register
@@ -35,7 +35,7 @@ class CorpusBleu:
     kind: ClassVar[Kind] = "whole set"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "references"})
     perfect: ClassVar[bool] = False
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="BP × (p₁ × p₂ × p₃ × p₄)^(1/4), pₙ = share of all answers' n-grams that their "
         "references have, BP = min(1, e^(1 − tokens of the references / tokens of the answers))",
         example=Example(
@@ -44,8 +44,8 @@ class CorpusBleu:
             "BP = 1, as the answers are the longer: (6/8 × 5/6 × 4/5 × 3/4)^(1/4) = 0.7825.",
             "corpus_bleu",
             [
-                answered("the cat sat on the mat today", "the cat sat on the mat"),
-                answered("yes", "no"),
+                answer_case("the cat sat on the mat today", "the cat sat on the mat"),
+                answer_case("yes", "no"),
             ],
             0.7825,
         ),
@@ -57,40 +57,45 @@ class CorpusBleu:
 
     def score(self, case: Case) -> Score:
         """Return matching n-grams, n-grams (for n = 1 to 4), and both lengths of one answer."""
-        refused = inapplicable(case)
-        if refused is not None:
-            return refused
+        not_applicable = check_applicable(case)
+        if not_applicable is not None:
+            return not_applicable
         assert case.answer is not None
         from sacrebleu.metrics.bleu import BLEU
 
-        said = " ".join(tokenise(case.answer.text, self.tokens))
-        wanted = [[" ".join(tokenise(text, self.tokens))] for text in references(case)]
-        found = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score([said], wanted)
-        counts = [*found.counts, *found.totals, found.sys_len, found.ref_len]
+        answer = " ".join(tokenise(case.answer.text, self.tokens))
+        reference_texts = [[" ".join(tokenise(text, self.tokens))] for text in references(case)]
+        bleu = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(
+            [answer], reference_texts
+        )
+        counts = [*bleu.counts, *bleu.totals, bleu.sys_len, bleu.ref_len]
         return Score(None, "", counts=tuple(float(count) for count in counts))
 
     def total(self, counts: Sequence[float]) -> float | None:
         """Return the BLEU of summed counts, from 0 to 1."""
         from sacrebleu.metrics.bleu import BLEU
 
-        whole = [round(count) for count in counts]
-        found = BLEU.compute_bleu(
-            correct=whole[:_ORDER],
-            total=whole[_ORDER : 2 * _ORDER],
-            sys_len=whole[-2],
-            ref_len=whole[-1],
+        integers = [round(count) for count in counts]
+        bleu = BLEU.compute_bleu(
+            correct=integers[:_MAX_NGRAM_WORDS],
+            total=integers[_MAX_NGRAM_WORDS : 2 * _MAX_NGRAM_WORDS],
+            sys_len=integers[-2],
+            ref_len=integers[-1],
             smooth_method="none",
         )
-        return min(float(found.score) / 100, 1.0)
+        return min(float(bleu.score) / 100, 1.0)
 
     def totals(self, counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return `total` of each row [rows, counts]; all are defined."""
-        whole = np.rint(counts)
-        correct, wanted = whole[:, :_ORDER], whole[:, _ORDER : 2 * _ORDER]
-        said, length = whole[:, -2], whole[:, -1]
-        found = np.zeros(len(whole))
-        some = (correct > 0).all(axis=1)  # else a precision is 0, and with it their product
-        logs = np.log(correct[some] / wanted[some]).mean(axis=1)
-        brevity = np.minimum(0.0, 1 - length[some] / said[some])
-        found[some] = np.minimum(np.exp(logs + brevity), 1.0)
-        return found, np.ones(len(whole), dtype=np.bool_)
+        integers = np.rint(counts)
+        correct, ngrams = (
+            integers[:, :_MAX_NGRAM_WORDS],
+            integers[:, _MAX_NGRAM_WORDS : 2 * _MAX_NGRAM_WORDS],
+        )
+        lengths, length = integers[:, -2], integers[:, -1]
+        scores = np.zeros(len(integers))
+        positive = (correct > 0).all(axis=1)  # else a precision is 0, and with it their product
+        logs = np.log(correct[positive] / ngrams[positive]).mean(axis=1)
+        brevity = np.minimum(0.0, 1 - length[positive] / lengths[positive])
+        scores[positive] = np.minimum(np.exp(logs + brevity), 1.0)
+        return scores, np.ones(len(integers), dtype=np.bool_)

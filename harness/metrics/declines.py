@@ -10,20 +10,20 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.facts import Example, Facts, answered
 from harness.metrics import metrics
-from harness.needs import Kind, Need
+from harness.metrics.facts import Example, MetricFacts, answer_case
+from harness.metrics.needs import Kind, Need
 from harness.records import Case, Score, not_scored
 
-_DECLINED = [
-    answered("", declined=True, answerable=False),
-    answered("", declined=True, answerable=False),
-    answered("", "6 dollars", declined=True),
+_EXAMPLE_CASES = [
+    answer_case("", declined=True, answerable=False),
+    answer_case("", declined=True, answerable=False),
+    answer_case("", "6 dollars", declined=True),
 ]
 
 
 class _Declines(ABC):
-    """A share of whole-set counts: declined and unanswerable, over `counted`."""
+    """A share of whole-set counts: declined and unanswerable, over those with `is_counted`."""
 
     version: ClassVar[int] = 1
     kind: ClassVar[Kind] = "whole set"
@@ -37,10 +37,12 @@ class _Declines(ABC):
             return not_scored("nothing was answered")
         unanswerable, declined = not case.question.answerable, case.answer.declined
         right = unanswerable and declined
-        return Score(None, "", counts=(float(right), float(self.counted(unanswerable, declined))))
+        return Score(
+            None, "", counts=(float(right), float(self.is_counted(unanswerable, declined)))
+        )
 
     @abstractmethod
-    def counted(self, unanswerable: bool, declined: bool) -> bool:
+    def is_counted(self, unanswerable: bool, declined: bool) -> bool:
         """Return whether the case is in the denominator."""
 
     def total(self, counts: Sequence[float]) -> float | None:
@@ -51,8 +53,8 @@ class _Declines(ABC):
     def totals(self, counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return `total` of each row [rows, 2], and which rows have anything below the line."""
         right, counted = counts.T
-        known = counted != 0
-        return np.divide(right, counted, out=np.zeros(len(counts)), where=known), known
+        defined = counted != 0
+        return np.divide(right, counted, out=np.zeros(len(counts)), where=defined), defined
 
 
 @metrics.register
@@ -64,12 +66,12 @@ class DeclinePrecision(_Declines):
     """
 
     name: ClassVar[str] = "decline_precision"
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="declined and unanswerable / declined",
         example=Example(
             "Three questions declined, two of them unanswerable: 2 / 3 = 0.6667.",
             "decline_precision",
-            [*_DECLINED, answered("6 dollars", answerable=False)],
+            [*_EXAMPLE_CASES, answer_case("6 dollars", answerable=False)],
             0.6667,
         ),
         use='where a needless "I don\'t know" is dear',
@@ -78,7 +80,7 @@ class DeclinePrecision(_Declines):
         order="not order-aware",
     )
 
-    def counted(self, unanswerable: bool, declined: bool) -> bool:
+    def is_counted(self, unanswerable: bool, declined: bool) -> bool:
         """Count what was declined."""
         return declined
 
@@ -92,15 +94,15 @@ class DeclineRecall(_Declines):
     """
 
     name: ClassVar[str] = "decline_recall"
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="declined and unanswerable / unanswerable",
         example=Example(
             "Four unanswerable questions, two of them declined: 2 / 4 = 0.5.",
             "decline_recall",
             [
-                *_DECLINED,
-                answered("6 dollars", answerable=False),
-                answered("24 docks", answerable=False),
+                *_EXAMPLE_CASES,
+                answer_case("6 dollars", answerable=False),
+                answer_case("24 docks", answerable=False),
             ],
             0.5,
         ),
@@ -110,6 +112,6 @@ class DeclineRecall(_Declines):
         order="not order-aware",
     )
 
-    def counted(self, unanswerable: bool, declined: bool) -> bool:
+    def is_counted(self, unanswerable: bool, declined: bool) -> bool:
         """Count what could not be answered."""
         return unanswerable

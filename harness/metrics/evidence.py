@@ -6,14 +6,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from harness import spans
-from harness.coverage import Cutoff, gold
-from harness.facts import Example, Facts, overlapping
 from harness.metrics import metrics
-from harness.needs import Kind, Need
+from harness.metrics.facts import Example, MetricFacts, overlap_case
+from harness.metrics.needs import Kind, Need
+from harness.ranking.coverage import Cutoff, gold_spans
 from harness.records import Case, Score, not_scored
+from harness.text import spans
 
-_HALF_FOUND = overlapping([(10, 20), (30, 34)], [(0, 15), (10, 24)])
+_EXAMPLE_CASE = overlap_case([(10, 20), (30, 34)], [(0, 15), (10, 24)])
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class _Evidence(Cutoff, ABC):
         if not case.question.passages:
             return not_scored("the question has no evidence label")
         read, note = self.read(case.hits)
-        wanted = gold(case, read)
-        found = spans.overlap(wanted, spans.union(read))
-        value = self.measure(found, spans.size(wanted), spans.size(read))
-        return Score(value, note or f"{found} of {spans.size(wanted)} characters")
+        gold = gold_spans(case, read)
+        overlap = spans.overlap(gold, spans.union(read))
+        value = self.measure(overlap, spans.count_characters(gold), spans.count_characters(read))
+        return Score(value, note or f"{overlap} of {spans.count_characters(gold)} characters")
 
     @abstractmethod
-    def measure(self, found: int, wanted: int, retrieved: int) -> float:
+    def measure(self, overlap: int, gold: int, retrieved: int) -> float:
         """Return the value from three counts of characters; overlap counts twice in the last."""
 
 
@@ -52,13 +52,13 @@ class EvidenceRecall(_Evidence):
     """
 
     name: ClassVar[str] = "evidence_recall"
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="|G ∩ U| / |G|, G = gold characters, U = characters retrieved",
         example=Example(
             "Evidence at 10–20 and 30–34, chunks 0–15 and 10–24: the first passage is there, the "
             "second is not: 10 / (10 + 4) = 0.7143.",
             "evidence_recall@2",
-            [_HALF_FOUND],
+            [_EXAMPLE_CASE],
             0.7143,
         ),
         use="to compare chunkers when the model needs the complete context",
@@ -68,9 +68,9 @@ class EvidenceRecall(_Evidence):
         higher_k="finds more of the evidence, and the model has more to read",
     )
 
-    def measure(self, found: int, wanted: int, retrieved: int) -> float:
+    def measure(self, overlap: int, gold: int, retrieved: int) -> float:
         """Return found / wanted."""
-        return found / wanted
+        return overlap / gold
 
 
 @metrics.register
@@ -82,13 +82,13 @@ class EvidencePrecision(_Evidence):
     """
 
     name: ClassVar[str] = "evidence_precision"
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="|G ∩ U| / |S|, S = characters retrieved, those in two chunks counted twice",
         example=Example(
             "Evidence at 10–20 and 30–34, chunks 0–15 and 10–24: 10 gold characters in chunks of "
             "15 and 14: 10 / (15 + 14) = 0.3448.",
             "evidence_precision@2",
-            [_HALF_FOUND],
+            [_EXAMPLE_CASE],
             0.3448,
         ),
         use="where context is dear",
@@ -98,9 +98,9 @@ class EvidencePrecision(_Evidence):
         higher_k="usually lowers it: text further down is seldom evidence",
     )
 
-    def measure(self, found: int, wanted: int, retrieved: int) -> float:
+    def measure(self, overlap: int, gold: int, retrieved: int) -> float:
         """Return found / retrieved."""
-        return found / retrieved if retrieved else 0.0
+        return overlap / retrieved if retrieved else 0.0
 
 
 @metrics.register
@@ -112,12 +112,12 @@ class EvidenceIou(_Evidence):
     """
 
     name: ClassVar[str] = "evidence_iou"
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="|G ∩ U| / (|G| + |S| − |G ∩ U|)",
         example=Example(
             "Evidence at 10–20 and 30–34, chunks 0–15 and 10–24: 10 / (14 + 29 − 10) = 0.303.",
             "evidence_iou@2",
-            [_HALF_FOUND],
+            [_EXAMPLE_CASE],
             0.303,
         ),
         use="to weigh missing text against needless text",
@@ -127,6 +127,6 @@ class EvidenceIou(_Evidence):
         higher_k="raises it while evidence is still found, and lowers it afterwards",
     )
 
-    def measure(self, found: int, wanted: int, retrieved: int) -> float:
+    def measure(self, overlap: int, gold: int, retrieved: int) -> float:
         """Return found / (wanted + retrieved - found)."""
-        return found / (wanted + retrieved - found)
+        return overlap / (gold + retrieved - overlap)

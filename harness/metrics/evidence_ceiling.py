@@ -10,14 +10,15 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Gt
 
-from harness import covering, spans
-from harness.coverage import gold, groups
-from harness.facts import Example, Facts, overlapping
 from harness.metrics import metrics
-from harness.needs import Kind, Need
+from harness.metrics.facts import Example, MetricFacts, overlap_case
+from harness.metrics.needs import Kind, Need
+from harness.ranking import cover
+from harness.ranking.coverage import gold_spans, passage_groups
 from harness.records import Case, Score, Span, not_scored
+from harness.text import spans
 
-_WAYS = 256
+_MAX_WAYS = 256
 """Ways to choose between passages that say the same, or sets of chunks, that are gone through."""
 
 
@@ -39,14 +40,14 @@ class EvidenceCeiling:
     kind: ClassVar[Kind] = "descriptive"
     needs: ClassVar[frozenset[Need]] = frozenset({"evidence"})
     perfect: ClassVar[bool] = True
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="max |G ∩ U| / |G| over every k chunks of the index, U = their characters",
         example=Example(
             "Evidence at 10–20 and 30–34, chunks 0–15, 10–24 and 24–40: of single chunks 10–24 "
             "holds most, all of the first passage, and 10 / 14 = 0.7143. Two chunks could hold "
             "all.",
             "evidence_ceiling@1",
-            [overlapping([(10, 20), (30, 34)], [(0, 15), (10, 24), (24, 40)])],
+            [overlap_case([(10, 20), (30, 34)], [(0, 15), (10, 24), (24, 40)])],
             0.7143,
         ),
         use="to tell what the chunker withholds from what the retriever misses",
@@ -62,18 +63,22 @@ class EvidenceCeiling:
             return not_scored("the question has no evidence label")
         if case.touching is None:
             return not_scored("the chunks of the index are not known")
-        known = groups(case).values()
-        ways = prod(map(len, known))
-        if ways > _WAYS:
+        by_group = passage_groups(case).values()
+        ways = prod(map(len, by_group))
+        if ways > _MAX_WAYS:
             return self._bound(case, case.touching, ways)
-        found = [
-            (covering.best(wanted, case.touching, self.k), wanted)
-            for wanted in (spans.union(each.span for each in some) for some in product(*known))
+        covers = [
+            (cover.best_cover(gold, case.touching, self.k), gold)
+            for gold in (
+                spans.union(passage.span for passage in passages) for passages in product(*by_group)
+            )
         ]
-        most = max(best.characters / spans.size(wanted) for best, wanted in found)
-        tried = [_recall(case, best.chunks) for best, _ in found]
-        if most not in tried and _sets(len(case.touching), self.k) <= _WAYS:
-            tried = [_recall(case, some) for some in _subsets(case.touching, self.k)]
+        most = max(best.characters / spans.count_characters(gold) for best, gold in covers)
+        tried = [_evidence_recall(case, best.chunks) for best, _ in covers]
+        if most not in tried and _count_subsets(len(case.touching), self.k) <= _MAX_WAYS:
+            tried = [
+                _evidence_recall(case, passages) for passages in _subsets(case.touching, self.k)
+            ]
             most = max(tried)
         if most not in tried:
             return Score(most, "at most: evidence_recall may choose other passages")
@@ -81,20 +86,22 @@ class EvidenceCeiling:
 
     def _bound(self, case: Case, chunks: Sequence[Span], ways: int) -> Score:
         """Return what no choice can exceed: most of all passages over the least to be found."""
-        known = groups(case).values()
-        every = spans.union(passage.span for some in known for passage in some)
-        least = max(min(spans.size([each.span]) for each in some) for some in known)
-        most = covering.best(every, chunks, self.k).characters
+        by_group = passage_groups(case).values()
+        every = spans.union(passage.span for passages in by_group for passage in passages)
+        least = max(
+            min(spans.count_characters([gold.span]) for gold in passages) for passages in by_group
+        )
+        most = cover.best_cover(every, chunks, self.k).characters
         return Score(min(1.0, most / least), f"at most: {ways:,} ways to choose between passages")
 
 
-def _recall(case: Case, chunks: Sequence[Span]) -> float:
+def _evidence_recall(case: Case, chunks: Sequence[Span]) -> float:
     """Return the evidence_recall of these chunks."""
-    wanted = gold(case, chunks)
-    return spans.overlap(wanted, spans.union(chunks)) / spans.size(wanted)
+    gold = gold_spans(case, chunks)
+    return spans.overlap(gold, spans.union(chunks)) / spans.count_characters(gold)
 
 
-def _sets(of: int, k: int) -> int:
+def _count_subsets(of: int, k: int) -> int:
     return sum(comb(of, size) for size in range(min(of, k) + 1))
 
 

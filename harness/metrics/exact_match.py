@@ -6,31 +6,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from harness.facts import Example, Facts, answered
 from harness.metrics import metrics
+from harness.metrics.facts import Example, MetricFacts, answer_case
+from harness.metrics.references import ReferenceMetric
 from harness.records import Score
-from harness.references import AgainstReferences
-from harness.squad import normalised
+from harness.text.normal_form import normalise_answer
 
 
 @metrics.register
 @dataclass(frozen=True)
-class ExactMatch(AgainstReferences):
+class ExactMatch(ReferenceMetric):
     """1 where the answer equals a reference, letter case, articles and punctuation aside, else 0.
 
     0 or 1 a question. Source: SQuAD, 2016.
     """
 
     name: ClassVar[str] = "exact_match"
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="1 if the normalised answer = a normalised reference, else 0",
         example=Example(
             "“The harbour.” equals “harbour”, and “The 384,400 km, on average.” says more than "
             "“384,400 km”: (1 + 0) / 2 = 0.5.",
             "exact_match",
             [
-                answered("The harbour.", "harbour"),
-                answered("The 384,400 km, on average.", "384,400 km"),
+                answer_case("The harbour.", "harbour"),
+                answer_case("The 384,400 km, on average.", "384,400 km"),
             ],
             0.5,
         ),
@@ -42,5 +42,7 @@ class ExactMatch(AgainstReferences):
 
     def compare(self, answer: str, references: Sequence[str]) -> Score:
         """Compare with each reference."""
-        said = normalised(answer)
-        return Score(float(any(said == normalised(reference) for reference in references)))
+        normal_answer = normalise_answer(answer)
+        return Score(
+            float(any(normal_answer == normalise_answer(reference) for reference in references))
+        )

@@ -7,14 +7,14 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Gt
 
-from harness.facts import Example, Facts, ranking
 from harness.metrics import metrics
-from harness.ranked import Ranked, Relevant
+from harness.metrics.facts import Example, MetricFacts, ranking_case
+from harness.metrics.judged_ranking import JudgedRankingMetric, RelevantRanks
 
 
 @metrics.register
 @dataclass(frozen=True, kw_only=True)
-class F1(Ranked):
+class F1(JudgedRankingMetric):
     """Harmonic mean of precision@k (divided by k) and recall@k; 0 when both are 0.
 
     From 0 to 1. Source: van Rijsbergen, "Information Retrieval", 1979.
@@ -24,13 +24,13 @@ class F1(Ranked):
 
     name: ClassVar[str] = "f1"
     perfect: ClassVar[bool] = False
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="2 × P × R / (P + R), P = precision@k, R = recall@k",
         example=Example(
             "Relevant at ranks 1, 2 and 3 of 5, four in all: P = 3 / 5 = 0.6, R = 3 / 4 = 0.75, "
             "and 2 × 0.6 × 0.75 / (0.6 + 0.75) = 0.6667.",
             "f1@5",
-            [ranking(1, 1, 1, 0, 0, inventory=[1, 1, 1, 1])],
+            [ranking_case(1, 1, 1, 0, 0, inventory=[1, 1, 1, 1])],
             0.6667,
         ),
         use="to balance what is shown against what is missed",
@@ -40,6 +40,6 @@ class F1(Ranked):
         higher_k="may raise or lower it: more is found, and more is shown",
     )
 
-    def measure(self, found: Relevant) -> float:
+    def measure(self, relevant: RelevantRanks) -> float:
         """Return 2 found / (k + inventory), which the harmonic mean comes to."""
-        return 2 * len(found.ranks) / (self.k + found.inventory)
+        return 2 * len(relevant.ranks) / (self.k + relevant.inventory)

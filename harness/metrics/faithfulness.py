@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from harness.facts import Example, Facts, answered
-from harness.judging import ByJudge, Item, answer_of
 from harness.metrics import metrics
-from harness.needs import Need
+from harness.metrics.facts import Example, MetricFacts, answer_case
+from harness.metrics.judge import JudgeQuestion, MeanVerdictMetric, answer_to_judge
+from harness.metrics.needs import Need
 from harness.records import Case, Score, not_scored
-from harness.sentences import sentences
+from harness.text.sentences import find_sentences
 
 
 @metrics.register
 @dataclass(frozen=True)
-class Faithfulness(ByJudge):
+class Faithfulness(MeanVerdictMetric):
     """Share of the answer's statements that the context supports, by a judge model.
 
     A statement is a sentence, and each is judged by itself: yes or no, by the context as it was
@@ -28,14 +28,14 @@ class Faithfulness(ByJudge):
     name: ClassVar[str] = "faithfulness"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "context", "judge"})
     top: ClassVar[int] = 1
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="statements that the context supports / statements of the answer",
         example=Example(
             "“A day pass costs 6 dollars. It can be bought online. It lasts 24 hours.”, of which "
             "the judge finds the first and the last in the context: 2 / 3 = 0.6667.",
             "faithfulness",
             [
-                answered(
+                answer_case(
                     "A day pass costs 6 dollars. It can be bought online. It lasts 24 hours.",
                     context="A day pass costs 6 dollars and lasts 24 hours.",
                 )
@@ -50,18 +50,21 @@ class Faithfulness(ByJudge):
         order="not order-aware",
     )
 
-    def items(self, case: Case) -> list[Item] | Score:
+    def items(self, case: Case) -> list[JudgeQuestion] | Score:
         """Return each statement of the answer, to be held against the context."""
-        said = answer_of(case)
-        if isinstance(said, Score):
-            return said
+        answer = answer_to_judge(case)
+        if isinstance(answer, Score):
+            return answer
         if not (case.context or "").strip():
             return not_scored("no context was sent")
-        found = [said[start:end] for start, end in sentences(said)]
-        statements = [each for each in found if any(map(str.isalnum, each))]
+        parts = [answer[start:end] for start, end in find_sentences(answer)]
+        statements = [statement for statement in parts if any(map(str.isalnum, statement))]
         if not statements:
             return not_scored("the answer has no statement")
-        return [self.item(each, context=case.context or "", statement=each) for each in statements]
+        return [
+            self.item(statement, context=case.context or "", statement=statement)
+            for statement in statements
+        ]
 
-    def _sum(self, values: Sequence[int]) -> str:
+    def _describe_verdicts(self, values: Sequence[int]) -> str:
         return f"{sum(values)} of {len(values)} statements supported"

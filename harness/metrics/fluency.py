@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from harness.facts import Example, Facts, answered
-from harness.judging import ByJudge, Item, answer_of
 from harness.metrics import metrics
-from harness.needs import Need
+from harness.metrics.facts import Example, MetricFacts, answer_case
+from harness.metrics.judge import JudgeQuestion, MeanVerdictMetric, answer_to_judge
+from harness.metrics.needs import Need
 from harness.records import Case, Score
 
 
 @metrics.register
 @dataclass(frozen=True)
-class Fluency(ByJudge):
+class Fluency(MeanVerdictMetric):
     """The answer's grammar and wording, 0 to 3 by a judge model, divided by 3.
 
     Not scored where the system declined or said nothing. From 0 to 1. Source: this harness; the
@@ -23,12 +23,12 @@ class Fluency(ByJudge):
 
     name: ClassVar[str] = "fluency"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "judge"})
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="verdict / 3",
         example=Example(
             "The judge gives “Day pass cost 6 dollar.” 1 of 3: 1 / 3 = 0.3333.",
             "fluency",
-            [answered("Day pass cost 6 dollar.")],
+            [answer_case("Day pass cost 6 dollar.")],
             0.3333,
             verdicts=["1"],
         ),
@@ -38,9 +38,9 @@ class Fluency(ByJudge):
         order="not order-aware",
     )
 
-    def items(self, case: Case) -> list[Item] | Score:
+    def items(self, case: Case) -> list[JudgeQuestion] | Score:
         """Return the answer, to be read by itself."""
-        said = answer_of(case)
-        if isinstance(said, Score):
-            return said
-        return [self.item("the answer", answer=said)]
+        answer = answer_to_judge(case)
+        if isinstance(answer, Score):
+            return answer
+        return [self.item("the answer", answer=answer)]

@@ -5,29 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from harness.facts import Example, Facts, ranking
 from harness.metrics import metrics
-from harness.ranked import Ranked, Relevant
+from harness.metrics.facts import Example, MetricFacts, ranking_case
+from harness.metrics.judged_ranking import JudgedRankingMetric, RelevantRanks
 
 
 @metrics.register
 @dataclass(frozen=True)
-class HitRate(Ranked):
+class HitRate(JudgedRankingMetric):
     """1 if any of the top k is relevant, else 0.
 
     0 or 1 a question. Source: trec_eval `success_k`.
     """
 
     name: ClassVar[str] = "hit_rate"
-    aliases: ClassVar[tuple[str, ...]] = ("success",)
     uses_inventory: ClassVar[bool] = False
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="1 if a relevant item is in the top k, else 0",
         example=Example(
             "First relevant at ranks 3, 1 and 2 over three questions, k = 2: "
             "(0 + 1 + 1) / 3 = 0.6667.",
             "hit_rate@2",
-            [ranking(0, 0, 1), ranking(1), ranking(0, 1)],
+            [ranking_case(0, 0, 1), ranking_case(1), ranking_case(0, 1)],
             0.6667,
         ),
         use="when one good result is enough",
@@ -37,6 +36,6 @@ class HitRate(Ranked):
         higher_k="never lowers it; a reader has to look further for the one good result",
     )
 
-    def measure(self, found: Relevant) -> float:
+    def measure(self, relevant: RelevantRanks) -> float:
         """Return 1 or 0."""
-        return float(bool(found.ranks))
+        return float(bool(relevant.ranks))

@@ -7,9 +7,9 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Gt
 
-from harness.facts import Example, Facts, ranking
 from harness.metrics import metrics
-from harness.needs import Kind, Need
+from harness.metrics.facts import Example, MetricFacts, ranking_case
+from harness.metrics.needs import Kind, Need
 from harness.records import Case, Judged, Label, Score, not_scored
 
 
@@ -32,13 +32,13 @@ class JudgedShare:
     needs: ClassVar[frozenset[Need]] = frozenset({"ranking", "documents"})
     perfect: ClassVar[bool] = True
     labels: ClassVar[Label] = "documents"
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="judged in the top k / min(k, retrieved)",
         example=Example(
             "The top 5 hold grades 2, 0, none, 1 and 0, so one document was never judged: "
             "4 / 5 = 0.8.",
             "judged@5",
-            [ranking(2, 0, None, 1, 0)],
+            [ranking_case(2, 0, None, 1, 0)],
             0.8,
         ),
         use="beside other metrics of judged documents, to know how far to trust them",
@@ -60,5 +60,5 @@ class JudgedShare:
         top = judged.grades[: self.k]
         if not top:
             return not_scored("nothing was retrieved")
-        known = sum(grade is not None for grade in top)
-        return Score(known / len(top), f"{known} of {len(top)} judged")
+        judged_count = sum(grade is not None for grade in top)
+        return Score(judged_count / len(top), f"{judged_count} of {len(top)} judged")

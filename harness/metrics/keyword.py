@@ -8,13 +8,13 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Gt
 
-from harness.dcg import dcg, ideal
-from harness.facts import Example, Facts, keywords_at
 from harness.metrics import metrics
-from harness.needs import Kind, Need
+from harness.metrics.facts import Example, MetricFacts, keyword_case
+from harness.metrics.ndcg import dcg, ideal_dcg
+from harness.metrics.needs import Kind, Need
 from harness.records import Case, Judged, Label, Score, not_scored
 
-_FOUR = keywords_at(1, 3, 5, None)
+_EXAMPLE_CASE = keyword_case(1, 3, 5, None)
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class _Keyword(ABC):
         if self.uses_inventory and any(judged.inventory is None for judged in case.keywords):
             return not_scored("how many chunks hold each keyword is not known")
         values = [self.judge(judged) for judged in case.keywords]
-        shown = ", ".join(f"{value:.3f}" for value in values)
-        return Score(sum(values) / len(values), f"by keyword: {shown}")
+        values_text = ", ".join(f"{value:.3f}" for value in values)
+        return Score(sum(values) / len(values), f"by keyword: {values_text}")
 
     @abstractmethod
     def judge(self, judged: Judged) -> float:
@@ -56,14 +56,14 @@ class KeywordMrr(_Keyword):
 
     name: ClassVar[str] = "keyword_mrr"
     perfect: ClassVar[bool] = False  # keywords of several chunks cannot all stand first
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="mean over the keywords of 1 / rank of the first chunk that has it, 0 if none in "
         "the top k",
         example=Example(
             "Four keywords first found at ranks 1, 3, 5 and never, k = 5: "
             "(1/1 + 1/3 + 1/5 + 0) / 4 = 0.3833.",
             "keyword_mrr@5",
-            [_FOUR],
+            [_EXAMPLE_CASE],
             0.3833,
         ),
         use="where a test set has keywords alone",
@@ -90,14 +90,14 @@ class KeywordNdcg(_Keyword):
     name: ClassVar[str] = "keyword_ndcg"
     uses_inventory: ClassVar[bool] = True
     perfect: ClassVar[bool] = False  # keywords of several chunks cannot all stand first
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="mean over the keywords of DCG / ideal DCG, DCG = Σ 1 / log₂(rank + 1) over the "
         "chunks that have it",
         example=Example(
             "Four keywords of one chunk each, found at ranks 1, 3, 5 and never, k = 5; the ideal "
             "is 1 / log₂(2) = 1: (1 / log₂(2) + 1 / log₂(4) + 1 / log₂(6) + 0) / 4 = 0.4717.",
             "keyword_ndcg@5",
-            [_FOUR],
+            [_EXAMPLE_CASE],
             0.4717,
         ),
         use="where a test set has keywords alone and several chunks should be found",
@@ -109,7 +109,7 @@ class KeywordNdcg(_Keyword):
 
     def judge(self, judged: Judged) -> float:
         """Return the nDCG; 0 where no chunk holds the keyword."""
-        best = ideal(judged.inventory or (), self.k)
+        best = ideal_dcg(judged.inventory or (), self.k)
         top = [(rank, grade) for rank, grade in judged.graded if rank <= self.k]
         return dcg(top) / best if best else 0.0
 
@@ -123,12 +123,12 @@ class KeywordRecall(_Keyword):
     """
 
     name: ClassVar[str] = "keyword_recall"
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="keywords in the top k / keywords",
         example=Example(
             "Four keywords first found at ranks 1, 3, 5 and never, k = 5: 3 / 4 = 0.75.",
             "keyword_recall@5",
-            [_FOUR],
+            [_EXAMPLE_CASE],
             0.75,
         ),
         use="where a test set has keywords alone",

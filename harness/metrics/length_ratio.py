@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from harness.facts import Example, Facts, answered
 from harness.metrics import metrics
+from harness.metrics.facts import Example, MetricFacts, answer_case
+from harness.metrics.references import ReferenceMetric
 from harness.records import Score
-from harness.references import AgainstReferences
-from harness.tokens import Tokens, tokenise
+from harness.text.words import Tokens, tokenise
 
 
 @metrics.register
 @dataclass(frozen=True)
-class LengthRatio(AgainstReferences):
+class LengthRatio(ReferenceMetric):
     """The shorter over the longer of two token counts: the answer's and the mean reference's.
 
     From 0 to 1. Source: this harness.
@@ -24,14 +24,14 @@ class LengthRatio(AgainstReferences):
     tokens: Tokens = "words"
 
     name: ClassVar[str] = "length_ratio"
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="min(a, r) / max(a, r), a = the answer's tokens, r = the mean reference's",
         example=Example(
             "An answer of 13 tokens, references of 9 and 8: (9 + 8) / 2 = 8.5, and "
             "8.5 / 13 = 0.6538.",
             "length_ratio",
             [
-                answered(
+                answer_case(
                     "Python is a high-level programming language known for its simplicity.",
                     "Python is a high-level interpreted language.",
                     "Python is a programming language emphasizing readability.",
@@ -47,6 +47,11 @@ class LengthRatio(AgainstReferences):
 
     def compare(self, answer: str, references: Sequence[str]) -> Score:
         """Compare with the mean length of the references."""
-        said = len(tokenise(answer, self.tokens))
-        wanted = sum(len(tokenise(each, self.tokens)) for each in references) / len(references)
-        return Score(min(said, wanted) / max(said, wanted), f"{said} tokens, {wanted:g} wanted")
+        length = len(tokenise(answer, self.tokens))
+        mean_length = sum(len(tokenise(reference, self.tokens)) for reference in references) / len(
+            references
+        )
+        return Score(
+            min(length, mean_length) / max(length, mean_length),
+            f"{length} tokens, {mean_length:g} wanted",
+        )

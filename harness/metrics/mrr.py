@@ -5,29 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from harness.facts import Example, Facts, ranking
 from harness.metrics import metrics
-from harness.ranked import Ranked, Relevant
+from harness.metrics.facts import Example, MetricFacts, ranking_case
+from harness.metrics.judged_ranking import JudgedRankingMetric, RelevantRanks
 
 
 @metrics.register
 @dataclass(frozen=True)
-class Mrr(Ranked):
+class Mrr(JudgedRankingMetric):
     """1 / rank of the first relevant item, 0 if none (within k); its mean is the MRR.
 
     From 0 to 1. Source: trec_eval `recip_rank`.
     """
 
     name: ClassVar[str] = "mrr"
-    aliases: ClassVar[tuple[str, ...]] = ("rr",)
     uses_inventory: ClassVar[bool] = False
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="1 / rank of the first relevant item, 0 if none in the top k",
         example=Example(
             "First relevant at ranks 3, 1 and 2 over three questions: "
             "(1/3 + 1/1 + 1/2) / 3 = 0.6111.",
             "mrr",
-            [ranking(0, 0, 1), ranking(1), ranking(0, 1)],
+            [ranking_case(0, 0, 1), ranking_case(1), ranking_case(0, 1)],
             0.6111,
         ),
         use="when one good result is wanted",
@@ -37,6 +36,6 @@ class Mrr(Ranked):
         higher_k="never lowers it, and adds little: a first relevant item at rank 10 counts 0.1",
     )
 
-    def measure(self, found: Relevant) -> float:
+    def measure(self, relevant: RelevantRanks) -> float:
         """Return the reciprocal rank."""
-        return 1 / found.ranks[0] if found.ranks else 0.0
+        return 1 / relevant.ranks[0] if relevant.ranks else 0.0

@@ -1,18 +1,39 @@
-"""nDCG: graded relevance, discounted by rank, against the best ranking there could be."""
+"""nDCG: graded relevance, discounted by rank (DCG), against the best ranking there could be."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
+from math import log2
 from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Gt
 
-from harness.dcg import Gain, dcg, ideal
-from harness.facts import Example, Facts, ranking
 from harness.metrics import metrics
-from harness.needs import Kind, Need
+from harness.metrics.facts import Example, MetricFacts, ranking_case
+from harness.metrics.needs import Kind, Need
 from harness.records import Case, Judged, Label, Score, not_scored
+
+Gain = Literal["linear", "exponential"]
+"""What a grade is worth: itself, as trec_eval has it, or 2^grade - 1."""
+
+
+def dcg(graded: Iterable[tuple[int, int]], gain: Gain = "linear") -> float:
+    """Return the sum of gain / log2(rank + 1) over (rank, grade) pairs; ranks count from 1.
+
+    Source: Järvelin & Kekäläinen, "Cumulated gain-based evaluation of IR techniques", 2002.
+    """
+    if gain == "linear":
+        return sum([grade / log2(rank + 1) for rank, grade in graded])
+    return sum([(2.0**grade - 1) / log2(rank + 1) for rank, grade in graded])
+
+
+@lru_cache(maxsize=1024)
+def ideal_dcg(grades: tuple[int, ...], k: int | None, gain: Gain = "linear") -> float:
+    """Return the DCG of the best order of `grades`, highest first, cut at `k`."""
+    return dcg(enumerate(grades[:k], start=1), gain)
 
 
 @metrics.register
@@ -37,14 +58,14 @@ class Ndcg:
     needs: ClassVar[frozenset[Need]] = frozenset({"ranking"})
     perfect: ClassVar[bool] = True
     uses_inventory: ClassVar[bool] = True
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="DCG / ideal DCG, DCG = Σ gain / log₂(rank + 1)",
         example=Example(
             "Grades 1, 3, 0, 0, of all relevant items 3 and 1: DCG "
             "1 / log₂(2) + 3 / log₂(3) = 2.8928, ideal 3 / log₂(2) + 1 / log₂(3) = 3.6309, and "
             "2.8928 / 3.6309 = 0.7967.",
             "ndcg@4",
-            [ranking(1, 3, 0, 0)],
+            [ranking_case(1, 3, 0, 0)],
             0.7967,
         ),
         use="when the order matters",
@@ -64,15 +85,15 @@ class Ndcg:
 
     def judge(self, judged: Judged) -> Score:
         """Score one judged ranking."""
-        shown = len(judged.graded) if self.k is None else bisect_right(judged.ranks, self.k)
-        top = judged.graded[:shown]
+        top_size = len(judged.graded) if self.k is None else bisect_right(judged.ranks, self.k)
+        top = judged.graded[:top_size]
         pool = judged.inventory
         if self.ideal == "retrieved":
             pool = tuple(sorted([grade for _, grade in top], reverse=True))
         if pool is None:
             return not_scored("how many relevant items there are is not known")
-        best = ideal(pool, self.k, self.gain)
+        best = ideal_dcg(pool, self.k, self.gain)
         if best == 0.0:
             return Score(0.0, "nothing is relevant")
-        found = dcg(top, self.gain)
-        return Score(found / best, f"DCG {found:.6f} / ideal {best:.6f}")
+        gain = dcg(top, self.gain)
+        return Score(gain / best, f"DCG {gain:.6f} / ideal {best:.6f}")

@@ -7,13 +7,13 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Gt, Le
 
-from harness.coverage import Cutoff, groups, whole_groups
-from harness.facts import Example, Facts, overlapping
 from harness.metrics import metrics
-from harness.needs import Kind, Need
+from harness.metrics.facts import Example, MetricFacts, overlap_case
+from harness.metrics.needs import Kind, Need
+from harness.ranking.coverage import Cutoff, count_whole_groups, passage_groups
 from harness.records import Case, Score, Span, not_scored
 
-_HALF_FOUND = overlapping([(10, 20), (30, 34)], [(0, 15), (10, 24)])
+_EXAMPLE_CASE = overlap_case([(10, 20), (30, 34)], [(0, 15), (10, 24)])
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,11 @@ class _Passages(Cutoff):
 
     def measure(self, case: Case, read: list[Span]) -> tuple[float, str]:
         """Return the value and what it comes from."""
-        found, wanted = whole_groups(case, read, self.whole), len(groups(case))
-        return found / wanted, f"{found} of {wanted} passages whole"
+        whole_count, group_count = (
+            count_whole_groups(case, read, self.whole),
+            len(passage_groups(case)),
+        )
+        return whole_count / group_count, f"{whole_count} of {group_count} passages whole"
 
 
 @metrics.register
@@ -53,13 +56,13 @@ class PassageRecall(_Passages):
     """
 
     name: ClassVar[str] = "passage_recall"
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="groups with a whole passage in the top k / groups",
         example=Example(
             "Evidence at 10–20 and 30–34, chunks 0–15 and 10–24: the first passage is whole, the "
             "second is not there: 1 / 2 = 0.5.",
             "passage_recall@2",
-            [_HALF_FOUND],
+            [_EXAMPLE_CASE],
             0.5,
         ),
         use="to compare chunkers: a passage cut in two and half found is not found",
@@ -79,13 +82,13 @@ class PassageHitRate(_Passages):
     """
 
     name: ClassVar[str] = "passage_hit_rate"
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="1 if a group has a whole passage in the top k, else 0",
         example=Example(
             "Evidence at 10–20 and 30–34. Chunks 0–15 and 10–24 hold the first passage whole, "
             "chunks 0–15 and 15–19 neither: (1 + 0) / 2 = 0.5.",
             "passage_hit_rate@2",
-            [_HALF_FOUND, overlapping([(10, 20), (30, 34)], [(0, 15), (15, 19)])],
+            [_EXAMPLE_CASE, overlap_case([(10, 20), (30, 34)], [(0, 15), (15, 19)])],
             0.5,
         ),
         use="when one good passage is enough",
@@ -110,13 +113,13 @@ class PassageMrr(_Passages):
     """
 
     name: ClassVar[str] = "passage_mrr"
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="1 / rank at which the first group becomes whole, 0 if none does in the top k",
         example=Example(
             "Evidence at 10–20 and 30–34, chunks 0–15 and 10–24: half of the first passage is "
             "there at rank 1, all of it at rank 2: 1 / 2 = 0.5.",
             "passage_mrr@2",
-            [_HALF_FOUND],
+            [_EXAMPLE_CASE],
             0.5,
         ),
         use="when one good passage is wanted early",
@@ -129,6 +132,6 @@ class PassageMrr(_Passages):
     def measure(self, case: Case, read: list[Span]) -> tuple[float, str]:
         """Return the reciprocal rank."""
         for rank in range(1, len(read) + 1):
-            if whole_groups(case, read[:rank], self.whole):
+            if count_whole_groups(case, read[:rank], self.whole):
                 return 1 / rank, f"whole at rank {rank}"
         return 0.0, "never whole"

@@ -8,14 +8,14 @@ from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Gt
 
-from harness.facts import Example, Facts, ranking
 from harness.metrics import metrics
-from harness.ranked import Ranked, Relevant
+from harness.metrics.facts import Example, MetricFacts, ranking_case
+from harness.metrics.judged_ranking import JudgedRankingMetric, RelevantRanks
 
 
 @metrics.register
 @dataclass(frozen=True, kw_only=True)
-class Precision(Ranked):
+class Precision(JudgedRankingMetric):
     """Relevant items in the top k, divided by k, even where fewer than k were retrieved.
 
     `denominator: retrieved` divides by the smaller of k and what was retrieved. From 0 to 1.
@@ -28,13 +28,13 @@ class Precision(Ranked):
     name: ClassVar[str] = "precision"
     perfect: ClassVar[bool] = False
     uses_inventory: ClassVar[bool] = False
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="relevant in the top k / k",
         example=Example(
             "Relevant at ranks 1, 2 and 3, k = 5: 3 / 5 = 0.6, and as much if no more than those "
             "three were retrieved.",
             "precision@5",
-            [ranking(1, 1, 1, 0, 0), ranking(1, 1, 1)],
+            [ranking_case(1, 1, 1, 0, 0), ranking_case(1, 1, 1)],
             0.6,
         ),
         use="when a list of fixed length is shown",
@@ -51,7 +51,7 @@ class Precision(Ranked):
             return float(relevant > 0)
         return min(self.k, relevant) / self.k
 
-    def measure(self, found: Relevant) -> float:
+    def measure(self, relevant: RelevantRanks) -> float:
         """Return the share of relevant items."""
-        shown = self.k if self.denominator == "k" else found.shown
-        return len(found.ranks) / shown if shown else 0.0
+        top_size = self.k if self.denominator == "k" else relevant.top_size
+        return len(relevant.ranks) / top_size if top_size else 0.0

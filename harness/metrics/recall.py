@@ -7,14 +7,14 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Gt
 
-from harness.facts import Example, Facts, ranking
 from harness.metrics import metrics
-from harness.ranked import Ranked, Relevant
+from harness.metrics.facts import Example, MetricFacts, ranking_case
+from harness.metrics.judged_ranking import JudgedRankingMetric, RelevantRanks
 
 
 @metrics.register
 @dataclass(frozen=True, kw_only=True)
-class Recall(Ranked):
+class Recall(JudgedRankingMetric):
     """Relevant items in the top k, divided by all relevant items there are.
 
     From 0 to 1. Source: trec_eval `recall_k`.
@@ -23,12 +23,12 @@ class Recall(Ranked):
     k: Annotated[int, Gt(0)] = field()  # without it, the base class's default would stand
 
     name: ClassVar[str] = "recall"
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="relevant in the top k / all relevant",
         example=Example(
             "Relevant at ranks 1, 2 and 3 of 5, four in all: 3 / 4 = 0.75.",
             "recall@5",
-            [ranking(1, 1, 1, 0, 0, inventory=[1, 1, 1, 1])],
+            [ranking_case(1, 1, 1, 0, 0, inventory=[1, 1, 1, 1])],
             0.75,
         ),
         use="when the model needs the complete context",
@@ -38,6 +38,6 @@ class Recall(Ranked):
         higher_k="never lowers it; the model has more to read, and precision usually falls",
     )
 
-    def measure(self, found: Relevant) -> float:
+    def measure(self, relevant: RelevantRanks) -> float:
         """Return the share that was found."""
-        return len(found.ranks) / found.inventory
+        return len(relevant.ranks) / relevant.inventory

@@ -11,20 +11,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from harness.facts import Example, Facts, answered
 from harness.metrics import metrics
-from harness.normalform import normal
+from harness.metrics.facts import Example, MetricFacts, answer_case
+from harness.metrics.references import ReferenceMetric
 from harness.records import Score, not_scored
-from harness.references import AgainstReferences
+from harness.text.normal_form import normalise_to
 
-_NOT_ENGLISH = re.compile(r"[^\W_a-zA-Z0-9]")
+_NON_ASCII_LETTER = re.compile(r"[^\W_a-zA-Z0-9]")
 _WORD = re.compile(r"[^\W_]\S*")
-_MARKS = frozenset({"Mn", "Mc"})
-_MOST_PAIRS = 30_000_000
+_MARK_CATEGORIES = frozenset({"Mn", "Mc"})
+_MAX_WORD_PAIRS = 30_000_000
 """Words times words; rouge-score takes some 10 bytes and 0.2 µs for each."""
 
 
-class _Words:
+class _UnicodeTokenizer:
     """Keeps the letters of every script; rouge-score's own tokeniser keeps [a-z0-9] alone.
 
     A mark, such as a vowel sign of Devanagari, belongs to the letter that it follows.
@@ -36,9 +36,9 @@ class _Words:
         self._stemmer = PorterStemmer() if stemmer else None
 
     def tokenize(self, text: str) -> list[str]:
-        text = normal("NFC", text.lower())
-        kept = [each if each.isalnum() or _is_mark(each) else " " for each in text]
-        words: list[str] = _WORD.findall("".join(kept))
+        text = normalise_to("NFC", text.lower())
+        characters = [char if char.isalnum() or _is_mark(char) else " " for char in text]
+        words: list[str] = _WORD.findall("".join(characters))
         if self._stemmer is None:
             return words
         # As rouge-score does: short words stay as they are.
@@ -46,14 +46,14 @@ class _Words:
 
 
 def _is_mark(character: str) -> bool:
-    return unicodedata.category(character) in _MARKS
+    return unicodedata.category(character) in _MARK_CATEGORIES
 
 
 @lru_cache
 def _tokenizer(stemmer: bool, words: bool) -> Any:
     from rouge_score.tokenizers import DefaultTokenizer
 
-    return _Words(stemmer) if words else DefaultTokenizer(stemmer)
+    return _UnicodeTokenizer(stemmer) if words else DefaultTokenizer(stemmer)
 
 
 @lru_cache
@@ -63,13 +63,13 @@ def _scorer(measure: str, stemmer: bool, words: bool) -> Any:
     return RougeScorer([measure], tokenizer=_tokenizer(stemmer, words))
 
 
-_FOX = answered(
+_EXAMPLE_CASE = answer_case(
     "A quick brown fox jumps over a lazy dog", "The quick brown fox jumps over the lazy dog"
 )
 
 
 @dataclass(frozen=True)
-class _Rouge(AgainstReferences):
+class _Rouge(ReferenceMetric):
     """F-measure against the reference that gives the best; its precision and recall are kept.
 
     Text with letters beyond a to z is split by a tokeniser that keeps them, and the reason says
@@ -83,14 +83,14 @@ class _Rouge(AgainstReferences):
 
     def compare(self, answer: str, references: Sequence[str]) -> Score:
         """Score an answer against each reference and keep the best."""
-        words = any(_NOT_ENGLISH.search(text) for text in (answer, *references))
-        found = (self._compared(reference, answer, words) for reference in references)
-        best = max(found, key=lambda each: each.fmeasure)
+        words = any(_NON_ASCII_LETTER.search(text) for text in (answer, *references))
+        scores = (self._score_pair(reference, answer, words) for reference in references)
+        best = max(scores, key=lambda score: score.fmeasure)
         note = ", every script" if words else ""
         reason = f"precision {best.precision:.4f}, recall {best.recall:.4f}{note}"
         return Score(float(best.fmeasure), reason)
 
-    def _compared(self, reference: str, answer: str, words: bool) -> Any:
+    def _score_pair(self, reference: str, answer: str, words: bool) -> Any:
         return _scorer(self.name, self.stemmer, words).score(reference, answer)[self.name]
 
 
@@ -103,13 +103,13 @@ class Rouge1(_Rouge):
     """
 
     name: ClassVar[str] = "rouge1"
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="2 × shared / (words of the answer + words of the reference)",
         example=Example(
             "“A quick brown fox jumps over a lazy dog” against “The quick brown fox jumps over the "
             "lazy dog”: 7 of 9 words are shared: 2 × 7 / (9 + 9) = 0.7778.",
             "rouge1",
-            [_FOX],
+            [_EXAMPLE_CASE],
             0.7778,
         ),
         use="for content",
@@ -129,13 +129,13 @@ class Rouge2(_Rouge):
 
     name: ClassVar[str] = "rouge2"
     perfect: ClassVar[bool] = False
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="2 × shared / (pairs of the answer + pairs of the reference)",
         example=Example(
             "“A quick brown fox jumps over a lazy dog” against “The quick brown fox jumps over the "
             "lazy dog”: 5 of 8 pairs are shared: 2 × 5 / (8 + 8) = 0.625.",
             "rouge2",
-            [_FOX],
+            [_EXAMPLE_CASE],
             0.625,
         ),
         use="for wording",
@@ -155,13 +155,13 @@ class RougeL(_Rouge):
     """
 
     name: ClassVar[str] = "rougeL"
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="2 × longest common subsequence / (words of the answer + words of the reference)",
         example=Example(
             "“A quick brown fox jumps over a lazy dog” against “The quick brown fox jumps over the "
             "lazy dog”: 7 words in the same order: 2 × 7 / (9 + 9) = 0.7778.",
             "rougeL",
-            [_FOX],
+            [_EXAMPLE_CASE],
             0.7778,
         ),
         use="where word order matters",
@@ -170,18 +170,21 @@ class RougeL(_Rouge):
         order="order-aware",
     )
 
-    def _compared(self, reference: str, answer: str, words: bool) -> Any:
+    def _score_pair(self, reference: str, answer: str, words: bool) -> Any:
         """Return what rouge-score does, whose table of all pairs of words would fill memory."""
         from rouge_score import scoring
 
         tokenizer = _tokenizer(self.stemmer, words)
-        wanted, said = tokenizer.tokenize(reference), tokenizer.tokenize(answer)
-        shared = _shared(wanted, said)
-        precision, recall = shared / max(len(said), 1), shared / max(len(wanted), 1)
+        reference_tokens, answer_tokens = tokenizer.tokenize(reference), tokenizer.tokenize(answer)
+        shared = _lcs_length(reference_tokens, answer_tokens)
+        precision, recall = (
+            shared / max(len(answer_tokens), 1),
+            shared / max(len(reference_tokens), 1),
+        )
         return scoring.Score(precision, recall, scoring.fmeasure(precision, recall))
 
 
-def _shared(one: Sequence[str], other: Sequence[str]) -> int:
+def _lcs_length(one: Sequence[str], other: Sequence[str]) -> int:
     """Return the length of the longest common subsequence, by one row of its table at a time."""
     short, long = sorted((one, other), key=len)
     numbers = {word: number for number, word in enumerate(dict.fromkeys(long))}
@@ -204,13 +207,13 @@ class RougeLsum(_Rouge):
     """
 
     name: ClassVar[str] = "rougeLsum"
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="2 × Σ of the lines' subsequences / (words of the answer + words of the reference)",
         example=Example(
             "The lines “It has no air.” and “It is far.” against “It is far.” and “It has no "
             "air.”: each of the 7 words has its place in a line: 2 × 7 / (7 + 7) = 1.",
             "rougeLsum",
-            [answered("It has no air.\nIt is far.", "It is far.\nIt has no air.")],
+            [answer_case("It has no air.\nIt is far.", "It is far.\nIt has no air.")],
             1.0,
         ),
         use="for answers of several lines",
@@ -222,9 +225,13 @@ class RougeLsum(_Rouge):
     def compare(self, answer: str, references: Sequence[str]) -> Score:
         """Score an answer against each reference and keep the best, where it is short enough."""
         words = _tokenizer(False, True).tokenize
-        said, wanted = len(words(answer)), max(len(words(text)) for text in references)
-        if said * wanted > _MOST_PAIRS:
+        answer_words, reference_words = (
+            len(words(answer)),
+            max(len(words(text)) for text in references),
+        )
+        if answer_words * reference_words > _MAX_WORD_PAIRS:
             return not_scored(
-                f"an answer of {said:,} words and a reference of {wanted:,} is too long"
+                f"an answer of {answer_words:,} words and a reference of {reference_words:,} "
+                "is too long"
             )
         return super().compare(answer, references)

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from harness.embedders import Embedder, embedders
-from harness.facts import Example, Facts, answered
+from harness.embedders import embedders
 from harness.metrics import metrics
-from harness.models import DEFAULT_MODEL
-from harness.needs import Kind, Need
+from harness.metrics.facts import Example, MetricFacts, answer_case
+from harness.metrics.needs import Kind, Need
+from harness.metrics.references import EMPTY_ANSWER, check_applicable, references
+from harness.models.model_files import DEFAULT_MODEL
+from harness.protocols import Embedder
 from harness.records import Case, Score
-from harness.references import EMPTY, inapplicable, references
 
 
 @metrics.register
@@ -31,13 +32,13 @@ class SemanticSimilarity:
     kind: ClassVar[Kind] = "quality"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "references"})
     perfect: ClassVar[bool] = True
-    facts: ClassVar[Facts] = Facts(
+    facts: ClassVar[MetricFacts] = MetricFacts(
         formula="max(0, cosine of the vectors of the answer and the closest reference)",
         example=Example(
             "“The Moon has no air.” against “The Moon has air.”: about 0.81 by the default model, "
             "though one denies the other.",
             "semantic_similarity",
-            [answered("The Moon has no air.", "The Moon has air.")],
+            [answer_case("The Moon has no air.", "The Moon has air.")],
             0.81,
             within=0.01,
         ),
@@ -49,17 +50,21 @@ class SemanticSimilarity:
 
     def score_all(self, cases: Sequence[Case]) -> list[Score]:
         """Score each case, embedding every text once."""
-        refused = [inapplicable(case) or _empty(case) for case in cases]
-        asked = [case for case, score in zip(cases, refused, strict=True) if score is None]
-        texts = list(dict.fromkeys(text for case in asked for text in _texts(case)))
-        known = dict(zip(texts, self._embedder().embed(texts, "document"), strict=True))
+        decided = [check_applicable(case) or _score_empty(case) for case in cases]
+        applicable = [case for case, score in zip(cases, decided, strict=True) if score is None]
+        texts = list(dict.fromkeys(text for case in applicable for text in _texts(case)))
+        vectors = dict(zip(texts, self._embedder().embed(texts, "document"), strict=True))
         scores = iter(
             [
-                _score(max(float(known[said] @ known[wanted]) for wanted in rest))
-                for said, *rest in map(_texts, asked)
+                _score_cosine(
+                    max(
+                        float(vectors[answer] @ vectors[reference]) for reference in reference_texts
+                    )
+                )
+                for answer, *reference_texts in map(_texts, applicable)
             ]
         )
-        return [score or next(scores) for score in refused]
+        return [score or next(scores) for score in decided]
 
     def identity(self) -> dict[str, Any]:
         """Return the embedder's identity."""
@@ -74,9 +79,9 @@ def _texts(case: Case) -> list[str]:
     return [case.answer.text, *references(case)]
 
 
-def _empty(case: Case) -> Score | None:
-    return None if case.answer and case.answer.text.strip() else EMPTY
+def _score_empty(case: Case) -> Score | None:
+    return None if case.answer and case.answer.text.strip() else EMPTY_ANSWER
 
 
-def _score(cosine: float) -> Score:
+def _score_cosine(cosine: float) -> Score:
     return Score(min(max(cosine, 0.0), 1.0), f"cosine {cosine:.6f}")

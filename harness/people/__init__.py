@@ -1,1 +1,1 @@
-"""What people said of a run's answers: read back, summed up, and held against the metrics."""
+"""Human ratings of a run's answers: forms, pools, import, agreement, metric correlation."""

@@ -1,19 +1,19 @@
-"""Reports: a stored run, rendered; they read the run's folder and nothing else."""
+"""Writes the reports of a stored run; they read nothing but the run's folder."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from harness.report import digest, html, listing, markdown, pictures
-from harness.report.charts.svg import Drawn
+from harness.files.atomic import delete_abandoned, write_atomically
+from harness.report import chart_files, html, markdown, run_digest, run_index
+from harness.report.charts.svg import ChartCache
+from harness.report.run_view import View
 from harness.report.sections import parts
-from harness.report.view import View
-from harness.store import load
-from harness.writing import atomically, sweep
+from harness.store.reader import load
 
 
-def write(folder: Path, drawn: Drawn | None = None) -> list[Path]:
-    """Write the reports of the run in `folder`, as `put` does; return the paths.
+def write(folder: Path, drawn: ChartCache | None = None) -> list[Path]:
+    """Write the reports of the run in `folder`, as `write_reports` does; return the paths.
 
     `drawn` keeps charts, so that the same need not be drawn again.
 
@@ -21,10 +21,10 @@ def write(folder: Path, drawn: Drawn | None = None) -> list[Path]:
         DataError: the folder holds no run, or a damaged one.
         OSError: a file cannot be written.
     """
-    return put(View(load(folder), drawn))
+    return write_reports(View(load(folder), drawn))
 
 
-def put(view: View) -> list[Path]:
+def write_reports(view: View) -> list[Path]:
     """Write the reports of a stored run into its folder; return the paths of those for people.
 
     `report.html`; `report.md` with its charts; and beside the folder, where runs lie, `index.html`
@@ -36,15 +36,15 @@ def put(view: View) -> list[Path]:
     stored, folder = view.stored, view.stored.folder
     rendered = parts(view)
     page, text = folder / "report.html", folder / "report.md"
-    atomically(page, html.render(view, rendered))
-    pictures.write(folder, rendered)
-    atomically(text, markdown.render(view, rendered))
-    atomically(folder / digest.NAME, digest.as_json(digest.digest(view)))
+    write_atomically(page, html.render(view, rendered))
+    chart_files.write(folder, rendered)
+    write_atomically(text, markdown.render(view, rendered))
+    write_atomically(folder / run_digest.NAME, run_digest.as_json(run_digest.digest(view)))
     output = stored.run.config.get("resolved", {}).get("output", "")
-    index = listing.write(folder, str(output))
-    for name in (page.name, text.name, digest.NAME):
-        sweep(folder, name)
-    sweep(folder / pictures.FOLDER, "*.svg")
+    index = run_index.write(folder, str(output))
+    for name in (page.name, text.name, run_digest.NAME):
+        delete_abandoned(folder, name)
+    delete_abandoned(folder / chart_files.FOLDER, "*.svg")
     if index is not None:
-        sweep(index.parent, index.name)
+        delete_abandoned(index.parent, index.name)
     return [page, text] if index is None else [page, text, index]

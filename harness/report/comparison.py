@@ -1,104 +1,158 @@
-"""`compare-….html` and `.md`: a run held against a baseline, on pages that need no network."""
+"""Turns a comparison into a document: for the terminal, and as pages in HTML and Markdown."""
 
 from __future__ import annotations
 
 import re
-from functools import cache
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from harness import numbers
-from harness.comparing import words as words
-from harness.comparing.comparison import Comparison, Row
+from harness.comparison.compared_runs import ComparedCells, ComparedRuns, MetricRow
+from harness.files.atomic import write_atomically
 from harness.fingerprint import fingerprint
-from harness.report import comparison_markdown, html, packaged
-from harness.report.comparing import SHOWN, Questions
-from harness.report.escaping import shortened
-from harness.writing import atomically
+from harness.report import comparison_words as words
+from harness.report import html, markdown, terminal
+from harness.report.comparison_blocks import blocks, parts
+from harness.report.document import Heading
+from harness.store.dataframes import table
+from harness.text.escaping import shorten
 
-_NAME = 80
-_LEAST = 0.05
-"""How far the bars of a table reach to each side at least."""
+if TYPE_CHECKING:
+    from harness.store.dataframes import DataFrame
+
+_MAX_NAME = 80
+_COLUMNS = {
+    "cells": "str",
+    "metric": "str",
+    **dict.fromkeys(("before", "after", "difference", "low", "high", "p", "corrected"), "Float64"),
+    **dict.fromkeys(("wins", "ties", "losses", "n"), "Int64"),
+    "effect": "Float64",
+    "verdict": "str",
+}
 
 
-def write(found: Comparison, folder: Path) -> list[Path]:
-    """Write the page and its Markdown into `folder`, which is made; return their paths.
+@dataclass(frozen=True)
+class Comparison(ComparedRuns):
+    """What comparing two runs, or two cells of one, came to, as library users get it."""
+
+    def frame(self) -> DataFrame:
+        """Return one row a pair of cells and metric: values, difference, p, and what is shown.
+
+        Raises:
+            MissingExtra: pandas is not installed (the extra `[frames]`).
+        """
+        fields = ("difference", "low", "high", "p", "corrected", "wins", "ties", "losses", "n")
+        return table(
+            (
+                [words.title(pair), row.metric, row.baseline, row.run]
+                + [getattr(row.difference, name) for name in (*fields, "effect")]
+                + [words.outcome(row)]
+                for pair in self.pairs
+                for row in pair.rows
+            ),
+            _COLUMNS,
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all but the texts as plain data, fit for JSON: what `compare --json` prints."""
+        return as_dict(self)
+
+    def __str__(self) -> str:
+        return terminal.render(blocks(self))
+
+    def _repr_html_(self) -> str:
+        return html.fragment(blocks(self))
+
+
+def write(comparison: ComparedRuns, folder: Path) -> list[Path]:
+    """Write `compare-….html` and `.md` into `folder`, which is made; return their paths.
 
     Raises:
         OSError: a file cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    stem = f"compare-{_file_name(found.baseline.id)}"
+    stem = f"compare-{_file_name(comparison.baseline.id)}"
     page, text = folder / f"{stem}.html", folder / f"{stem}.md"
-    atomically(page, render(found))
-    atomically(text, comparison_markdown.render(found, page.name))
+    write_atomically(page, render_html(comparison))
+    write_atomically(text, render_markdown(comparison, page.name))
     return [page, text]
 
 
-def render(found: Comparison) -> str:
-    """Return the page; every text from outside is escaped by the template."""
-    style = packaged.text("page/10-page.css") + packaged.text("comparison.css")
-    shown: str = _template().render(
-        found=found,
-        questions=Questions(found),
-        style=style,
-        style_hash=html.digest(style),
-        most=SHOWN,
+def render_html(comparison: ComparedRuns) -> str:
+    """Return the page: one file that needs no network and runs no script."""
+    run, baseline = (shorten(side.id, _MAX_NAME) for side in (comparison.run, comparison.baseline))
+    version = shorten(comparison.run.provenance.harness, _MAX_NAME)
+    return html.render_parts(f"{run} against {baseline}", parts(comparison), version)
+
+
+def render_markdown(comparison: ComparedRuns, page: str) -> str:
+    """Return the page as Markdown, under 60 KB; `page` is the name of the HTML file."""
+    return markdown.render_blocks(
+        [
+            block
+            for part in parts(comparison)
+            for block in ([] if part.headed else [Heading(part.title)]) + [*part.blocks]
+        ],
+        page,
     )
-    return shown
+
+
+def as_dict(comparison: ComparedRuns) -> dict[str, Any]:
+    """Return all but the texts, fit for JSON: numbers, questions by id, and what changed."""
+    return {
+        "schema": 1,
+        "baseline": comparison.baseline.id,
+        "run": comparison.run.id,
+        "headline": words.headline(comparison),
+        "worse": comparison.worse,
+        "better": comparison.better,
+        "identical": comparison.identical,
+        "by": comparison.by,
+        "test": comparison.options.test,
+        "correction": comparison.options.method,
+        "allowed": sorted(comparison.options.allow),
+        "family": comparison.family,
+        "segment_family": comparison.segment_family,
+        "questions": len(comparison.shared),
+        "only_baseline": list(comparison.only_baseline),
+        "only_run": list(comparison.only_run),
+        "changed_questions": list(comparison.changed),
+        "left_out": dict(comparison.left_out),
+        "changes": [asdict(change) for change in comparison.changes],
+        "cells": [_pair_data(pair) for pair in comparison.pairs],
+    }
+
+
+def _pair_data(pair: ComparedCells) -> dict[str, Any]:
+    return {
+        "baseline": pair.pairing.baseline,
+        "run": pair.pairing.run,
+        "metrics": [row_data(row) for row in pair.rows],
+        "segments": [
+            {"by": row.way, "segment": row.segment, **row_data(row)} for row in pair.segments
+        ],
+        "finished": row_data(pair.finished),
+        "lost": [asdict(gap) for gap in pair.lost],
+        "won": [asdict(gap) for gap in pair.won],
+        "unpaired": [asdict(unpaired) for unpaired in pair.unpaired],
+        "untested": dict(pair.untested),
+        "differs": [asdict(change) for change in pair.differs],
+        "people": None if pair.people is None else asdict(pair.people),
+    }
+
+
+def row_data(row: MetricRow) -> dict[str, Any]:
+    """Return one row; `before` and `after` are the two values on the questions that both have."""
+    return {
+        "metric": row.metric,
+        "before": row.baseline,
+        "after": row.run,
+        "outcome": words.outcome(row),
+        **asdict(row.difference),
+    }
 
 
 def _file_name(id_: str) -> str:
     """Return an id as part of a file's name: letters, digits, dots and dashes of it."""
     plain = re.sub(r"[^\w.-]+", "-", id_, flags=re.ASCII).strip("-.")
     return plain[:80] or fingerprint(id_)
-
-
-def _reach(rows: list[Row]) -> float:
-    ends = [
-        abs(end)
-        for row in rows
-        for end in (row.difference.low, row.difference.high, row.difference.difference)
-        if end is not None
-    ]
-    return max([_LEAST, *ends])
-
-
-def _place(value: float, reach: float) -> str:
-    """Return where on a bar that ends at -reach and reach a difference stands."""
-    return f"{50 + 50 * value / reach:.2f}%"
-
-
-@cache
-def _template() -> Any:
-    from jinja2 import Environment, StrictUndefined
-    from markupsafe import Markup
-
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.globals |= {
-        "against": words.against,
-        "headline": words.headline,
-        "sentences": words.sentences,
-        "evidence": words.evidence,
-        "unshared": words.unshared,
-        "method": words.method,
-    }
-    environment.filters |= {
-        "ours": Markup,
-        "visible": html.visible,
-        "short": lambda text, longest=_NAME: shortened(text, longest),
-        "pair": words.title,
-        "outcome": words.outcome,
-        "test": lambda row: words.TESTS.get(row.difference.test or "", numbers.MISSING),
-        "score": numbers.score,
-        "change": numbers.difference,
-        "digits": words.digits,
-        "ends": lambda seen, digits=2: numbers.between(seen.low, seen.high, digits),
-        "p": numbers.probability,
-        "count": numbers.count,
-        "reach": _reach,
-        "place": _place,
-    }
-    return environment.from_string(packaged.text("comparison.html.j2"))

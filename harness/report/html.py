@@ -1,4 +1,4 @@
-"""`report.html`: the report as one file that needs no network, and lets only its own script run."""
+"""Renders `report.html`: one file that needs no network and runs only its own script."""
 
 from __future__ import annotations
 
@@ -10,47 +10,107 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from harness.report import blocks, data, page
-from harness.report.blocks import Measure, Part
-from harness.report.escaping import TURNING
-from harness.report.view import View
+from harness.report import data, document, package_files, page
+from harness.report.document import (
+    Block,
+    Cell,
+    Heading,
+    Items,
+    Measure,
+    Paragraph,
+    Part,
+    TableBlock,
+)
+from harness.report.run_view import View
+from harness.text.escaping import BIDI_CONTROLS
 
-_UNSEEN = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff{TURNING}]")
+PAGE_MARK = '<meta name="generator" content="rag-assay">'
+"""By it a page is known for one that was written here."""
+_INVISIBLE = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff{BIDI_CONTROLS}]")
 _CODE = re.compile(r"`([^`\n]+)`")
-_KINDS: dict[type[Any], str] = {
+_KIND_NAMES: dict[type[Any], str] = {
     kind: kind.__name__.lower()
     for kind in (
-        blocks.Text,
-        blocks.Items,
-        blocks.Links,
-        blocks.Counts,
-        blocks.Table,
-        blocks.Figure,
-        blocks.Advice,
-        blocks.Entry,
-        blocks.Passage,
-        blocks.Fold,
-        blocks.Browser,
-        blocks.PerCell,
-        blocks.Columns,
+        document.Heading,
+        document.Paragraph,
+        document.Items,
+        document.Links,
+        document.FigureRow,
+        document.TableBlock,
+        document.ChartFigure,
+        document.Advice,
+        document.GlossaryEntry,
+        document.Quotation,
+        document.Fold,
+        document.Browser,
+        document.PerCell,
+        document.TwoColumns,
     )
 }
 
 
 def render(view: View, parts: Sequence[Part]) -> str:
     """Return the page; every text from outside is escaped by the template, or packed."""
-    style, script = page.style(), page.script()
-    html: str = _template().render(
-        run=view.run,
-        about=view.about,
+    return render_parts(view.about, parts, view.run.provenance.harness, data.pack_page(view))
+
+
+def render_parts(
+    about: str, parts: Sequence[Part], version: str, packed: data.PageData | None = None
+) -> str:
+    """Return a page titled `about`; one without data runs no script at all."""
+    return render_page(
+        "page/report.html.j2",
+        page.style(),
+        page.script() if packed is not None else "",
+        about=about,
         parts=parts,
-        style=style,
-        style_hash=digest(style),
-        script=script,
-        script_hash=digest(script),
-        data=data.embedded(view),
+        version=version,
+        data=packed,
+    )
+
+
+def render_page(template: str, style: str, script: str, **values: Any) -> str:
+    """Return a page of one file, whose policy lets this style and this script run and no other.
+
+    `template` extends `page/shell.html.j2`; `values` are what it shows, `about` its title.
+    """
+    html: str = (
+        _environment()
+        .get_template(template)
+        .render(page_mark=PAGE_MARK, style=style, script=script, **values)
     )
     return html
+
+
+def fragment(blocks: Sequence[Block]) -> str:
+    """Return headings, paragraphs, lists and tables as HTML without a style, for notebooks."""
+    from markupsafe import escape
+
+    parts: list[str] = []
+    for block in blocks:
+        if isinstance(block, Heading):
+            parts.append(f"<h3>{escape(visible(block.text))}</h3>")
+        elif isinstance(block, Paragraph):
+            label = f"<b>{escape(visible(block.label))}</b> " if block.label else ""
+            parts.append(f"<p>{label}{escape(visible(block.text))}</p>")
+        elif isinstance(block, Items):
+            items = "".join(f"<li>{escape(visible(item))}</li>" for item in block.items)
+            parts.append(f"<ul>{items}</ul>")
+        elif isinstance(block, TableBlock):
+            rows = [("th", block.head), *(("td", row) for row in block.rows)]
+            cells = "".join(
+                f"<tr>{''.join(f'<{tag}>{escape(_plain(cell))}</{tag}>' for cell in row)}</tr>"
+                for tag, row in rows
+            )
+            parts.append(
+                f"<table><caption>{escape(visible(block.caption))}</caption>{cells}</table>"
+            )
+    return "".join(parts)
+
+
+def _plain(cell: Cell) -> str:
+    text = cell if isinstance(cell, str) else f"{cell.text} {cell.interval}".strip()
+    return visible(text)
 
 
 def digest(text: str) -> str:
@@ -58,7 +118,7 @@ def digest(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def ours(path: Path, mark: str) -> bool:
+def may_overwrite(path: Path, mark: str) -> bool:
     """Return whether a page is not there, or was written here: it has `mark` near its beginning."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
@@ -69,27 +129,32 @@ def ours(path: Path, mark: str) -> bool:
 
 def visible(text: str) -> str:
     """Return `text` without the characters that HTML may not hold, or that turn its direction."""
-    return _UNSEEN.sub("\ufffd", text)
+    return _INVISIBLE.sub("\ufffd", text)
 
 
 @cache
-def _template() -> Any:
-    from jinja2 import Environment, StrictUndefined
+def _environment() -> Any:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FunctionLoader(package_files.text),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    environment.filters["kind"] = lambda block: _KINDS[type(block)]
+    environment.filters["kind"] = lambda block: _KIND_NAMES[type(block)]
     environment.filters["ours"] = Markup
+    environment.filters["hash"] = digest
     environment.filters["percent"] = lambda value: f"{100 * value:.2f}%"
     environment.filters["visible"] = visible
-    environment.filters["coded"] = _coded
+    environment.filters["coded"] = _mark_code
     environment.tests["measure"] = lambda cell: isinstance(cell, Measure)
-    return environment.from_string(page.template())
+    return environment
 
 
-def _coded(text: str) -> Any:
+def _mark_code(text: str) -> Any:
     """Return `text` escaped, with what stands between backticks set as code."""
     from markupsafe import Markup, escape
 

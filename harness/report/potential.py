@@ -1,4 +1,4 @@
-"""What better retrieval could buy: a cell beside its generator with all evidence, and with none."""
+"""Upper bound of better retrieval: a cell against its generator with gold or no context."""
 
 from __future__ import annotations
 
@@ -8,20 +8,23 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from harness.metrics import metrics
-from harness.oracle.file import read
-from harness.oracle.scored import tested_by
+from harness.metrics.named_metrics import stored_total
 from harness.records import Score
-from harness.report.potentialsides import RIGHT, Side, Sides, sides
-from harness.report.view import View
-from harness.scoring import total_of
-from harness.statistics.aggregate import Aggregate, Total, aggregate
-from harness.statistics.differences import Difference, Pair, compare
-from harness.stored import CellLine, OracleRecordLine
+from harness.report.potential_scores import RIGHT, PotentialPair, PotentialScores, build_pair
+from harness.report.run_view import View
+from harness.runs.oracle.oracle_file import read_records
+from harness.runs.oracle.oracle_scores import read_answer_test
+from harness.stats.aggregate_scores import Aggregate, aggregate
+from harness.stats.difference_estimate import DifferenceEstimate
+from harness.stats.differences import estimate_differences
+from harness.stats.paired_units import PairedScores
+from harness.stats.whole_sets import Total
+from harness.store.cell_results import CellResult
+from harness.store.run_file import OracleOutcome
 
 
 @dataclass(frozen=True)
-class Row:
+class MeasureRow:
     """One measure over the questions that were asked with their evidence.
 
     `gain` is by how much perfect retrieval is above the cell, `retrieved` by how much the cell is
@@ -35,9 +38,9 @@ class Row:
     cell: Aggregate
     best: Aggregate | None
     evidence: Aggregate
-    gain: Difference
+    gain: DifferenceEstimate
     finished: tuple[float | None, float | None]
-    retrieved: Difference | None
+    retrieved: DifferenceEstimate | None
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,9 @@ class Potential:
     """
 
     generator: str
-    cell: CellLine
-    best: CellLine | None
-    rows: Sequence[Row]
+    cell: CellResult
+    best: CellResult | None
+    rows: Sequence[MeasureRow]
     family: int
     asked: int
     askable: int
@@ -65,55 +68,79 @@ class Potential:
     declined: int
 
 
-_found: WeakKeyDictionary[View, list[Potential]] = WeakKeyDictionary()
+_potentials_by_view: WeakKeyDictionary[View, list[Potential]] = WeakKeyDictionary()
 
 
 def potentials(view: View) -> list[Potential]:
     """Return what each generator of a run could come to; none where the oracle was not asked."""
     if not view.run.oracle:
         return []
-    if view not in _found:
-        _found[view] = _potentials(view)
-    return _found[view]
+    if view not in _potentials_by_view:
+        _potentials_by_view[view] = _compute_potentials(view)
+    return _potentials_by_view[view]
 
 
-def _potentials(view: View) -> list[Potential]:
-    records, test = read(view.stored), tested_by(view.run)
-    own: dict[str, list[OracleRecordLine]] = {}
+def _compute_potentials(view: View) -> list[Potential]:
+    records, test = read_records(view.stored), read_answer_test(view.run)
+    records_by_generator: dict[str, list[OracleOutcome]] = {}
     for record in records:
-        own.setdefault(record.generator, []).append(record)
-    found = [sides(view, name, some, test) for name, some in own.items()]
-    there = [each for each in found if each is not None]
-    there.sort(key=lambda each: each.cell is not view.focus)
-    pairs = [
-        _pair(view, each, name, one, other) for each in there for name, one, other in each.compared
+        records_by_generator.setdefault(record.generator, []).append(record)
+    candidates = [
+        build_pair(view, name, generator_records, test)
+        for name, generator_records in records_by_generator.items()
     ]
-    differences = iter(compare(pairs, view.run.provenance.seed))
+    generator_pairs = [
+        generator_pair for generator_pair in candidates if generator_pair is not None
+    ]
+    generator_pairs.sort(key=lambda generator_pair: generator_pair.cell is not view.focus)
+    pairs = [
+        _pair(view, generator_pair, name, one, other)
+        for generator_pair in generator_pairs
+        for name, one, other in generator_pair.compared
+    ]
+    differences = iter(estimate_differences(pairs, view.run.provenance.seed))
     return [
-        _potential(view, each, lambda: next(differences), own[each.generator]) for each in there
+        _potential(
+            view,
+            generator_pair,
+            lambda: next(differences),
+            records_by_generator[generator_pair.generator],
+        )
+        for generator_pair in generator_pairs
     ]
 
 
 def _total(view: View, name: str) -> Total | None:
     about = view.run.provenance.metrics
-    return None if name == RIGHT else total_of(metrics.build(about[name].spec))
+    return None if name == RIGHT else stored_total(about[name])
 
 
-def _pair(view: View, of: Sides, name: str, one: Side, other: Side) -> Pair:
+def _pair(
+    view: View, pair: PotentialPair, name: str, one: PotentialScores, other: PotentialScores
+) -> PairedScores:
     """Return one measure of two sides on the questions that both finished."""
-    left, right = one.of(name, of.ids), other.of(name, of.ids)
-    both = [at for at in range(len(left)) if _has(left[at]) and _has(right[at])]
-    alone = sum(_has(each) != _has(their) for each, their in zip(left, right, strict=True))
-    known = view.stored.clusters
+    left, right = one.scores_of(name, pair.ids), other.scores_of(name, pair.ids)
+    both = [
+        index for index in range(len(left)) if _is_scored(left[index]) and _is_scored(right[index])
+    ]
+    alone = sum(
+        _is_scored(left_score) != _is_scored(right_score)
+        for left_score, right_score in zip(left, right, strict=True)
+    )
+    clusters = view.stored.clusters
     groups = None
-    if known is not None:
-        places = {name: at for at, name in enumerate(dict.fromkeys(known.values()))}
-        groups = np.array([places[known[of.ids[at]]] for at in both], dtype=np.int64)
-    values = [np.array([_value(some[at]) for at in both], np.float64) for some in (left, right)]
-    return Pair(values[0], values[1], _total(view, name), groups, alone)
+    if clusters is not None:
+        places = {name: index for index, name in enumerate(dict.fromkeys(clusters.values()))}
+        groups = np.array([places[clusters[pair.ids[index]]] for index in both], dtype=np.int64)
+    values = [
+        np.array([_value(scores[index]) for index in both], np.float64) for scores in (left, right)
+    ]
+    order = {id_: number for number, id_ in enumerate(view.stored.questions)}
+    numbers = np.array([order[pair.ids[index]] for index in both], dtype=np.int64)
+    return PairedScores(values[0], values[1], _total(view, name), groups, alone, numbers)
 
 
-def _has(score: Score) -> bool:
+def _is_scored(score: Score) -> bool:
     return score.state == "scored"
 
 
@@ -123,61 +150,69 @@ def _value(score: Score) -> float | Sequence[float] | None:
 
 def _potential(
     view: View,
-    of: Sides,
-    following: Callable[[], Difference],
-    records: Sequence[OracleRecordLine],
+    pair: PotentialPair,
+    following: Callable[[], DifferenceEstimate],
+    records: Sequence[OracleOutcome],
 ) -> Potential:
     rows = [
-        Row(
+        MeasureRow(
             name,
-            _mean(view, of, name, of.nothing),
-            _mean(view, of, name, of.here),
-            None if of.highest is None else _mean(view, of, name, of.highest),
-            _mean(view, of, name, of.evidence),
+            _mean(view, pair, name, pair.nothing),
+            _mean(view, pair, name, pair.here),
+            None if pair.highest is None else _mean(view, pair, name, pair.highest),
+            _mean(view, pair, name, pair.evidence),
             following(),
-            _finished(view, of, name),
-            following() if at == 0 else None,
+            _finished(view, pair, name),
+            following() if index == 0 else None,
         )
-        for at, name in enumerate(of.names)
+        for index, name in enumerate(pair.names)
     ]
-    told = [
-        each
-        for each in records
-        if each.given == "evidence" and each.answered is not None and each.error is None
+    tested_records = [
+        record
+        for record in records
+        if record.given == "evidence" and record.answered is not None and record.error is None
     ]
     return Potential(
-        generator=of.generator,
-        cell=of.cell,
-        best=of.best,
+        generator=pair.generator,
+        cell=pair.cell,
+        best=pair.best,
         rows=[row for row in rows if row.evidence.n],
         family=rows[0].gain.family if rows else 0,
-        asked=len(of.ids),
+        asked=len(pair.ids),
         askable=sum(
-            each.answerable and bool(each.passages) for each in view.stored.questions.values()
+            question.answerable and bool(question.passages)
+            for question in view.stored.questions.values()
         ),
-        remembered=[each.question for each in records if each.given == "nothing" and each.answered],
-        wrong=[each.question for each in told if not each.answered],
-        tested=len(told),
+        remembered=[
+            record.question for record in records if record.given == "nothing" and record.answered
+        ],
+        wrong=[record.question for record in tested_records if not record.answered],
+        tested=len(tested_records),
         declined=sum(
-            each.given == "evidence" and bool(each.declined) and each.question in of.ids
-            for each in records
+            record.given == "evidence" and bool(record.declined) and record.question in pair.ids
+            for record in records
         ),
     )
 
 
-def _finished(view: View, of: Sides, name: str) -> tuple[float | None, float | None]:
+def _finished(view: View, pair: PotentialPair, name: str) -> tuple[float | None, float | None]:
     """Return the means of the cell and of perfect retrieval over what both finished."""
-    pairs = zip(of.here.of(name, of.ids), of.evidence.of(name, of.ids), strict=True)
-    both = [(here, there) for here, there in pairs if _has(here) and _has(there)]
-    total = _total(view, name)
-    here, there = (
-        aggregate([pair[side] for pair in both], 0, total, intervals=False).mean for side in (0, 1)
+    pairs = zip(
+        pair.here.scores_of(name, pair.ids), pair.evidence.scores_of(name, pair.ids), strict=True
     )
-    return here, there
+    both = [
+        (retrieved, perfect)
+        for retrieved, perfect in pairs
+        if _is_scored(retrieved) and _is_scored(perfect)
+    ]
+    total = _total(view, name)
+    retrieved, perfect = (
+        aggregate([scores[side] for scores in both], total).mean for side in (0, 1)
+    )
+    return retrieved, perfect
 
 
-def _mean(view: View, of: Sides, name: str, side: Side) -> Aggregate:
-    known = view.stored.clusters
-    groups = None if known is None else [known[id_] for id_ in of.ids]
-    seed = view.run.provenance.seed
-    return aggregate(side.of(name, of.ids), seed, _total(view, name), clusters=groups)
+def _mean(view: View, pair: PotentialPair, name: str, side: PotentialScores) -> Aggregate:
+    clusters = view.stored.clusters
+    groups = None if clusters is None else [clusters[id_] for id_ in pair.ids]
+    return aggregate(side.scores_of(name, pair.ids), _total(view, name), groups)

@@ -27,16 +27,18 @@ class Reranker(Protocol):
     def rerank(self, question: str, hits: Sequence[Hit]) -> list[Hit]:
         """Return the hits in a new order, or the first of them; scores never rise.
 
+        Hits to which it gives the same score go by chunk number.
+
         Raises:
             StageError: it gave up on this question.
         """
         ...
 
 
-rerankers: Registry[Reranker] = Registry("reranker", __name__)
+rerankers: Registry[Reranker] = Registry("reranker", __name__, Reranker)
 
 
-def ordered(hits: Sequence[Hit], scores: Sequence[float], keep: int | None) -> list[Hit]:
-    """Return the `keep` hits with the highest of new `scores`, ties in the order of `hits`."""
+def order_hits(hits: Sequence[Hit], scores: Sequence[float], keep: int | None) -> list[Hit]:
+    """Return the `keep` hits with the highest of new `scores`, ties by chunk number."""
     rescored = [Hit(hit.chunk, score) for hit, score in zip(hits, scores, strict=True)]
-    return sorted(rescored, key=lambda hit: -hit.score)[:keep]
+    return sorted(rescored, key=lambda hit: (-hit.score, hit.chunk.index))[:keep]

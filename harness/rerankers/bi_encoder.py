@@ -12,11 +12,12 @@ from annotated_types import Gt
 from numpy.typing import NDArray
 
 from harness import fingerprint
-from harness.embedders import Embedder, Kind, Name, embedders
+from harness.embedders import Name, embedders
+from harness.protocols import Embedder, TextKind
 from harness.records import Hit
-from harness.rerankers import ordered, rerankers
+from harness.rerankers import order_hits, rerankers
 
-_AT_HAND = 50_000
+_MAX_CACHED_VECTORS = 50_000
 
 
 @rerankers.register
@@ -32,7 +33,7 @@ class BiEncoder:
     keep: Annotated[int, Gt(0)] | None = None
 
     name: ClassVar[str] = "bi_encoder"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def check(self) -> None:
         """Find the model."""
@@ -42,23 +43,23 @@ class BiEncoder:
         """Return name, version, parameters and the embedder's own identity."""
         return {**fingerprint.identity(self), "embedder": self._memory().embedder.identity()}
 
-    def prepare(self, asked: Sequence[tuple[str, Sequence[Hit]]]) -> None:
+    def prepare(self, batch: Sequence[tuple[str, Sequence[Hit]]]) -> None:
         """Embed at once, which is several times as fast, all that `rerank` will ask for."""
         memory = self._memory()
-        memory.vectors([question for question, _ in asked], "query")
-        memory.vectors([hit.chunk.indexed_text for _, hits in asked for hit in hits], "document")
+        memory.vectors([question for question, _ in batch], "query")
+        memory.vectors([hit.chunk.indexed_text for _, hits in batch for hit in hits], "document")
 
     def rerank(self, question: str, hits: Sequence[Hit]) -> list[Hit]:
-        """Return the hits by falling cosine; ties keep their order."""
+        """Return the hits by falling cosine, ties by chunk number."""
         if not hits:
             return []
         memory = self._memory()
-        (asked,) = memory.vectors([question], "query")
+        (vector,) = memory.vectors([question], "query")
         chunks = memory.vectors([hit.chunk.indexed_text for hit in hits], "document")
         # Row by row, as a product of matrices rounds by their shapes.
-        wide = asked.astype(np.float64)
+        wide = vector.astype(np.float64)
         scores = [float((row.astype(np.float64) * wide).sum()) for row in chunks]
-        return ordered(hits, scores, self.keep)
+        return order_hits(hits, scores, self.keep)
 
     def _memory(self) -> _Memory:
         return _memory(self.embedder)
@@ -69,18 +70,18 @@ class _Memory:
 
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
-        self._known: dict[tuple[Kind, str], NDArray[np.float32]] = {}
+        self._known: dict[tuple[TextKind, str], NDArray[np.float32]] = {}
 
-    def vectors(self, texts: Sequence[str], kind: Kind) -> list[NDArray[np.float32]]:
+    def vectors(self, texts: Sequence[str], kind: TextKind) -> list[NDArray[np.float32]]:
         """Return the vector of each text."""
-        wanted = dict.fromkeys((kind, text) for text in texts)
-        new = [each for each in wanted if each not in self._known]
-        if len(self._known) + len(new) > _AT_HAND:
+        keys = dict.fromkeys((kind, text) for text in texts)
+        new = [key for key in keys if key not in self._known]
+        if len(self._known) + len(new) > _MAX_CACHED_VECTORS:
             self._known.clear()
-            new = list(wanted)
+            new = list(keys)
         if new:
-            made = self.embedder.embed([text for _, text in new], kind)
-            self._known |= zip(new, made, strict=True)
+            embedded = self.embedder.embed([text for _, text in new], kind)
+            self._known |= zip(new, embedded, strict=True)
         return [self._known[kind, text] for text in texts]
 
 

@@ -10,10 +10,10 @@ from typing import Annotated, Any, ClassVar
 from annotated_types import Ge, Gt
 
 from harness import fingerprint
-from harness.models import weights_id
+from harness.models.model_files import weights_id
+from harness.models.runtime import processor
 from harness.records import Hit
-from harness.rerankers import ordered, rerankers
-from harness.runtime import processor
+from harness.rerankers import order_hits, rerankers
 
 Pair = tuple[str, str]
 """A question and a chunk's text."""
@@ -35,7 +35,7 @@ class CrossEncoder:
     keep: Annotated[int, Gt(0)] | None = None
 
     name: ClassVar[str] = "cross_encoder"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def check(self) -> None:
         """Load the model."""
@@ -43,23 +43,21 @@ class CrossEncoder:
 
     def identity(self) -> dict[str, Any]:
         """Return name, version, parameters, the hash of the model's files, and a card in use."""
-        found = {**fingerprint.identity(self), "weights": weights_id(self.model)}
-        return {**found, **processor.place()}
+        settings = {**fingerprint.identity(self), "weights": weights_id(self.model)}
+        return {**settings, **processor.device_identity()}
 
-    def prepare(self, asked: Sequence[tuple[str, Sequence[Hit]]]) -> None:
+    def prepare(self, batch: Sequence[tuple[str, Sequence[Hit]]]) -> None:
         """Score at once, where there is a card to be filled, all that `rerank` will ask for."""
         if processor.device() != "cpu":
-            wanted = [
-                (question, hit.chunk.indexed_text) for question, hits in asked for hit in hits
-            ]
-            _memory(self.model, self.max_length).hold(wanted)
+            pairs = [(question, hit.chunk.indexed_text) for question, hits in batch for hit in hits]
+            _memory(self.model, self.max_length).hold(pairs)
 
     def rerank(self, question: str, hits: Sequence[Hit]) -> list[Hit]:
-        """Return the hits by falling score; ties keep their order."""
+        """Return the hits by falling score, ties by chunk number."""
         if not hits:
             return []
-        wanted = [(question, hit.chunk.indexed_text) for hit in hits]
-        return ordered(hits, _memory(self.model, self.max_length).scores(wanted), self.keep)
+        pairs = [(question, hit.chunk.indexed_text) for hit in hits]
+        return order_hits(hits, _memory(self.model, self.max_length).scores(pairs), self.keep)
 
 
 class _Memory:
@@ -70,27 +68,27 @@ class _Memory:
         self._known: dict[Pair, float] = {}
 
     def model(self) -> Any:
-        from harness.runtime import pairs
+        from harness.models.runtime import pair_models
 
-        return pairs.load(*self._named)
+        return pair_models.load(*self._named)
 
-    def hold(self, wanted: Sequence[Pair]) -> None:
+    def hold(self, pairs: Sequence[Pair]) -> None:
         """Score pairs that will be asked for, and forget those before."""
         self._known.clear()
-        different = list(dict.fromkeys(wanted))
+        different = list(dict.fromkeys(pairs))
         self._known = dict(zip(different, self._made(different), strict=True))
 
-    def scores(self, wanted: Sequence[Pair]) -> list[float]:
+    def scores(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the score of each pair."""
-        known = self._known
-        new = [pair for pair in dict.fromkeys(wanted) if pair not in known]
-        made = dict(zip(new, self._made(new), strict=True))
-        return [made[pair] if pair in made else known[pair] for pair in wanted]
+        cached = self._known
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in cached]
+        new_scores = dict(zip(new, self._made(new), strict=True))
+        return [new_scores[pair] if pair in new_scores else cached[pair] for pair in pairs]
 
-    def _made(self, wanted: Sequence[Pair]) -> list[float]:
-        from harness.runtime import pairs
+    def _made(self, pairs: Sequence[Pair]) -> list[float]:
+        from harness.models.runtime import pair_models
 
-        return pairs.scores(self.model(), wanted)
+        return pair_models.scores(self.model(), pairs)
 
 
 @lru_cache(maxsize=2)

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import copy
+from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
-from typing import Annotated, Any, ClassVar, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, NoReturn, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BeforeValidator
 
-from harness import fingerprint, fusion, rephrasing
-from harness.chat import ChatModel, Reply
-from harness.chunking import ChunkSet
-from harness.embedders import Kind, Vectors
-from harness.exact import Near
-from harness.prompts import filled
+from harness import fingerprint
+from harness.corpus.chunk_set import ChunkSet
+from harness.errors import StageError
+from harness.models import rephrasing
+from harness.models.chat import ChatModel, ChatReply
+from harness.models.prompts import fill_template
+from harness.models.rephrasing import PromptRequest
+from harness.protocols import Embedder, TextKind, VectorIndex, Vectors
+from harness.ranking import fusion
+from harness.ranking.exact_search import Neighbour, Numbers
 from harness.records import Document, Hit
 from harness.registry import Registry, label
-from harness.rephrasing import Wanted
 
 T = TypeVar("T")
-Numbers = NDArray[np.int64]
 
 
-class Searchable(Protocol):
+class SearchContext(Protocol):
     """What a retriever searches: the chunks of one corpus and, where asked for, their vectors."""
 
     @property
@@ -37,11 +41,11 @@ class Searchable(Protocol):
         """The numbers of the chunks that may be hits, rising; None: all may be."""
         ...
 
-    def embed_questions(self, questions: Sequence[str], kind: Kind = "query") -> Vectors:
+    def embed_questions(self, questions: Sequence[str], kind: TextKind = "query") -> Vectors:
         """Return the questions' vectors; each question is embedded once."""
         ...
 
-    def nearest(self, vectors: Vectors, k: int) -> list[list[Near]]:
+    def nearest(self, vectors: Vectors, k: int) -> list[list[Neighbour]]:
         """Return the `k` nearest of the allowed chunks of each vector, best first."""
         ...
 
@@ -49,15 +53,15 @@ class Searchable(Protocol):
         """Return the vectors of chunks, by number."""
         ...
 
-    def among(self, allowed: Numbers) -> Searchable:
+    def among(self, allowed: Numbers) -> SearchContext:
         """Return a view of this in which only these chunks may be hits, if they may be here."""
         ...
 
-    def embedded_as(self, vectors: Mapping[str, Vectors]) -> Searchable:
+    def embedded_as(self, vectors: Mapping[str, Vectors]) -> SearchContext:
         """Return a view of this in which these questions have these vectors [d], and no others."""
         ...
 
-    def ask(self, chat: ChatModel, wanted: Sequence[Wanted[T]]) -> list[T]:
+    def ask(self, chat: ChatModel, requests: Sequence[PromptRequest[T]]) -> list[T]:
         """Return what is read of the reply to each prompt; several are asked at once, and kept.
 
         Raises:
@@ -81,21 +85,22 @@ class Retriever(Protocol):
         """Whether the embedder has any part in it; cells that differ in it alone are one."""
         ...
 
-    def retrieve(self, questions: Sequence[str], index: Searchable, k: int) -> list[list[Hit]]:
-        """Return at most `k` hits a question: no repeats, scores never rise, ties are stable.
+    def retrieve(self, questions: Sequence[str], index: SearchContext, k: int) -> list[list[Hit]]:
+        """Return at most `k` hits a question: no repeats, scores never rise, ties by chunk number.
 
-        Only chunks that `index.allowed` has are hits.
+        Only chunks that `index.allowed` has are hits. Of those that score as the last one does, the
+        hits have the lowest numbers.
         """
         ...
 
 
-retrievers: Registry[Retriever] = Registry("retriever", __name__)
+retrievers: Registry[Retriever] = Registry("retriever", __name__, Retriever)
 
 
-def _part(spec: Any) -> Any:
+def _check_part(spec: Any) -> Any:
     """Return the spec of a retriever inside another as text; one that asks a model is refused."""
     part = retrievers.build(spec)
-    if any("given" in field.metadata for field in fields(part)):  # type: ignore[arg-type]
+    if any("injected" in field.metadata for field in fields(part)):  # type: ignore[arg-type]
         raise ValueError(
             f"{part.name!r} asks a chat model about the question, so it comes outermost: "
             f"write {part.name}(of=...), with what it is to search in its `of`"
@@ -103,18 +108,18 @@ def _part(spec: Any) -> Any:
     return spec if isinstance(spec, str) else label(part)
 
 
-Part = Annotated[str, BeforeValidator(_part, json_schema_input_type=str | dict[str, Any])]
+Part = Annotated[str, BeforeValidator(_check_part, json_schema_input_type=str | dict[str, Any])]
 """A retriever inside another: `name(option=value, ...)`, or a mapping as at the top."""
 
 
-class Wrapping:
+class CompositeRetriever:
     """What retrievers made of others share: the field `of`, a `Part` or several of them."""
 
     of: str | tuple[str, ...]
 
     def parts(self) -> list[Retriever]:
         """Return the retrievers that this one is made of."""
-        return [retrievers.build(each) for each in _listed(self.of)]
+        return [retrievers.build(spec) for spec in _part_specs(self.of)]
 
     def identity(self) -> dict[str, Any]:
         """Return name, version and parameters, and those of its parts."""
@@ -134,7 +139,7 @@ class Wrapping:
             check(part, documents)
 
 
-class Asking(Wrapping):
+class ChatRetriever(CompositeRetriever):
     """What retrievers share that ask a chat model for other texts to search for.
 
     Each has the fields named here. `prompt` is a file, or a text that has the place {question}; the
@@ -151,7 +156,7 @@ class Asking(Wrapping):
         self._prompt()
 
     def identity(self) -> dict[str, Any]:
-        """Return what `Wrapping` has, the chat model, and a hash of the prompt's text."""
+        """Return what `CompositeRetriever` has, the chat model, and a hash of the prompt's text."""
         rest = {"prompt": fingerprint.fingerprint(self._prompt()), "template": None}
         return {**super().identity(), **rest}
 
@@ -160,22 +165,37 @@ class Asking(Wrapping):
         self.asked_model().check()
         super().check(documents)
 
-    def asked(self, question: str, read: Callable[[Reply], T], sample: int = 0) -> Wanted[T]:
+    def request_for(
+        self, question: str, read: Callable[[ChatReply], T], sample: int = 0
+    ) -> PromptRequest[T]:
         """Return what is to be asked about a question."""
-        return Wanted(filled(self._prompt(), question=question, n=self.n), sample, read)
+        return PromptRequest(
+            fill_template(self._prompt(), question=question, n=self.n), sample, read
+        )
+
+    def requests(self, questions: Sequence[str]) -> list[PromptRequest[Any]]:
+        """Return all that the chat model would be asked about these; nobody is asked."""
+        asked = _Asked()
+        with suppress(_AskedError):
+            self.texts(questions, asked)  # type: ignore[arg-type]
+        return asked.requests
+
+    @abstractmethod
+    def texts(self, questions: Sequence[str], index: SearchContext) -> list[tuple[str, ...]]:
+        """Return for each question what is searched for in its place, or beside it."""
 
     def _prompt(self) -> str:
         inline = self.prompt if self.prompt is not None and "{" in self.prompt else None
         return rephrasing.template(self.name, self.template or inline)
 
-    def fused(
-        self, texts: Sequence[Sequence[str]], index: Searchable, depth: int, c: float
+    def fuse_searches(
+        self, texts: Sequence[Sequence[str]], index: SearchContext, depth: int, c: float
     ) -> list[list[Hit]]:
         """Return one ranking for each list of texts: what is found for them, fused by rank."""
         (part,) = self.parts()
-        every = [text for each in texts for text in each]
+        every = [text for wordings in texts for text in wordings]
         rankings = iter(part.retrieve(every, index, depth))
-        return [fusion.by_rank([next(rankings) for _ in each], c) for each in texts]
+        return [fusion.by_rank([next(rankings) for _ in wordings], c) for wordings in texts]
 
     def asked_model(self) -> ChatModel:
         """Return the chat model; the run fills it in, or refuses the configuration."""
@@ -183,15 +203,130 @@ class Asking(Wrapping):
         return self.chat
 
 
+class _AskedError(Exception):
+    """All prompts are known; nothing is to be asked."""
+
+
+class _Asked:
+    """Stands where a retriever looks for what it searches, and notes what it would ask."""
+
+    def __init__(self) -> None:
+        self.requests: list[PromptRequest[Any]] = []
+
+    def ask(self, chat: ChatModel, requests: Sequence[PromptRequest[Any]]) -> NoReturn:
+        self.requests = list(requests)
+        raise _AskedError
+
+
 def check(retriever: Retriever, documents: Mapping[str, Document] | None) -> None:
     """Raise what would stop every question on these documents: an unknown field, say.
 
     `documents` is None where what is searched is a collection that was not read yet.
     """
-    own = getattr(retriever, "check", None)
-    if own is not None:
-        own(documents)
+    own_check = getattr(retriever, "check", None)
+    if own_check is not None:
+        own_check(documents)
 
 
-def _listed(of: str | tuple[str, ...]) -> Iterator[str]:
+def _part_specs(of: str | tuple[str, ...]) -> Iterator[str]:
     yield from (of,) if isinstance(of, str) else of
+
+
+class SharedWork(Protocol):
+    """The work that cells share, so that each piece is done once."""
+
+    def embed_questions(
+        self, questions: Sequence[str], embedder: Embedder, kind: TextKind = "query"
+    ) -> Vectors:
+        """Return the questions' vectors."""
+        ...
+
+    def ask(self, chat: ChatModel, requests: Sequence[PromptRequest[T]]) -> list[T | StageError]:
+        """Return what a chat model says, or why there is nothing."""
+        ...
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` gave the first time that `key` was asked for."""
+        ...
+
+
+class CellSearch:
+    """The chunks and vectors of one cell, as its retriever sees them."""
+
+    def __init__(
+        self,
+        chunks: ChunkSet,
+        work: SharedWork,
+        embedder: Embedder | None,
+        opened: Callable[[Embedder], VectorIndex],
+    ) -> None:
+        self.chunks = chunks
+        self.allowed: Numbers | None = None
+        self._work = work
+        self._embedder = embedder
+        self._opened = opened
+        self._stand_ins: Mapping[str, Vectors] = {}
+        self._failed: dict[tuple[str, int], StageError] = {}
+
+    def embed_questions(self, questions: Sequence[str], kind: TextKind = "query") -> Vectors:
+        """Return the questions' vectors; each question is embedded once."""
+        assert self._embedder is not None, "the retriever says that it uses no vectors"
+        if kind == "query" and self._stand_ins:
+            return np.array([self._stand_ins[question] for question in questions])
+        return self._work.embed_questions(questions, self._embedder, kind)
+
+    def nearest(self, vectors: Vectors, k: int) -> list[list[Neighbour]]:
+        """Return the `k` nearest of the allowed chunks of each vector, best first."""
+        return self._index().nearest(vectors, k, self.allowed)
+
+    def vectors(self, chunks: Sequence[int]) -> Vectors:
+        """Return the vectors of chunks, by number."""
+        return self._index().vectors(chunks)
+
+    def among(self, allowed: Numbers) -> CellSearch:
+        """Return a view of this in which only these chunks may be hits, if they may be here."""
+        view = copy.copy(self)
+        if self.allowed is not None:
+            allowed = np.intersect1d(self.allowed, allowed, assume_unique=True)
+        view.allowed = allowed
+        return view
+
+    def without_texts(self) -> CellSearch:
+        """Return a view of this whose hits have no text, for whoever asks for very many."""
+        view = copy.copy(self)
+        view.chunks = self.chunks.without_texts
+        return view
+
+    def embedded_as(self, vectors: Mapping[str, Vectors]) -> CellSearch:
+        """Return a view of this in which these questions have these vectors [d], and no others."""
+        view = copy.copy(self)
+        view._stand_ins = vectors
+        return view
+
+    def ask(self, chat: ChatModel, requests: Sequence[PromptRequest[T]]) -> list[T]:
+        """Return what is read of the reply to each prompt; several are asked at once, and kept.
+
+        What failed is not asked again, so that a batch that fails can be asked one by one.
+
+        Raises:
+            StageError: there is no usable reply to one of them; all have been asked by then.
+        """
+        new = [
+            request for request in requests if (request.prompt, request.sample) not in self._failed
+        ]
+        replies = self._work.ask(chat, new)
+        for request, reply in zip(new, replies, strict=True):
+            if isinstance(reply, StageError):
+                self._failed[request.prompt, request.sample] = reply
+        for request in requests:
+            if (request.prompt, request.sample) in self._failed:
+                raise self._failed[request.prompt, request.sample]
+        return [reply for reply in replies if not isinstance(reply, StageError)]
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` gave the first time that `key` was asked for on these chunks."""
+        return self._work.once(key, make)
+
+    def _index(self) -> VectorIndex:
+        assert self._embedder is not None, "the retriever says that it uses no vectors"
+        return self._opened(self._embedder)

@@ -11,10 +11,11 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from annotated_types import Ge, Le
 
-from harness.chunking import ChunkSet
+from harness.corpus.chunk_set import ChunkSet
+from harness.ranking.exact_search import Numbers
 from harness.records import Hit
-from harness.retrievers import Numbers, Searchable, retrievers
-from harness.stopwords import ENGLISH
+from harness.retrievers import SearchContext, retrievers
+from harness.text.stopwords import ENGLISH
 
 _WORD = re.compile(r"\w+")
 
@@ -36,7 +37,7 @@ class Bm25:
     version: ClassVar[int] = 1
     uses_vectors: ClassVar[bool] = False
 
-    def retrieve(self, questions: Sequence[str], index: Searchable, k: int) -> list[list[Hit]]:
+    def retrieve(self, questions: Sequence[str], index: SearchContext, k: int) -> list[list[Hit]]:
         """Return the best chunks of each question; ties by chunk number."""
         scorer = index.once((self.name, self), lambda: self._index(index.chunks))
         numbers = np.arange(len(index.chunks)) if index.allowed is None else index.allowed
@@ -46,15 +47,17 @@ class Bm25:
         self, question: str, scorer: Any, chunks: ChunkSet, numbers: Numbers, k: int
     ) -> list[Hit]:
         words = self._words(question)
-        known = [] if scorer is None else [word for word in words if word in scorer.vocab_dict]
-        if not known:
+        indexed_words = (
+            [] if scorer is None else [word for word in words if word in scorer.vocab_dict]
+        )
+        if not indexed_words:
             return []
-        scores = scorer.get_scores(known)[numbers]
+        scores = scorer.get_scores(indexed_words)[numbers]
         least = np.partition(scores, -k)[-k] if k < len(scores) else 0.0
         likely = np.flatnonzero((scores >= least) & (scores > 0))  # rising, so ties stay in order
         best = likely[np.argsort(-scores[likely], kind="stable")[:k]]
-        found = zip(numbers[best].tolist(), scores[best].tolist(), strict=True)
-        return [Hit(chunks[number], score) for number, score in found]
+        best_scores = zip(numbers[best].tolist(), scores[best].tolist(), strict=True)
+        return [Hit(chunks[number], score) for number, score in best_scores]
 
     def _index(self, chunks: ChunkSet) -> Any:
         import bm25s
@@ -64,14 +67,14 @@ class Bm25:
         logging.getLogger("bm25s").setLevel(logging.WARNING)
         scorer = bm25s.BM25(k1=self.k1, b=self.b, method="lucene")
         # Numbers in the place of words: a word that occurs often is held in memory once.
-        known: dict[str, int] = {}
+        numbers: dict[str, int] = {}
         texts = [
-            [known.setdefault(word, len(known)) for word in self._words(chunk.indexed_text)]
+            [numbers.setdefault(word, len(numbers)) for word in self._words(chunk.indexed_text)]
             for chunk in chunks
         ]
-        if not known:
+        if not numbers:
             return None
-        scorer.index(Tokenized(texts, known), show_progress=False)
+        scorer.index(Tokenized(texts, numbers), show_progress=False)
         return scorer
 
     def _words(self, text: str) -> list[str]:

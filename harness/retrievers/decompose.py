@@ -9,16 +9,16 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Gt
 
-from harness.chat import ChatModel
+from harness.models.chat import ChatModel
+from harness.models.rephrasing import parse_lines
 from harness.records import Hit
-from harness.registry import given
-from harness.rephrasing import lines
-from harness.retrievers import Asking, Part, Searchable, retrievers
+from harness.registry import injected
+from harness.retrievers import ChatRetriever, Part, SearchContext, retrievers
 
 
 @retrievers.register
 @dataclass(frozen=True)
-class Decompose(Asking):
+class Decompose(ChatRetriever):
     """Fuses by rank what `of` finds for each of at most `n` simpler questions, not for the whole.
 
     A chat model writes them, one a line, and leaves a question about one fact as it is; a reply
@@ -31,23 +31,26 @@ class Decompose(Asking):
     prompt: str | None = None
     c: Annotated[float, Ge(0)] = 60
     depth: Annotated[int, Gt(0)] = 100
-    chat: ChatModel | None = given()
-    template: str | None = given()
+    chat: ChatModel | None = injected()
+    template: str | None = injected()
 
     name: ClassVar[str] = "decompose"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
-    def texts(self, questions: Sequence[str], index: Searchable) -> list[tuple[str, ...]]:
+    def texts(self, questions: Sequence[str], index: SearchContext) -> list[tuple[str, ...]]:
         """Return for each question all that is searched for in its place."""
         return index.ask(
-            self.asked_model(), [self.asked(q, partial(lines, n=self.n)) for q in questions]
+            self.asked_model(),
+            [self.request_for(q, partial(parse_lines, n=self.n)) for q in questions],
         )
 
-    def retrieve(self, questions: Sequence[str], index: Searchable, k: int) -> list[list[Hit]]:
+    def retrieve(self, questions: Sequence[str], index: SearchContext, k: int) -> list[list[Hit]]:
         """Return the fused ranking of each question.
 
         Raises:
             StageError: the chat model gave no question in place of one.
         """
         texts = self.texts(questions, index)
-        return [each[:k] for each in self.fused(texts, index, max(k, self.depth), self.c)]
+        return [
+            ranking[:k] for ranking in self.fuse_searches(texts, index, max(k, self.depth), self.c)
+        ]

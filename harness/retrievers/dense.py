@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from harness.records import Hit
-from harness.retrievers import Searchable, retrievers
+from harness.retrievers import SearchContext, retrievers
 
 
 @retrievers.register
@@ -19,7 +19,7 @@ class Dense:
     version: ClassVar[int] = 1
     uses_vectors: ClassVar[bool] = True
 
-    def retrieve(self, questions: Sequence[str], index: Searchable, k: int) -> list[list[Hit]]:
+    def retrieve(self, questions: Sequence[str], index: SearchContext, k: int) -> list[list[Hit]]:
         """Return the nearest chunks, best first."""
         rankings = index.nearest(index.embed_questions(questions), k)
         return [

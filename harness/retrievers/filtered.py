@@ -9,30 +9,30 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator
 
-from harness import filters
 from harness.errors import SpecError, suggest
+from harness.ranking import filters
 from harness.records import Document, Hit, Scalar
-from harness.retrievers import Part, Searchable, Wrapping, retrievers
+from harness.retrievers import CompositeRetriever, Part, SearchContext, retrievers
 
 
-def _canonical(where: Any) -> str:
+def _canonical_filter(where: Any) -> str:
     """Return a filter as JSON text, which can be hashed and stand in a label."""
     try:
-        read = json.loads(where) if isinstance(where, str) else where
-        filters.check(read)
-        return json.dumps(read, sort_keys=True, ensure_ascii=False, allow_nan=False)
+        parsed = json.loads(where) if isinstance(where, str) else where
+        filters.check_filter(parsed)
+        return json.dumps(parsed, sort_keys=True, ensure_ascii=False, allow_nan=False)
     except json.JSONDecodeError:
         raise ValueError("a filter is a mapping, {field: value}") from None
     except RecursionError:
         raise ValueError("the filter is nested too deeply") from None
 
 
-Where = Annotated[str, BeforeValidator(_canonical, json_schema_input_type=dict[str, Any])]
+Where = Annotated[str, BeforeValidator(_canonical_filter, json_schema_input_type=dict[str, Any])]
 
 
 @retrievers.register
 @dataclass(frozen=True)
-class Filtered(Wrapping):
+class Filtered(CompositeRetriever):
     """Ranks by `of` the chunks of the documents whose metadata pass the filter `where`, no others.
 
     The filter is written as Chroma's: `{year: 2024}`, `{year: {$gte: 2020}}`, with $eq, $ne, $gt,
@@ -54,7 +54,7 @@ class Filtered(Wrapping):
             self._passing(documents)
         super().check(documents)
 
-    def retrieve(self, questions: Sequence[str], index: Searchable, k: int) -> list[list[Hit]]:
+    def retrieve(self, questions: Sequence[str], index: SearchContext, k: int) -> list[list[Hit]]:
         """Return the ranking of each question, empty where no document passes.
 
         Raises:
@@ -62,24 +62,24 @@ class Filtered(Wrapping):
         """
         chunks = index.chunks
         key = (self.name, self.where)
-        allowed = index.once(key, lambda: chunks.rows_of(self._passing(chunks.described)))
+        allowed = index.once(key, lambda: chunks.rows_of(self._passing(chunks.filterable)))
         (part,) = self.parts()
         return part.retrieve(questions, index.among(allowed), k)
 
     def _passing(self, documents: Mapping[str, Document]) -> list[str]:
         """Return the names of the documents that pass."""
-        where, known, passing = json.loads(self.where), set[str](), list[str]()
+        where, field_names, passing = json.loads(self.where), set[str](), list[str]()
         for name, document in documents.items():
             values = _values(document)
-            known.update(values)
+            field_names.update(values)
             if filters.matches(where, values):
                 passing.append(name)
-        for field in sorted(filters.fields(where) - known):
-            what = f"retriever {self.name!r}: where: no document has the field {field!r}"
-            raise SpecError(what, suggest(field, known))
+        for field in sorted(filters.filter_fields(where) - field_names):
+            message = f"retriever {self.name!r}: where: no document has the field {field!r}"
+            raise SpecError(message, suggest(field, field_names))
         return passing
 
 
 def _values(document: Document) -> dict[str, Scalar]:
-    own = {"id": document.id, "title": document.title} if document.title else {"id": document.id}
-    return {**own, **document.metadata}
+    fields = {"id": document.id, "title": document.title} if document.title else {"id": document.id}
+    return {**fields, **document.metadata}

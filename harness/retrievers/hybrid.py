@@ -8,14 +8,14 @@ from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Gt, Len
 
-from harness import fusion
+from harness.ranking import fusion
 from harness.records import Hit
-from harness.retrievers import Part, Searchable, Wrapping, retrievers
+from harness.retrievers import CompositeRetriever, Part, SearchContext, retrievers
 
 
 @retrievers.register
 @dataclass(frozen=True)
-class Hybrid(Wrapping):
+class Hybrid(CompositeRetriever):
     """Fuses the rankings of `of`, each `depth` deep; ties by chunk number.
 
     `fuse: ranks` sums weight / (c + rank): reciprocal-rank fusion (Cormack et al., 2009, with
@@ -31,7 +31,7 @@ class Hybrid(Wrapping):
     weights: tuple[Annotated[float, Ge(0)], ...] | None = None
 
     name: ClassVar[str] = "hybrid"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         if any(part.name == self.name for part in self.parts()):
@@ -41,7 +41,7 @@ class Hybrid(Wrapping):
         if self.weights is not None and not 0 < sum(self.weights) < float("inf"):
             raise ValueError("weights: one of them must be above 0, and all be finite")
 
-    def retrieve(self, questions: Sequence[str], index: Searchable, k: int) -> list[list[Hit]]:
+    def retrieve(self, questions: Sequence[str], index: SearchContext, k: int) -> list[list[Hit]]:
         """Return the fused ranking of each question."""
         depth = max(k, self.depth)
         parts = [part.retrieve(questions, index, depth) for part in self.parts()]

@@ -9,18 +9,18 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Gt
 
-from harness.batches import batched
-from harness.chat import ChatModel
-from harness.embedders import Vectors
+from harness.files.batches import batched
+from harness.models.chat import ChatModel
+from harness.models.rephrasing import parse_passage
+from harness.protocols import Vectors
 from harness.records import Hit
-from harness.registry import given
-from harness.rephrasing import passage
-from harness.retrievers import Asking, Part, Searchable, retrievers
+from harness.registry import injected
+from harness.retrievers import ChatRetriever, Part, SearchContext, retrievers
 
 
 @retrievers.register
 @dataclass(frozen=True)
-class Hyde(Asking):
+class Hyde(ChatRetriever):
     """Searches by the mean vector of `n` passages that a chat model makes up as answers.
 
     With `question: true` the question's own vector is one more in the mean. What of `of` reads
@@ -33,8 +33,8 @@ class Hyde(Asking):
     n: Annotated[int, Gt(0)] = 1
     question: bool = False
     prompt: str | None = None
-    chat: ChatModel | None = given()
-    template: str | None = given()
+    chat: ChatModel | None = injected()
+    template: str | None = injected()
 
     name: ClassVar[str] = "hyde"
     version: ClassVar[int] = 2
@@ -49,13 +49,17 @@ class Hyde(Asking):
                 "set `temperature` in `chat`"
             )
 
-    def texts(self, questions: Sequence[str], index: Searchable) -> list[tuple[str, ...]]:
+    def texts(self, questions: Sequence[str], index: SearchContext) -> list[tuple[str, ...]]:
         """Return for each question the passages whose vectors stand for it."""
         samples = range(self.n)
-        wanted = [self.asked(each, passage, sample) for each in questions for sample in samples]
-        return list(map(tuple, batched(index.ask(self.asked_model(), wanted), self.n)))
+        requests = [
+            self.request_for(question, parse_passage, sample)
+            for question in questions
+            for sample in samples
+        ]
+        return list(map(tuple, batched(index.ask(self.asked_model(), requests), self.n)))
 
-    def retrieve(self, questions: Sequence[str], index: Searchable, k: int) -> list[list[Hit]]:
+    def retrieve(self, questions: Sequence[str], index: SearchContext, k: int) -> list[list[Hit]]:
         """Return the ranking of each question by its passages.
 
         Raises:
@@ -65,8 +69,8 @@ class Hyde(Asking):
         vectors = index.embed_questions(passages, "document")
         groups = vectors.reshape(len(questions), self.n, vectors.shape[1])
         if self.question:
-            own = index.embed_questions(questions)
-            groups = np.concatenate([groups, own[:, None, :]], axis=1)
+            question_vectors = index.embed_questions(questions)
+            groups = np.concatenate([groups, question_vectors[:, None, :]], axis=1)
         (part,) = self.parts()
         means = dict(zip(questions, map(_mean, groups), strict=True))
         return part.retrieve(questions, index.embedded_as(means), k)

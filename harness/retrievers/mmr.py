@@ -10,14 +10,14 @@ import numpy as np
 from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
 
-from harness.embedders import Vectors
+from harness.protocols import Vectors
 from harness.records import Hit
-from harness.retrievers import Part, Searchable, Wrapping, retrievers
+from harness.retrievers import CompositeRetriever, Part, SearchContext, retrievers
 
 
 @retrievers.register
 @dataclass(frozen=True)
-class Mmr(Wrapping):
+class Mmr(CompositeRetriever):
     """Picks one by one, of the first `fetch` hits of `of`, what is near the question and new.
 
     Maximal marginal relevance: the next hit has the highest weight * cosine(question, chunk)
@@ -34,7 +34,7 @@ class Mmr(Wrapping):
     version: ClassVar[int] = 1
     uses_vectors: ClassVar[bool] = True
 
-    def retrieve(self, questions: Sequence[str], index: Searchable, k: int) -> list[list[Hit]]:
+    def retrieve(self, questions: Sequence[str], index: SearchContext, k: int) -> list[list[Hit]]:
         """Return the chosen hits of each question, in the order they were chosen in."""
         (part,) = self.parts()
         rankings = part.retrieve(questions, index, max(k, self.fetch))
@@ -47,16 +47,16 @@ class Mmr(Wrapping):
     def _chosen(
         self, hits: Sequence[Hit], question: NDArray[np.float32], vectors: Vectors, k: int
     ) -> list[Hit]:
-        near = _cosines(vectors, question)
-        taken = np.full(len(hits), -1.0)  # the highest cosine with any that was chosen
-        left = np.ones(len(hits), dtype=np.bool_)
+        similarity = _cosines(vectors, question)
+        redundancy = np.full(len(hits), -1.0)  # the highest cosine with any that was chosen
+        is_left = np.ones(len(hits), dtype=np.bool_)
         chosen: list[Hit] = []
-        while left.any() and len(chosen) < k:
-            scores = self.weight * near - (1 - self.weight) * taken
-            best = int(np.argmax(np.where(left, scores, -np.inf)))
+        while is_left.any() and len(chosen) < k:
+            scores = self.weight * similarity - (1 - self.weight) * redundancy
+            best = int(np.argmax(np.where(is_left, scores, -np.inf)))
             chosen.append(Hit(hits[best].chunk, float(scores[best])))
-            left[best] = False
-            taken = np.maximum(taken, _cosines(vectors, vectors[best]))
+            is_left[best] = False
+            redundancy = np.maximum(redundancy, _cosines(vectors, vectors[best]))
         return chosen
 
 

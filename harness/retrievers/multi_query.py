@@ -9,16 +9,16 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Gt
 
-from harness.chat import ChatModel
+from harness.models.chat import ChatModel
+from harness.models.rephrasing import parse_lines
 from harness.records import Hit
-from harness.registry import given
-from harness.rephrasing import lines
-from harness.retrievers import Asking, Part, Searchable, retrievers
+from harness.registry import injected
+from harness.retrievers import ChatRetriever, Part, SearchContext, retrievers
 
 
 @retrievers.register
 @dataclass(frozen=True)
-class MultiQuery(Asking):
+class MultiQuery(ChatRetriever):
     """Fuses by rank what `of` finds for the question and for `n` other wordings of it.
 
     A chat model writes the wordings, one a line; a reply without any is the question's failure.
@@ -30,23 +30,27 @@ class MultiQuery(Asking):
     prompt: str | None = None
     c: Annotated[float, Ge(0)] = 60
     depth: Annotated[int, Gt(0)] = 100
-    chat: ChatModel | None = given()
-    template: str | None = given()
+    chat: ChatModel | None = injected()
+    template: str | None = injected()
 
     name: ClassVar[str] = "multi_query"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
-    def texts(self, questions: Sequence[str], index: Searchable) -> list[tuple[str, ...]]:
+    def texts(self, questions: Sequence[str], index: SearchContext) -> list[tuple[str, ...]]:
         """Return for each question all that is searched for in its place, itself first."""
-        wanted = [self.asked(each, partial(lines, n=self.n, known=each)) for each in questions]
-        found = index.ask(self.asked_model(), wanted)
-        return [(question, *others) for question, others in zip(questions, found, strict=True)]
+        requests = [
+            self.request_for(text, partial(parse_lines, n=self.n, known=text)) for text in questions
+        ]
+        wordings = index.ask(self.asked_model(), requests)
+        return [(question, *others) for question, others in zip(questions, wordings, strict=True)]
 
-    def retrieve(self, questions: Sequence[str], index: Searchable, k: int) -> list[list[Hit]]:
+    def retrieve(self, questions: Sequence[str], index: SearchContext, k: int) -> list[list[Hit]]:
         """Return the fused ranking of each question.
 
         Raises:
             StageError: the chat model gave no wording of a question.
         """
         texts = self.texts(questions, index)
-        return [each[:k] for each in self.fused(texts, index, max(k, self.depth), self.c)]
+        return [
+            ranking[:k] for ranking in self.fuse_searches(texts, index, max(k, self.depth), self.c)
+        ]

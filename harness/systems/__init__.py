@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any, ClassVar, Protocol
 
-from harness.registry import Registry, Spec
-from harness.told import Told
+from harness.registry import Registry, Spec, parameters
+from harness.systems.reply import SystemReply
 
 
 class System(Protocol):
@@ -56,7 +55,7 @@ class System(Protocol):
         """Raise what would stop every question: a module, a file or a key that is missing."""
         ...
 
-    def ask(self, id_: str, question: str) -> Told:
+    def ask(self, id_: str, question: str) -> SystemReply:
         """Return what it tells of one question; `id_` is the question's in the test set.
 
         Raises:
@@ -69,10 +68,10 @@ class System(Protocol):
         ...
 
 
-systems: Registry[System] = Registry("system", __name__)
+systems: Registry[System] = Registry("system", __name__, System)
 
 
-def in_full(spec: Spec) -> Spec:
+def expand_spec(spec: Spec) -> Spec:
     """Return `{name: TEXT, ...}` as `{name: {first parameter: TEXT, ...}}`, others as they are.
 
     Raises:
@@ -80,9 +79,9 @@ def in_full(spec: Spec) -> Spec:
     """
     if not isinstance(spec, Mapping) or not spec:
         return spec
-    name = next((each for each in spec if each in list(systems)), next(iter(spec)))
+    name = next((system for system in spec if system in list(systems)), next(iter(spec)))
     value = spec[name]
     if not isinstance(value, str):
         return spec
-    first = fields(systems[str(name)])[0].name  # type: ignore[arg-type]
+    first = next(iter(parameters(systems[str(name)])), "parameter")
     return {name: {first: value, **{key: spec[key] for key in spec if key != name}}}

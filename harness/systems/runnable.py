@@ -8,10 +8,12 @@ from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge
 
-from harness import arguments, dotted, told, usercode
+from harness import limits, user_code
 from harness.errors import HarnessError, StageError
+from harness.systems import reply as system_reply
 from harness.systems import systems
-from harness.told import Told
+from harness.systems.reply import SystemReply
+from harness.text import secrets
 
 
 @systems.register
@@ -26,7 +28,7 @@ class Runnable:
     text or a message an answer. Replies are kept as those of `python` are.
     """
 
-    object: dotted.Name
+    object: user_code.Name
     input: str | None = None
     answer: str | None = "answer"
     contexts: str | None = "context"
@@ -60,43 +62,45 @@ class Runnable:
 
     def check(self) -> None:
         """Import the object."""
-        if not callable(getattr(dotted.load(self.object), "invoke", None)):
+        if not callable(getattr(user_code.load(self.object), "invoke", None)):
             raise HarnessError(
                 f"system {self.shown}: {self.object!r} has no `invoke`: it is no runnable\n"
                 "  for a function, use system: {python: ...}"
             )
 
-    def ask(self, id_: str, question: str) -> Told:
+    def ask(self, id_: str, question: str) -> SystemReply:
         """Invoke the object."""
-        runnable = dotted.load(self.object)
+        runnable = user_code.load(self.object)
         try:
-            said = runnable.invoke(question if self.input is None else {self.input: question})
-            return told.read(self._picked(said) if isinstance(said, Mapping) else said)
+            output = runnable.invoke(question if self.input is None else {self.input: question})
+            return system_reply.parse_reply(
+                self._picked(output) if isinstance(output, Mapping) else output
+            )
         except StageError:
             raise
         except (Exception, SystemExit) as error:  # noqa: BLE001  any failure of it is its own
-            raise StageError(f"the system raised {arguments.said(error)}") from None
+            raise StageError(f"the system raised {secrets.describe_error(error)}") from None
 
     def identity(self) -> dict[str, Any]:
         """Return the object's name, what is read of its reply, and the content of its file."""
         keys = {key: getattr(self, key) for key in ("object", "input", "answer", "contexts")}
-        code = usercode.code_id(self.object)
+        code = user_code.code_id(self.object)
         return {"name": self.name, "version": self.version, **keys, "code": code}
 
     def _picked(self, reply: Mapping[str, Any]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         if self.answer is not None:
-            value = _at(reply, self.answer, "answer")
-            said = told.read(value) if value is not None else Told()
-            found |= {"answer": said.answer}
-            found |= {key: getattr(said, key) for key in ("tokens_in", "tokens_out")}
+            value = _follow_path(reply, self.answer, "answer")
+            parsed = system_reply.parse_reply(value) if value is not None else SystemReply()
+            fields |= {"answer": parsed.answer}
+            fields |= {key: getattr(parsed, key) for key in ("tokens_in", "tokens_out")}
         if self.contexts is not None:
-            value = _at(reply, self.contexts, "contexts")
-            found["contexts"] = [value] if isinstance(value, str) else value
-        return found
+            value = _follow_path(reply, self.contexts, "contexts")
+            fields["contexts"] = [value] if isinstance(value, str) else value
+        return fields
 
 
-def _at(reply: Mapping[str, Any], path: str, parameter: str) -> Any:
+def _follow_path(reply: Mapping[str, Any], path: str, parameter: str) -> Any:
     """Return what a path leads to, by the keys of mappings and the places in lists."""
     value: Any = reply
     for key in path.split("."):
@@ -104,6 +108,6 @@ def _at(reply: Mapping[str, Any], path: str, parameter: str) -> Any:
             value = value[int(key) if isinstance(value, list | tuple) else key]
         except (LookupError, TypeError, ValueError):
             keys = ", ".join(map(repr, list(reply)[:10])) or "nothing"
-            said = f"the reply has no {path!r} (it holds {keys}): set {parameter}: KEY, or none"
-            raise StageError(said[:300]) from None
+            message = f"the reply has no {path!r} (it holds {keys}): set {parameter}: KEY, or none"
+            raise StageError(message[: limits.MAX_ERROR_CHARS]) from None
     return value

@@ -9,11 +9,11 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
-from harness import jsonl, told, trec
 from harness.errors import DataError, Problem, StageError
+from harness.files import json_lines, trec
 from harness.fingerprint import sha256_of
-from harness.systems import systems
-from harness.told import Context, Told
+from harness.systems import reply, systems
+from harness.systems.reply import RetrievedText, SystemReply
 
 
 @systems.register
@@ -51,24 +51,24 @@ class TrecRun:
 
     def check(self) -> None:
         """Read the files."""
-        _run(self.path, _changed(self.path))
+        _read_run(self.path, _modified_ns(self.path))
         if self.answers is not None:
-            _answers(self.answers, _changed(self.answers))
+            _read_answers(self.answers, _modified_ns(self.answers))
 
-    def ask(self, id_: str, question: str) -> Told:
+    def ask(self, id_: str, question: str) -> SystemReply:
         """Look the question up."""
-        ranking = _run(self.path, _changed(self.path)).get(id_)
+        ranking = _read_run(self.path, _modified_ns(self.path)).get(id_)
         if ranking is None:
             raise StageError(f"missing from {Path(self.path).name}")
         # As trec_eval: by score, then by id, both descending.
         best = sorted(ranking.items(), key=itemgetter(1, 0), reverse=True)
-        contexts = tuple(Context("", (doc,), score=score) for doc, score in best)
+        contexts = tuple(RetrievedText("", (doc,), score=score) for doc, score in best)
         if self.answers is None:
-            return Told(contexts)
-        found = _answers(self.answers, _changed(self.answers)).get(id_)
-        if found is None:
-            return Told(contexts, lacking=f"missing from {Path(self.answers).name}")
-        return replace(found, contexts=contexts)
+            return SystemReply(contexts)
+        reply = _read_answers(self.answers, _modified_ns(self.answers)).get(id_)
+        if reply is None:
+            return SystemReply(contexts, lacking=f"missing from {Path(self.answers).name}")
+        return replace(reply, contexts=contexts)
 
     def identity(self) -> dict[str, Any]:
         """Return the content of the files."""
@@ -77,37 +77,37 @@ class TrecRun:
         return {**about, "answers": answers}
 
 
-def _changed(path: str) -> int:
+def _modified_ns(path: str) -> int:
     return Path(path).stat().st_mtime_ns
 
 
 @lru_cache(maxsize=8)
-def _run(path: str, changed: int) -> trec.Ranking:
+def _read_run(path: str, changed: int) -> trec.Ranking:
     return trec.read_run(Path(path))
 
 
 @lru_cache(maxsize=8)
-def _answers(path: str, changed: int) -> Mapping[str, Told]:
+def _read_answers(path: str, changed: int) -> Mapping[str, SystemReply]:
     """Return the answers by question; raises `DataError` with all that is wrong with the file."""
-    found: dict[str, Told] = {}
+    answers: dict[str, SystemReply] = {}
     problems: list[Problem] = []
-    for row in jsonl.rows(Path(path)):
+    for row in json_lines.rows(Path(path)):
         if isinstance(row, Problem):
             problems.append(row)
             continue
         id_ = row.data.get("id")
         try:
-            read = told.read(row.data)
+            parsed = reply.parse_reply(row.data)
         except StageError as error:
             problems.append(Problem(row.where, str(error)))
             continue
         if not isinstance(id_, str | int) or isinstance(id_, bool) or id_ == "":
             problems.append(Problem(row.where, f"the id is {id_!r}", "name a question of the set"))
-        elif str(id_) in found:
+        elif str(id_) in answers:
             problems.append(Problem(row.where, f"the id {id_!r} is taken", "keep one of them"))
         else:
-            sent = read.sent or told.joined(read.contexts)
-            found[str(id_)] = replace(read, contexts=None, sent=sent)
+            sent = parsed.sent or reply.join_contexts(parsed.contexts)
+            answers[str(id_)] = replace(parsed, contexts=None, sent=sent)
     if problems:
         raise DataError(path, problems[:20])
-    return found
+    return answers

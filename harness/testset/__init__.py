@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar, Protocol
 
+from harness import limits
 from harness.corpus import Corpus
-from harness.errors import ENOUGH, DataError, Problem, shortened
+from harness.errors import DataError, Problem, first_problems
+from harness.files.reading import FileShape
 from harness.fingerprint import fingerprint
-from harness.labels import has
+from harness.ranking.relevance import KINDS, has_label
 from harness.records import Label, Question
 from harness.registry import Registry
 
@@ -33,15 +34,11 @@ class TestsetReader(Protocol):
 
     name: ClassVar[str]
     version: ClassVar[int]
+    shape: ClassVar[FileShape]
 
     @property
     def path(self) -> str:
         """Where it reads from."""
-        ...
-
-    @classmethod
-    def accepts(cls, path: Path) -> bool:
-        """Return whether what lies at `path` is of this format."""
         ...
 
     def read(self, corpus: Corpus) -> Iterator[Question | Problem | Note]:
@@ -49,7 +46,7 @@ class TestsetReader(Protocol):
         ...
 
 
-readers: Registry[TestsetReader] = Registry("test-set format", __name__)
+readers: Registry[TestsetReader] = Registry("test-set format", __name__, TestsetReader)
 
 
 @dataclass(frozen=True)
@@ -72,12 +69,9 @@ class Testset:
         return sum(question.id in self.drafts for question in self.questions)
 
     def labels(self) -> tuple[Label, ...]:
-        """Return the kinds of label that every answerable question has, the most exact first."""
+        """Return the kinds of label that an answerable question has, the most exact first."""
         answerable = [question for question in self.questions if question.answerable]
-        kinds: tuple[Label, ...] = ("evidence", "documents", "answer", "keywords")
-        if not answerable:
-            return ()
-        return tuple(kind for kind in kinds if all(has(q, kind) for q in answerable))
+        return tuple(kind for kind in KINDS if any(has_label(q, kind) for q in answerable))
 
 
 def load(reader: TestsetReader, corpus: Corpus) -> Testset:
@@ -90,33 +84,33 @@ def load(reader: TestsetReader, corpus: Corpus) -> Testset:
     problems: list[Problem] = []
     notes: list[str] = []
     drafts: set[str] = set()
-    for found in reader.read(corpus):
-        if isinstance(found, Problem):
-            problems.append(found)
-        elif isinstance(found, Draft):
-            drafts.add(found.text)
-        elif isinstance(found, Note):
-            notes.append(found.text)
-        elif found.id in questions:
-            what = f"two questions have the id {found.id!r}"
-            problems.append(Problem(reader.path, what, "make each id unique"))
+    for item in reader.read(corpus):
+        if isinstance(item, Problem):
+            problems.append(item)
+        elif isinstance(item, Draft):
+            drafts.add(item.text)
+        elif isinstance(item, Note):
+            notes.append(item.text)
+        elif item.id in questions:
+            message = f"two questions have the id {item.id!r}"
+            problems.append(Problem(reader.path, message, "make each id unique"))
         else:
-            questions[found.id] = found
-        if len(problems) >= ENOUGH:
+            questions[item.id] = item
+        if len(problems) >= limits.MAX_PROBLEMS:
             break
     if not questions and not problems:
         problems.append(Problem(reader.path, "holds no question", "look at the path"))
     if problems:
-        raise DataError(reader.path, shortened(problems))
+        raise DataError(reader.path, first_problems(problems))
     found_in = tuple(questions.values())
-    return Testset(found_in, _id(found_in), tuple(_counted(notes)), frozenset(drafts))
+    return Testset(found_in, _id(found_in), tuple(_count_notes(notes)), frozenset(drafts))
 
 
 def _id(questions: object) -> str:
     return fingerprint(repr(list(questions)))  # type: ignore[call-overload]
 
 
-def _counted(notes: list[str]) -> list[str]:
+def _count_notes(notes: list[str]) -> list[str]:
     return [
         f"{note} ({times} times)" if times > 1 else note for note, times in Counter(notes).items()
     ]

@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from harness.chunkers import chunkers
+from harness.config.settings import Settings
 from harness.corpus import readers as corpora
 from harness.embedders import embedders
 from harness.generators import generators
@@ -17,7 +18,6 @@ from harness.metrics import metrics
 from harness.registry import Registry
 from harness.rerankers import rerankers
 from harness.retrievers import retrievers
-from harness.settings import Settings
 from harness.systems import systems
 from harness.testset import readers as testsets
 from tests.fuzzing.texts import mutated, nasty, scalars, values

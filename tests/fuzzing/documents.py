@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from harness.chunkers import chunkers
-from harness.converting import FORMATS, convert
 from harness.corpus import load, readers
-from harness.headings import trails
-from harness.markup import tags
-from harness.sentences import sentences
+from harness.corpus.converting import FORMATS, convert
+from harness.text.headings import heading_trails
+from harness.text.markup import find_tags
+from harness.text.sentences import find_sentences
 from tests.fuzzing.promise import broken
 from tests.fuzzing.texts import NASTY
 from tests.office import docx, pdf, slides
@@ -161,9 +161,9 @@ def unsound(text: str) -> str | None:
     except UnicodeEncodeError:
         return "half of a surrogate pair came out"
     ways: dict[str, Callable[[], Any]] = {
-        "sentences": lambda: list(sentences(text)),
-        "headings": lambda: trails(text),
-        "tags": lambda: [each.name for each in tags(text)],
+        "sentences": lambda: list(find_sentences(text)),
+        "headings": lambda: heading_trails(text),
+        "tags": lambda: [each.name for each in find_tags(text)],
     }
     for name in _CHUNKERS:
         ways[name] = lambda name=name: _cut(name, text)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from harness.errors import HarnessError, InputError
-from harness.printable import visible
+from harness.text.escaping import is_visible
 
 LONGEST, MOST = 2_200, 302
 """Characters of a line of a message, and lines of one."""
@@ -38,7 +38,7 @@ def _unsaid(error: HarnessError) -> str | None:
         return f"the exit status is {error.status}"
     if len(lines) > MOST or any(len(line) > LONGEST for line in lines):
         return f"a message of {len(lines)} lines, the longest of {max(map(len, lines))} characters"
-    if not all(visible(each) for line in lines for each in line):
+    if not all(is_visible(each) for line in lines for each in line):
         return f"a message for no terminal: {str(error)[:300]!a}"
     if isinstance(error, InputError):
         if not error.problems:

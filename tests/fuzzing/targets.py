@@ -10,18 +10,21 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from harness import config as configuration
-from harness import evaluate_answers, evaluate_run, prices, scoring, testset, trec
-from harness import locate as locating
+from harness import evaluate_answers, evaluate_run, testset
+from harness.config import prices
+from harness.config import run_config as configuration
 from harness.corpus import Corpus, readers
 from harness.corpus import load as load_corpus
-from harness.jsonreply import Paths
-from harness.jsonreply import read as read_reply
-from harness.pools import reading as labels
-from harness.ratings import forms, saved, thumbs
-from harness.sources import testset_reader
-from harness.store import load as load_run
-from harness.traffic import reading as traffic
+from harness.files import trec
+from harness.metrics import named_metrics
+from harness.people.pools import pool_reader as labels
+from harness.people.ratings import form_results, saved_forms, thumbs
+from harness.preflight.traffic import traffic_reader as traffic
+from harness.store.reader import load as load_run
+from harness.systems.json_paths import Paths
+from harness.systems.json_paths import read as read_reply
+from harness.testset.reader_choice import testset_reader
+from harness.text import quotes as locating
 from tests import rated, small
 from tests.fuzzing import configs
 from tests.fuzzing.texts import as_json, mutated, nasty, rows, tables, values
@@ -98,7 +101,7 @@ def targets(folder: Path) -> dict[str, Target]:
     known = {"form1": rated.form(stored, [("day", [cell]), ("docks", [cell])])}
     stored = load_run(stored.folder)
     sheet = rated.saved(folder / "sheet.json", [rated.item("i0", 2, [1])]).read_bytes()
-    matcher = thumbs.Matcher(stored, None)
+    matcher = thumbs.ThumbMatcher(stored, None)
 
     def file(name: str, content: bytes) -> Path:
         path = folder / name
@@ -137,11 +140,11 @@ def targets(folder: Path) -> dict[str, Target]:
     def evaluated(both: tuple[bytes, bytes]) -> Any:
         qrels, run = file("qrels.txt", both[0]), file("run.txt", both[1])
         judged, ranked = trec.read_qrels(qrels), trec.read_run(run)
-        return evaluate_run(judged, ranked, intervals=False).values()
+        return evaluate_run(judged, ranked).values()
 
     def sheets(content: bytes) -> Any:
         path = file("form.json", content)
-        return [saved.read(path), forms.read([path], known)]
+        return [saved_forms.read(path), form_results.read([path], known)]
 
     def squad(content: bytes) -> Any:
         path = str(file("t.json", content))
@@ -219,7 +222,7 @@ def targets(folder: Path) -> dict[str, Target]:
         ),
         "prices": Target(
             mutated([_PRICES]),
-            lambda content: prices.read(file("p.yaml", content), "p.yaml").line,
+            lambda content: prices.read_prices(file("p.yaml", content), "p.yaml").line,
             _PRICES,
         ),
         "forms": Target(mutated([sheet]), sheets, sheet),
@@ -237,7 +240,7 @@ def targets(folder: Path) -> dict[str, Target]:
             st.one_of(rows(list(_LABEL), [_LABEL]), mutated([json.dumps(_LABEL).encode()])),
             lambda content: labels.read(
                 [file("labels.jsonl", content)],
-                labels.Known({"q1": "How far away is the Moon?"}, ["moon.md"]),
+                labels.KnownLabels({"q1": "How far away is the Moon?"}, ["moon.md"]),
             ),
             json.dumps(_LABEL).encode(),
         ),
@@ -264,7 +267,7 @@ def targets(folder: Path) -> dict[str, Target]:
 
 
 def _metric(spec: Any) -> str:
-    return scoring.build(spec).name
+    return named_metrics.build_metric(spec).name
 
 
 def _answers(path: Path) -> Any:

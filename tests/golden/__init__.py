@@ -6,13 +6,15 @@ After a change that is meant: `python -m tests.golden`, and look at the differen
 from dataclasses import replace
 from pathlib import Path
 
-from harness import runner, store
-from harness.config import load
+from harness import api
+from harness.config.run_config import load
+from harness.records import Outcome
 from harness.report import markdown
+from harness.report.run_view import View
 from harness.report.sections import parts
-from harness.report.view import View
-from harness.store import StoredRun
-from harness.stored import RecordLine
+from harness.runs import runner
+from harness.store import reader
+from harness.store.reader import StoredRun
 from tests.small import project
 
 GOLDEN = Path(__file__).parent / "report.md"
@@ -22,37 +24,40 @@ _METRICS = ["passage_recall@2", "hit_rate@2", "recall@2", "ndcg@2", "token_f1", 
 def rendered(folder: Path) -> str:
     """Run the small project in `folder` and return its report in Markdown."""
     config = project(folder, metrics=_METRICS, targets={"hit_rate@2": 0.8})
-    finished = runner.run(runner.prepare(load(config, [], {})), lambda *_: None)
-    view = View(fixed(store.load(finished.folder)))
+    finished = api.run(runner.prepare(load(config, [], {})), lambda *_: None)
+    view = View(fixed(reader.load(finished.folder)))
     return markdown.render(view, parts(view))
 
 
 def fixed(stored: StoredRun) -> StoredRun:
     """Return a run with all that changes from day to day and machine to machine set fast."""
-    about = stored.run.provenance.model_copy(
-        update={
-            "harness": "0.0.0", "python": "3.11.0", "platform": "any", "packages": {"numpy": "2"},
-            "git_commit": None, "git_dirty": None,
-        }
-    )  # fmt: skip
+    about = replace(
+        stored.run.provenance,
+        harness="0.0.0",
+        python="3.11.0",
+        platform="any",
+        packages={"numpy": "2"},
+        git_commit=None,
+        git_dirty=None,
+    )
     about.corpus.update(path="corpus")
     about.testset.update(path="testset.jsonl")
     config = {each: {**keys} for each, keys in stored.run.config.items()}
     for keys in config.values():
         keys.update(corpus="corpus", testset="testset.jsonl", output="reports", cache=".harness")
-    cells = [
-        cell.model_copy(update={"seconds": dict.fromkeys(cell.seconds, 0.01)})
-        for cell in stored.run.cells
-    ]
-    run = stored.run.model_copy(
-        update={
-            "id": "20260101-000000-abcdef", "started": "2026-01-01T00:00:00+00:00",
-            "ended": "2026-01-01T00:01:00+00:00", "provenance": about, "config": config,
-            "cells": cells, "seconds": dict.fromkeys(stored.run.seconds, 1.0),
-        }
-    )  # fmt: skip
+    cells = [replace(cell, seconds=dict.fromkeys(cell.seconds, 0.01)) for cell in stored.run.cells]
+    run = replace(
+        stored.run,
+        id="20260101-000000-abcdef",
+        started="2026-01-01T00:00:00+00:00",
+        ended="2026-01-01T00:01:00+00:00",
+        provenance=about,
+        config=config,
+        cells=cells,
+        seconds=dict.fromkeys(stored.run.seconds, 1.0),
+    )
     return replace(stored, run=run, records=tuple(map(_timeless, stored.records)))
 
 
-def _timeless(record: RecordLine) -> RecordLine:
-    return record.model_copy(update={"seconds": dict.fromkeys(record.seconds, 0.01)})
+def _timeless(record: Outcome) -> Outcome:
+    return replace(record, seconds=dict.fromkeys(record.seconds, 0.01))

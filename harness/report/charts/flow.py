@@ -1,4 +1,4 @@
-"""The flow of evidence through one cell: from all of it down to what was answered."""
+"""Funnel of the evidence of one cell: how much is left after each stage."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness import numbers
-from harness.losses import GROUPS, losses, share
-from harness.report.blocks import Drawing, Figure, Table
-from harness.report.charts import cells, colours, svg
-from harness.report.charts.frame import Margins, Row, boxes, framed, words
-from harness.report.charts.lettering import measured
-from harness.report.losing import stages, with_interval
-from harness.report.phrases import listed
-from harness.report.view import View
-from harness.stored import CellLine, LossesLine
+from harness.report.charts import chart_cells, svg, theme
+from harness.report.charts.lettering import text_width
+from harness.report.document import ChartFigure, Drawing, TableBlock
+from harness.report.loss_tables import format_share, stages
+from harness.report.phrases import join_names
+from harness.report.run_view import View
+from harness.runs.aggregate import count_losses, share_of
+from harness.store.cell_results import CellResult, LossCounts
+from harness.store.frame import GROUP_STAGES, LOST, UNKNOWN
+from harness.text import numbers
 
 ALL = "All evidence"
 STEPS = {
@@ -30,12 +30,11 @@ STEPS = {
 ANSWERED = "Question answered"
 ELSEWHERE = "others missing"
 """Stands for a group that arrived, of a question that lost another."""
-_BAR, _GAP, _APART = 26, 14, 22
-_NAMES, _SAID = 190, 200
+_NAMES_WIDTH, _LOSSES_WIDTH = 190, 200
 
 
 @dataclass(frozen=True)
-class Step:
+class FlowStep:
     """A step of the flow: how many of `of` are left after it, and how many a stage lost at it."""
 
     name: str
@@ -45,130 +44,124 @@ class Step:
     lost: int = 0
 
 
-def steps(view: View, cell: CellLine, line: LossesLine) -> list[Step]:
+def steps(view: View, cell: CellResult, line: LossCounts) -> list[FlowStep]:
     """Return the steps of a cell's groups of passages, and last its questions.
 
     A step that the cell has not, or that cannot be told from the next, is left out.
     """
-    there = stages(view, cell, line)
+    stage_names = stages(view, cell, line)
     of = line.groups["chunking"].of
-    found = [Step(ALL, of, of)]
+    result = [FlowStep(ALL, of, of)]
 
     def follow(name: str, stage: str, lost: int) -> None:
-        found.append(Step(name, found[-1].left - lost, of, stage, lost))
+        result.append(FlowStep(name, result[-1].left - lost, of, stage, lost))
 
-    for stage in GROUPS:
-        if stage in there:
+    for stage in GROUP_STAGES:
+        if stage in stage_names:
             follow(STEPS[stage], stage, line.groups[stage].count)
-    if "generation" in there:
-        ends = _ends(view, cell)
+    if "generation" in stage_names:
+        ends = _count_outcomes(view, cell)
         if ends[ELSEWHERE]:
             follow("Nothing else missing", ELSEWHERE, ends[ELSEWHERE])
         follow(ANSWERED, "generation", ends["generation"])
     end = line.questions["none"]
-    kept = "answered" if "generation" in there else "delivered"
-    return [*found, Step(f"Questions {kept}", end.count, end.of)]
+    outcome = "answered" if "generation" in stage_names else "delivered"
+    return [*result, FlowStep(f"Questions {outcome}", end.count, end.of)]
 
 
-def _ends(view: View, cell: CellLine) -> Counter[str]:
+def _count_outcomes(view: View, cell: CellResult) -> Counter[str]:
     """Return what became of the groups that arrived: `none` are those of answered questions."""
     ends: Counter[str] = Counter()
-    for record in view.records(cell):
-        if record.lost_at is not None:
-            own = record.lost_at if record.lost_at in ("none", "generation") else ELSEWHERE
-            ends[own] += sum(each.stage is None for each in record.passages)
+    frame = view.frame(cell)
+    for code, arrived in zip(frame.lost.tolist(), frame.groups[:, -1].tolist(), strict=True):
+        if code != UNKNOWN:
+            ends[LOST[code] if LOST[code] in ("none", "generation") else ELSEWHERE] += arrived
     return ends
 
 
-def figure(view: View, cell: CellLine) -> Figure | None:
+def figure(view: View, cell: CellResult) -> ChartFigure | None:
     """Return the flow of one cell; None where no evidence was followed in it."""
-    line = losses(view.records(cell), view.stored.questions)
+    line = count_losses(view.frame(cell), view.asked)
     if line is None or not line.groups["chunking"].of:
         return None
-    found, name = steps(view, cell, line), cells.short(view.name(cell))
-    title = _title(found, name)
-    wide, narrow = svg.draw(
-        lambda width: _chart(width, found), found, "flow", title, view.drawn, svg.BROAD
-    )
-    there = stages(view, cell, line)
-    gone = [stage for stage in STEPS if stage not in there]
+    flow_steps, name = steps(view, cell, line), chart_cells.short_name(view.name(cell))
+    title = _title(flow_steps, name)
+    wide, narrow = svg.draw(_chart, (flow_steps,), title, view.drawn, svg.FULL_WIDTH)
+    stage_names = stages(view, cell, line)
+    gone = [stage for stage in STEPS if stage not in stage_names]
     caption = (
         f"Groups of passages that say the same, with {name}: how many are left after each step, "
         "and what was lost at it. The last bar counts questions."
     )
     if gone:
-        caption += f" Left out, as nothing can be seen to be lost there: {listed(gone)}."
-    return Figure("flow", [Drawing("flow", title, caption, wide, narrow, _table(found))])
+        caption += f" Left out, as nothing can be seen to be lost there: {join_names(gone)}."
+    return ChartFigure("flow", [Drawing("flow", title, caption, wide, narrow, _table(flow_steps))])
 
 
-def _title(found: Sequence[Step], name: str) -> str:
-    arrived = next(step for step in reversed(found) if step.name == STEPS["context"])
-    questions = found[-1]
-    said = f"{_percent(arrived.left, arrived.of)} of the evidence reaches the prompt of {name}"
+def _title(flow_steps: Sequence[FlowStep], name: str) -> str:
+    arrived = next(step for step in reversed(flow_steps) if step.name == STEPS["context"])
+    questions = flow_steps[-1]
+    title = f"{_percent(arrived.left, arrived.of)} of the evidence reaches the prompt of {name}"
     end = f"{_percent(questions.left, questions.of)} of the questions are answered"
-    return said if found[-2] is arrived else f"{said}, and {end}"
+    return title if flow_steps[-2] is arrived else f"{title}, and {end}"
 
 
-def _table(found: Sequence[Step]) -> Table:
+def _table(flow_steps: Sequence[FlowStep]) -> TableBlock:
     rows: list[list[str]] = []
-    for step in found:
-        said = f"{step.lost:,}, {step.stage}" if step.lost else numbers.MISSING
-        ends = with_interval(share(step.left, step.of)) if step.name != ALL else "100\u00a0%"
-        rows.append([step.name, f"{step.left:,}", ends, said])
+    for step in flow_steps:
+        lost = f"{step.lost:,}, {step.stage}" if step.lost else numbers.MISSING
+        ends = format_share(share_of(step.left, step.of)) if step.name != ALL else "100\u00a0%"
+        rows.append([step.name, f"{step.left:,}", ends, lost])
     head = ["Step", "Left", "Share (95 % interval)", "Lost here"]
-    return Table(head, rows, "Groups of passages after each step, and questions")
+    return TableBlock(head, rows, "Groups of passages after each step, and questions")
 
 
 def _percent(count: int, of: int) -> str:
     return numbers.percentage(count / of) if of else numbers.MISSING
 
 
-def _chart(width: int, found: Sequence[Step]) -> Any:
+def _chart(width: int, flow_steps: Sequence[FlowStep]) -> Any:
+    import altair as alt
+
     wide = width >= svg.WIDE
-    left, room = (_NAMES, width - 2 - _NAMES - _SAID) if wide else (0, width - 2)
-    head = 0 if wide else 20
-    bars: list[Row] = []
-    joints: list[Row] = []
-    names: list[Row] = []
-    counts: list[Row] = []
-    said: list[Row] = []
-    y = 2.0
-    for at, step in enumerate(found):
-        last = at == len(found) - 1
-        y += head + (_APART if last else 0)
-        scale = room / step.of if step.of else 0.0
-        share_ = f"{step.left:,} · {_percent(step.left, step.of)}"
-        middle = y + _BAR / 2
-        names.append({"x": 0, "y": middle if wide else y - 10, "text": step.name})
-        bars.append(_box("none", left, y, step.left * scale))
-        x = left + (step.left + step.lost) * scale
-        if step.lost:
-            bars.append(_box(step.stage, left + step.left * scale, y, step.lost * scale))
-        inside = measured(share_, bold=True) + 12 <= step.left * scale
-        counts.append({"x": left + 8 if inside else x + 8, "y": middle + 0.5, "text": share_})
-        taken = 0.0 if inside else measured(share_, bold=True) + 16
-        if step.lost:
-            place = (x + 10 + taken, middle + 0.5) if wide else (width - 2, y - 10)
-            text = f"{numbers.MINUS}{step.lost:,} {step.stage}"
-            said.append({"x": place[0], "y": place[1], "text": text})
-        y += _BAR
-        if at < len(found) - 2:
-            joints.append(
-                {"x": left, "x2": left + step.left * scale, "y": y, "y2": y + _GAP + head}
-                | {"fill": colours.LINE, "stroke": "none"}
-            )
-        y += _GAP
+    ends = [_NAMES_WIDTH, width - _LOSSES_WIDTH] if wide else [0, width]
+    rows = []
+    for number, step in enumerate(flow_steps):
+        of, figure = step.of or 1, f"{step.left:,} · {_percent(step.left, step.of)}"
+        room = (ends[1] - ends[0]) * step.left / of
+        inside = text_width(figure) + 16 <= room
+        rows.append(
+            {
+                "row": number,
+                "name": step.name,
+                "left": step.left / of,
+                "lost": (step.left + step.lost) / of,
+                "fill": theme.STAGES.get(step.stage, theme.STRONG),
+                "figure": figure,
+                "from": 0 if inside else (step.left + step.lost) / of,
+                "loss": f"{numbers.MINUS}{step.lost:,} {step.stage}" if step.lost else "",
+                "right": 10 if inside else text_width(figure) + 24,
+            }
+        )
+    base = theme.data(rows)
+    # A row of its own without a bar: the last counts questions, the others evidence.
+    last = len(rows) - 1
+    scale = alt.Scale(domain=[*range(last), "", last])
+    y = alt.Y("row:O", scale=scale, axis=None)
+    x = alt.X("left:Q", scale=alt.Scale(domain=[0, 1], range=ends), axis=None)
+    marks, letters = (0, 0) if wide else (10, -14)
+    bar = {"size": 26, "yOffset": marks}
+    loss = theme.words(base, "loss", width, y, color=theme.SECOND, dy=letters, align="right")
+    if wide:
+        beside = {"color": theme.SECOND, "dx": alt.expr("datum.right")}
+        loss = theme.words(base, "loss", alt.X("lost:Q"), y, **beside)
     layers = [
-        boxes(joints),
-        boxes(bars),
-        words(names),
-        words(counts, bold=True),
-        words(said, "left" if wide else "right", colour=colours.SECOND),
+        base.mark_bar(color=theme.STAGES["none"], **bar).encode(x=x, x2=alt.X2Datum(0), y=y),
+        base.transform_filter("datum.loss")
+        .mark_bar(**bar)
+        .encode(x=x, x2=alt.X2("lost:Q"), y=y, **theme.literal("fill")),
+        theme.words(base, "name", 0, y, dy=letters),
+        theme.words(base, "figure", alt.X("from:Q"), y, fontWeight=600, dx=8, dy=marks),
+        loss,
     ]
-    return framed(layers, width, round(y - _GAP + 4), Margins(1, 1, 0, 0))
-
-
-def _box(stage: str, x: float, y: float, broad: float) -> Row:
-    fill = colours.STRONG if stage == ELSEWHERE else colours.STAGES[stage]
-    place = {"x": x, "x2": max(x + 1, x + broad - 1), "y": y, "y2": y + _BAR}
-    return {**place, "fill": fill, "stroke": "none"}
+    return alt.layer(*layers, width=width, height=alt.Step(32 if wide else 50))

@@ -1,9 +1,11 @@
-"""The files that the page is put together from: one template, its styles and its script."""
+"""Template, style sheets and scripts of the report page."""
 
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+
+from harness.report import package_files
+from harness.report.charts import theme
 
 _STYLES = ("10-page.css", "20-charts.css", "30-questions.css", "40-ranking.css")
 _SCRIPTS = (
@@ -26,22 +28,17 @@ _SCRIPTS = (
 """In the order in which one uses another."""
 
 
-def template() -> str:
-    """Return the Jinja template of the page."""
-    return _file("report.html.j2")
-
-
 @cache
 def style() -> str:
     """Return the one style sheet."""
-    return "\n".join(map(_file, _STYLES))
+    return "\n".join([*map(_read_file, _STYLES), theme.recolouring()])
 
 
 @cache
 def script() -> str:
     """Return the one script: its files share a scope that nothing else can reach."""
-    return '"use strict";\n(() => {\n' + "\n".join(map(_file, _SCRIPTS)) + "\n})();\n"
+    return '"use strict";\n(() => {\n' + "\n".join(map(_read_file, _SCRIPTS)) + "\n})();\n"
 
 
-def _file(name: str) -> str:
-    return (files(__name__) / name).read_text(encoding="utf-8")
+def _read_file(name: str) -> str:
+    return package_files.text(f"page/{name}")

@@ -35,19 +35,6 @@ const { index, questions, scores, lost, answersOf, record } = (() => {
   const lost = () => part("lost");
   const answersOf = (cell) => part(`answers-${cell}`);
 
-  // Python counts a character beyond U+FFFF once, and JavaScript twice: where those of a text are.
-  function doubled(text) {
-    const found = text.matchAll(/[\ud800-\udbff][\udc00-\udfff]/g);
-    return Array.from(found, ({ index: at }, before) => at - before);
-  }
-
-  // So many characters of a text by Python's count.
-  function cut(text, start, length, doubles = doubled(text)) {
-    const before = (place) => doubles.reduce((sum, at) => sum + (at < place), 0);
-    const end = start + length;
-    return text.slice(start + before(start), end + before(end));
-  }
-
   // A chunk of a document, by its number: its place and its text.
   async function chunk(number) {
     if (number === null) return { doc: "", start: 0, end: 0, text: "" };
@@ -57,9 +44,9 @@ const { index, questions, scores, lost, answersOf, record } = (() => {
     const stretch = texts.stretch[at];
     const start = texts.start[at];
     const length = texts.length[at];
-    texts.doubles ??= texts.text.map(doubled);
-    const whole = texts.text[stretch];
-    const text = cut(whole, start - texts.from[stretch], length, texts.doubles[stretch]);
+    texts.characters ??= texts.text.map(characters);
+    const from = start - texts.from[stretch];
+    const text = between(texts.characters[stretch], from, from + length);
     return { doc: texts.doc[stretch], start, end: texts.ends[at] ?? start + length, text };
   }
 
@@ -128,7 +115,7 @@ const { index, questions, scores, lost, answersOf, record } = (() => {
   function heldIn(hits, held) {
     if (held === null) return null;
     const [at, start, end] = held;
-    return { at, start, end, text: cut(hits[at].text, start, end - start) };
+    return { at, start, end, text: between(characters(hits[at].text), start, end) };
   }
 
   // The context's text; notes in each hit how much of it is there.
@@ -142,7 +129,7 @@ const { index, questions, scores, lost, answersOf, record } = (() => {
     const shown = hits.slice(0, count);
     const texts = shown.map((hit) => hit.text);
     const last = texts.pop() ?? "";
-    texts.push(cut(last, 0, length));
+    texts.push(between(characters(last), 0, length));
     for (const hit of shown) hit.prompt = "whole";
     if (last.slice(texts.at(-1).length).trim()) shown.at(-1).prompt = "cut";
     return texts.join("\n\n");

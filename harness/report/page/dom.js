@@ -106,12 +106,17 @@ function marked(text, docStart, spans) {
     .map(({ start, end }) => [Math.max(start - docStart, 0), Math.min(end - docStart, chars.length)])
     .filter(([start, end]) => start < end)
     .sort((a, b) => a[0] - b[0]);
+  return withMarks(chars, inside, {});
+}
+
+/** Characters as nodes, with the stretches [start, end] marked; they are in order, and may overlap. */
+function withMarks(chars, stretches, attributes) {
   const nodes = [];
   let at = 0;
-  for (const [start, end] of inside) {
+  for (const [start, end] of stretches) {
     if (end <= at) continue;
     nodes.push(between(chars, at, start));
-    nodes.push(el("mark", {}, between(chars, Math.max(start, at), end)));
+    nodes.push(el("mark", attributes, between(chars, Math.max(start, at), end)));
     at = end;
   }
   nodes.push(between(chars, at));
@@ -131,15 +136,8 @@ function sharing(text, words) {
   for (const { 0: word, index: start } of text.matchAll(WORD)) {
     if (!words.has(word.toLowerCase())) continue;
     const last = runs.at(-1);
-    if (last && /^\s+$/.test(text.slice(last.end, start))) last.end = start + word.length;
-    else runs.push({ start, end: start + word.length });
+    if (last && /^\s+$/.test(text.slice(last[1], start))) last[1] = start + word.length;
+    else runs.push([start, start + word.length]);
   }
-  const nodes = [];
-  let at = 0;
-  for (const { start, end } of runs) {
-    nodes.push(text.slice(at, start), el("mark", { class: "shared" }, text.slice(start, end)));
-    at = end;
-  }
-  nodes.push(text.slice(at));
-  return nodes.filter((node) => node !== "");
+  return withMarks(text, runs, { class: "shared" });
 }

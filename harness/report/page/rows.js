@@ -35,7 +35,7 @@ function columnsOf(known) {
   ].map((column) => ({ ...column, all }));
 }
 
-const STATES = { n: "not scored", f: "failed", j: "judge failed" };
+const STATES = { n: "not scored", f: "failed", m: "metric failed" };
 
 function scoreCell({ values, states }, question) {
   const value = values[focus.cell][question];

@@ -1,4 +1,4 @@
-"""Sections: each says one thing about a run. Add one by adding a file here."""
+"""Sections of the report. Add one by adding a file here."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import ClassVar, Protocol
 
 from harness.registry import Registry
-from harness.report.blocks import Block, Part
-from harness.report.view import View
+from harness.report.document import Block, Part
+from harness.report.run_view import View
 
 
 class Section(Protocol):
@@ -26,11 +26,24 @@ class Section(Protocol):
         ...
 
 
-sections: Registry[Section] = Registry("report section", __name__)
+_FIRST_LOOKED_UP = 70
+"""The order from which on sections are there to be looked up, and not to be read."""
+sections: Registry[Section] = Registry("report section", __name__, Section)
 
 
 def parts(view: View) -> list[Part]:
     """Return every section that has something to say, in order."""
-    built = sorted((sections.build(name) for name in sections), key=lambda each: each.order)
-    found = [Part(each.name, each.title, each.blocks(view), each.short) for each in built]
-    return [part for part in found if part.blocks]
+    in_order = sorted(
+        (sections.build(name) for name in sections), key=lambda section: section.order
+    )
+    result = [
+        Part(
+            section.name,
+            section.title,
+            section.blocks(view),
+            section.short,
+            section.order >= _FIRST_LOOKED_UP,
+        )
+        for section in in_order
+    ]
+    return [part for part in result if part.blocks]

@@ -1,4 +1,4 @@
-"""Advice: what to try next, by how many questions it could mend."""
+"""Advice: what to try next, ordered by how many questions it could fix."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from harness.report.advising import advice
-from harness.report.blocks import Advice as Piece
-from harness.report.blocks import Block, PerCell, Table, Text
+from harness.report.advice_rules import advice
+from harness.report.document import Block, Paragraph, PerCell
+from harness.report.run_view import View
 from harness.report.sections import sections
-from harness.report.view import View
 
 
 @sections.register
 @dataclass(frozen=True)
-class Advice:
+class AdviceSection:
     """Pieces of advice for each cell, each with the figure it rests on."""
 
     name: ClassVar[str] = "advice"
@@ -24,15 +23,15 @@ class Advice:
     short: ClassVar[str] = "What to try"
 
     def blocks(self, view: View) -> Sequence[Block]:
-        """Return the advice for each cell; nothing where no answer was followed."""
-        found = [advice(view, cell) for cell in view.cells]
-        if view.focus is None or not any(found):
+        """Return the advice for each cell; nothing where all is well."""
+        advices = [advice(view, cell) for cell in view.cells]
+        if view.focus is None or not any(advices):
             return []
-        empty = Text("Nothing was lost in this configuration.")
-        blocks: list[list[Text | Table | Piece]] = [[*some] if some else [empty] for some in found]
+        empty = Paragraph("Nothing was lost in this configuration.")
+        blocks: list[Sequence[Block]] = [pieces or [empty] for pieces in advices]
         names = [view.name(cell) for cell in view.cells]
         return [
-            Text(
+            Paragraph(
                 "Drawn from what this run lost, ordered by the questions it could mend at most. "
                 "Gains do not add up: a mended stage can reveal the next one."
             ),

@@ -1,4 +1,4 @@
-"""Contexts: how the texts that came from elsewhere were found in the corpus."""
+"""Contexts: how many texts of external systems and collections were found in the corpus."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from harness import numbers
-from harness.report.blocks import Block, Table, Text
+from harness.report.document import Block, Paragraph, TableBlock
+from harness.report.run_view import View
 from harness.report.sections import sections
-from harness.report.view import View
+from harness.text import numbers
 
 
 @sections.register
@@ -26,16 +26,24 @@ class Contexts:
         """Return a row for each cell whose texts were looked up; nothing where none was."""
         rows = []
         for cell in view.cells:
-            found = cell.matched
-            if found is None:
+            matched = cell.matched
+            if matched is None:
                 continue
-            inside = found.contexts - found.unmatched
-            share = f"{100 * inside / found.contexts:.1f} %" if found.contexts else numbers.MISSING
-            counts = (found.exact, found.spacing, found.fuzzy, found.unmatched, found.contexts)
-            rows.append([view.name(cell), share, *(f"{each:,}" for each in counts)])
+            inside = matched.contexts - matched.unmatched
+            share = (
+                numbers.percent(inside / matched.contexts) if matched.contexts else numbers.MISSING
+            )
+            counts = (
+                matched.exact,
+                matched.spacing,
+                matched.fuzzy,
+                matched.unmatched,
+                matched.contexts,
+            )
+            rows.append([view.name(cell), share, *(f"{count:,}" for count in counts)])
         if not rows:
             return []
-        said = (
+        text = (
             "What a system, or a collection that was there already, does not tell of its texts was "
             "looked up in the corpus: to the letter, then with letter case and white space "
             "ignored, then nearly. In a text that is nowhere no evidence is seen."
@@ -49,4 +57,4 @@ class Contexts:
             "Nowhere",
             "Texts",
         ]
-        return [Text(said, "note"), Table(head, rows, "Share of texts found")]
+        return [Paragraph(text, "note"), TableBlock(head, rows, "Share of texts found")]

@@ -1,4 +1,4 @@
-"""Glossary: what every number means, so that a newcomer can work it out by hand."""
+"""Glossary: definition, formula and example of every metric and term of the report."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
-from harness import bands
-from harness.metrics import Metric, metrics
-from harness.registry import description, in_full, summary
-from harness.report.blocks import Block, Entry, Fold
+from harness.metrics import Metric
+from harness.registry import description, full_label, summary
+from harness.report import bands
+from harness.report.document import Block, Fold, GlossaryEntry
+from harness.report.glossary_terms import describe_scale, discounts, terms
+from harness.report.run_view import View
 from harness.report.sections import sections
-from harness.report.terms import discounts, terms, worded
-from harness.report.view import View
-from harness.stored import MetricLine
+from harness.store.run_file import MetricDescription
 
 
 @sections.register
@@ -29,50 +29,50 @@ class Glossary:
     def blocks(self, view: View) -> Sequence[Block]:
         """Return an entry for each metric, whatever it is cut at, and for each other term."""
         lines = view.run.provenance.metrics
-        built = {name: metrics.build(line.spec) for name, line in lines.items()}
+        built_metrics = {name: view.build_metric(name) for name in lines}
         entries: dict[str, list[str]] = {}
-        for name, metric in built.items():
+        for name, metric in built_metrics.items():
             entries.setdefault(metric.name, []).append(name)
         return [
             *(
-                _entry({name: (built[name], lines[name]) for name in each})
-                for each in entries.values()
+                _entry({name: (built_metrics[name], lines[name]) for name in names})
+                for names in entries.values()
             ),
-            *terms(view, built),
+            *terms(view, built_metrics),
             Fold("Discounts by rank", [discounts()]),
         ]
 
 
-def _entry(variants: Mapping[str, tuple[Metric, MetricLine]]) -> Entry:
+def _entry(variants: Mapping[str, tuple[Metric, MetricDescription]]) -> GlossaryEntry:
     """Return the entry of a metric that a run has under one name or several."""
     metric, line = next(iter(variants.values()))
-    cls, facts = type(metric), metric.facts
+    cls, facts = type(metric), getattr(metric, "facts", None)
     about = description(cls).removeprefix(summary(cls)).replace("`", "").strip()
     scale = bands.scale(metric.name)
-    changed = sorted({key for each, _ in variants.values() for key in _options(each)})
-    said = f"of its usual form; {', '.join(changed)} of this run changes it" if changed else ""
-    return Entry(
+    changed = sorted({key for variant, _ in variants.values() for key in _unusual_options(variant)})
+    changes = f"of its usual form; {', '.join(changed)} of this run changes it" if changed else ""
+    return GlossaryEntry(
         metric.name,
         summary(cls).replace("`", ""),
-        facts.formula,
-        facts.example.said,
+        facts.formula if facts else "",
+        facts.example.text if facts else "",
         [
-            *([("Formula", said)] if said else []),
-            *facts.rows(),
-            *([("In words", worded(scale))] if scale else []),
-            ("Also", about),
+            *([("Formula", changes)] if changes else []),
+            *(facts.rows() if facts else ()),
+            *([("In words", describe_scale(scale))] if scale else []),
+            *([("Also", about)] if about else []),
             ("Version", str(line.version)),
-            *((name, _in_full(*each)) for name, each in variants.items()),
+            *((name, _full_label(*variant)) for name, variant in variants.items()),
         ],
     )
 
 
-def _in_full(metric: Metric, line: MetricLine) -> str:
-    said = in_full(metric)
-    return f"{said}, judged by {line.labels}" if line.labels else said
+def _full_label(metric: Metric, line: MetricDescription) -> str:
+    text = full_label(metric)
+    return f"{text}, judged by {line.labels}" if line.labels else text
 
 
-def _options(metric: Metric) -> list[str]:
+def _unusual_options(metric: Metric) -> list[str]:
     """Return the options that change what a metric computes, where they are not the usual ones."""
     usual = {field.name: field.default for field in fields(metric)}  # type: ignore[arg-type]
     return [

@@ -1,4 +1,4 @@
-"""Where answers are lost: the stage that each lost question was lost at, by cell and category."""
+"""Where answers are lost: counts of lost questions by stage, cell and category."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from harness import numbers
-from harness.columns import LOST
-from harness.report import losing
-from harness.report.blocks import Block, PerCell, Text
-from harness.report.charts import cells, flow, losses
-from harness.report.phrases import listed
+from harness.report import loss_tables
+from harness.report.charts import chart_cells, flow, losses_chart
+from harness.report.document import Block, Fold, Paragraph, PerCell
+from harness.report.phrases import join_names
+from harness.report.run_view import View
 from harness.report.sections import sections
-from harness.report.view import View
+from harness.store.frame import LOST
+from harness.text import numbers
 
-_HOW = (
+_EXPLANATION = (
     "Counts, with their share and its 95 % Wilson interval in percent. A group is the passages "
     "that say the same: any one of them will do. Failed and unanswerable questions, and those "
     "without evidence, are not among them."
@@ -34,74 +34,85 @@ class Losses:
 
     def blocks(self, view: View) -> Sequence[Block]:
         """Return the figures and tables; nothing where no question could be followed."""
-        figure = losses.figure(view)
+        figure = losses_chart.figure(view)
         if figure is None:
             return []
-        said: list[Block] = [Text(_largest(view), "plain"), figure]
-        blind = [cell.name for cell in view.cells if _blind(view, cell.name)]
+        result: list[Block] = [Paragraph(_describe_largest(view), "plain"), figure]
+        blind = [cell.name for cell in view.cells if _index_unknown(view, cell.name)]
         if blind:
-            which = "all configurations" if len(blind) == len(view.cells) else _named(view, blind)
+            which = (
+                "all configurations" if len(blind) == len(view.cells) else _list_names(view, blind)
+            )
             text = (
                 f"Not known for {which}: what exact search would have found. What the index lost "
                 "there counts as lost at retrieval."
             )
-            said.append(Text(text, "note"))
-        return [*said, *_counted(view)]
+            result.append(Paragraph(text, "note"))
+        return [*result, *_tables(view)]
 
 
-def _counted(view: View) -> list[Block]:
+def _tables(view: View) -> list[Block]:
     """Return the flow of the configuration in focus, and the tables of all and of each."""
-    found = losing.lines(view)
+    lines = loss_tables.losses_by_cell(view)
     focus = view.focus
     flowing = None if focus is None else flow.figure(view, focus)
     blocks: list[Block] = [] if flowing is None else [flowing]
-    blocks += losing.by_cell(view, found)
-    blocks.append(Text(" ".join(filter(None, [_HOW, losing.left_out(view, found)])), "note"))
+    explanation = " ".join(filter(None, [_EXPLANATION, loss_tables.describe_left_out(view, lines)]))
+    tables: list[Block] = [*loss_tables.by_cell(view, lines), Paragraph(explanation, "note")]
     parts = [
-        losing.by_category(view, cell, found[cell.name]) if cell.name in found else []
+        loss_tables.by_category(view, cell, lines[cell.name]) if cell.name in lines else []
         for cell in view.cells
     ]
     if focus is not None and any(parts):
         names = [view.name(cell) for cell in view.cells]
-        blocks.append(PerCell(names, parts, view.cells.index(focus)))
-    return blocks
+        tables.append(PerCell(names, parts, view.cells.index(focus)))
+    return [*blocks, Fold("Shares with their intervals, by configuration and by category", tables)]
 
 
-def _largest(view: View) -> str:
-    counts = [losses.counted(view, cell) for cell in view.cells]
-    lost = {stage: sum(each[stage] for each in counts) for stage in losses.STAGES}
+def _describe_largest(view: View) -> str:
+    counts = [losses_chart.count_losses(view, cell) for cell in view.cells]
+    lost = {
+        stage: sum(cell_counts[stage] for cell_counts in counts) for stage in losses_chart.STAGES
+    }
     all_ = sum(lost.values())
     if not all_:
         return "No question that could be followed was lost at any stage."
     most = max(lost.values())
-    stages = [stage for stage in losses.STAGES if lost[stage] == most]
-    what = "Most" if 2 * most > all_ else "More than elsewhere"
-    where = f"{what} are lost at {listed(stages)}: {most:,}{' each' if len(stages) > 1 else ''}"
-    said = (
+    stages = [stage for stage in losses_chart.STAGES if lost[stage] == most]
+    share = "Most" if 2 * most > all_ else "More than elsewhere"
+    where = (
+        f"{share} are lost at {join_names(stages)}: {most:,}{' each' if len(stages) > 1 else ''}"
+    )
+    sentence = (
         f"{where} of {all_:,}."
         if len(counts) == 1
         else f"{where} of {all_:,} in all configurations."
     )
     best = view.best
     if best is None or len(counts) == 1:
-        return said
-    own = losses.counted(view, best)
-    largest = max(losses.STAGES, key=lambda stage: own[stage])
-    of = numbers.count(sum(own.values()), "question")
-    name = cells.short(view.name(best))
-    if not own[largest]:
-        return f"{said} {name} lost none of its {of}."
-    return f"{said} With {name} the largest loss is {largest}, {own[largest]:,} of {of}."
+        return sentence
+    best_counts = losses_chart.count_losses(view, best)
+    largest = max(losses_chart.STAGES, key=lambda stage: best_counts[stage])
+    of = numbers.count(sum(best_counts.values()), "question")
+    name = chart_cells.short_name(view.name(best))
+    if not best_counts[largest]:
+        return f"{sentence} {name} lost none of its {of}."
+    return (
+        f"{sentence} With {name} the largest loss is {largest}, {best_counts[largest]:,} of {of}."
+    )
 
 
-def _blind(view: View, name: str) -> bool:
+def _index_unknown(view: View, name: str) -> bool:
     """Return whether a cell lost something to retrieval that the index may have lost."""
+    frame = view.stored.frame
     places = view.stored.places(name)
-    there = places[view.stored.columns.lost[places] == LOST.index("retrieval")]
-    return any(each.traced_to is None for each in view.stored.some(there))
+    retrieval_losses = places[frame.lost[places] == LOST.index("retrieval")]
+    return any(frame.traces[place].traced_to is None for place in retrieval_losses.tolist())
 
 
-def _named(view: View, names: Sequence[str]) -> str:
-    shown = [cells.short(view.name(cell)) for cell in view.cells if cell.name in names]
-    more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
-    return ", ".join(shown[:3]) + more
+def _list_names(view: View, names: Sequence[str]) -> str:
+    short_names = [
+        chart_cells.short_name(view.name(cell)) for cell in view.cells if cell.name in names
+    ]
+    more = f" and {len(short_names) - 3} more" if len(short_names) > 3 else ""
+    return ", ".join(short_names[:3]) + more

@@ -1,4 +1,4 @@
-"""What better retrieval could buy: the scores with perfect retrieval, and with none."""
+"""What better retrieval could gain: scores with perfect retrieval, and with none."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 from urllib.parse import quote
 
-from harness import numbers
-from harness.report import allowing
-from harness.report.blocks import Block, Cell, Links, Table, Text
-from harness.report.charts import potential as chart
+from harness.report import chunker_limits
+from harness.report.charts import potential_chart as chart
+from harness.report.document import Block, Cell, Links, Paragraph, TableBlock
 from harness.report.phrases import measure
-from harness.report.potential import Potential, Row, potentials
-from harness.report.potentialsides import RIGHT
-from harness.report.potentialwords import asked, headline, sentences
+from harness.report.potential import MeasureRow, Potential, potentials
+from harness.report.potential_scores import RIGHT
+from harness.report.potential_words import describe_asked, headline, sentences
+from harness.report.run_view import View
 from harness.report.sections import sections
-from harness.report.view import View
+from harness.text import numbers
 
-_NAMED = 10
+_MAX_NAMED = 10
 """Questions that are named where links cannot be followed."""
 
 
 @sections.register
 @dataclass(frozen=True)
-class Oracle:
+class OracleSection:
     """Each generator with its gold passages and with nothing, and what each chunker allows."""
 
     name: ClassVar[str] = "oracle"
@@ -33,64 +33,76 @@ class Oracle:
     short: ClassVar[str] = "Potential"
 
     def blocks(self, view: View) -> Sequence[Block]:
-        """Return what the oracle was told; nothing where it was not asked."""
-        found = potentials(view)
+        """Return the results of the oracle; nothing where it was not run."""
+        all_potentials = potentials(view)
         if not view.run.oracle and not view.run.ceilings:
             return []
-        several = len(found) > 1
-        said: list[Block] = []
-        for each in found:
-            said += [Text(text) for text in sentences(view, each, several)]
-            said += _unasked(view, each)
-        figure = chart.figure(view, found, headline(view, found)) if found else None
-        said += [figure] if figure is not None else []
-        for each in found:
-            said += _table(view, each)
-            said += _remembered(each, several)
-        if found and found[0].asked:
-            said.append(Text(_how(view, found[0]), "note"))
-        return [*said, *allowing.blocks(view)]
+        several = len(all_potentials) > 1
+        result: list[Block] = []
+        for potential in all_potentials:
+            result += [Paragraph(text) for text in sentences(view, potential, several)]
+            result += _unasked_blocks(view, potential)
+        figure = (
+            chart.figure(view, all_potentials, headline(view, all_potentials))
+            if all_potentials
+            else None
+        )
+        result += [figure] if figure is not None else []
+        for potential in all_potentials:
+            result += _table(view, potential)
+            result += _remembered_blocks(potential, several)
+        if all_potentials and all_potentials[0].asked:
+            result.append(Paragraph(_explanation(view, all_potentials[0]), "note"))
+        return [*result, *chunker_limits.blocks(view)]
 
 
-def _unasked(view: View, each: Potential) -> Iterator[Block]:
+def _unasked_blocks(view: View, potential: Potential) -> Iterator[Block]:
     """Yield what nothing gave, where no question was asked with its evidence."""
-    if each.asked:
+    if potential.asked:
         return
     why = (
-        f"none of {numbers.count(each.askable, 'question')} was asked before the run was ended"
-        if each.askable
+        f"none of {numbers.count(potential.askable, 'question')} was asked before the run was ended"
+        if potential.askable
         else "no question that can be answered has gold passages"
     )
-    yield Text(f"{each.generator} was asked nothing with perfect retrieval: {why}.")
+    yield Paragraph(f"{potential.generator} was asked nothing with perfect retrieval: {why}.")
     for line in view.run.oracle:
-        if line.generator == each.generator and line.given == "nothing":
+        if line.generator == potential.generator and line.given == "nothing":
             rows: list[list[Cell]] = [
-                [name, f"{found.n:,}", replace(measure(found), drawn=False)]
-                for name, found in line.scores.items()
-                if found.n
+                [name, f"{score.n:,}", replace(measure(score), drawn=False)]
+                for name, score in line.scores.items()
+                if score.n
             ]
             if line.right is not None:
                 share = line.right / line.tested
                 rows.append([RIGHT, f"{line.tested:,}", numbers.score(share, 2)])
             if rows:
-                caption = f"{each.generator}, without retrieval"
-                yield Table(["Measure", "n", chart.NOTHING], rows, caption, cards=True)
+                caption = f"{potential.generator}, without retrieval"
+                yield TableBlock(["Measure", "n", chart.NOTHING], rows, caption, cards=True)
 
 
-def _table(view: View, each: Potential) -> Iterator[Block]:
-    if not each.rows:
+def _table(view: View, potential: Potential) -> Iterator[Block]:
+    if not potential.rows:
         return
     head = ["Measure", "n", chart.NOTHING, chart.RETRIEVED, chart.EVIDENCE, "Gain", "p, corrected"]
-    notes = ["", "", "", view.name(each.cell), "", "95 % interval", f"{each.family} tests"]
-    if each.best is not None:
+    notes = [
+        "",
+        "",
+        "",
+        view.name(potential.cell),
+        "",
+        "95 % interval",
+        f"{potential.family} tests",
+    ]
+    if potential.best is not None:
         head.insert(4, chart.HIGHEST)
-        notes.insert(4, view.name(each.best))
-    rows = [_row(view, row) for row in each.rows]
-    caption = f"{each.generator}, without retrieval and with a perfect one"
-    yield Table(head, rows, caption, notes, cards=True)
+        notes.insert(4, view.name(potential.best))
+    rows = [_row(view, row) for row in potential.rows]
+    caption = f"{potential.generator}, without retrieval and with a perfect one"
+    yield TableBlock(head, rows, caption, notes, cards=True)
 
 
-def _row(view: View, row: Row) -> list[Cell]:
+def _row(view: View, row: MeasureRow) -> list[Cell]:
     digits = view.digits(row.name) if row.name in view.metrics else 2
     gain = row.gain
     written = numbers.difference(gain.difference, digits)
@@ -99,38 +111,42 @@ def _row(view: View, row: Row) -> list[Cell]:
     return [
         row.name,
         f"{row.evidence.n:,}",
-        *(replace(measure(each, digits=digits), drawn=False) for each in sides),
+        *(replace(measure(side, digits=digits), drawn=False) for side in sides),
         written if gain.low is None else f"{written} ({span})",
         numbers.probability(gain.corrected),
     ]
 
 
-def _remembered(each: Potential, several: bool) -> Iterator[Block]:
+def _remembered_blocks(potential: Potential, several: bool) -> Iterator[Block]:
     """Yield which questions are answered right from nothing."""
-    ids = each.remembered
+    ids = potential.remembered
     if not ids:
         return
     are = "question is" if len(ids) == 1 else "questions are"
-    named = ", ".join(ids[:_NAMED]) + (f" and {len(ids) - _NAMED} more" if ids[_NAMED:] else "")
-    by = f" by {each.generator}" if several else ""
-    yield Text(
-        f"{len(ids):,} {are} answered right{by} from nothing: they measure the model's memory, not "
-        f"retrieval ({named})."
+    names = ", ".join(ids[:_MAX_NAMED]) + (
+        f" and {len(ids) - _MAX_NAMED} more" if ids[_MAX_NAMED:] else ""
     )
-    shown = "Show the question" if len(ids) == 1 else f"Show the {len(ids):,} questions"
+    by = f" by {potential.generator}" if several else ""
+    yield Paragraph(
+        f"{len(ids):,} {are} answered right{by} from nothing: they measure the model's memory, not "
+        f"retrieval ({names})."
+    )
+    link_text = "Show the question" if len(ids) == 1 else f"Show the {len(ids):,} questions"
     chosen = ",".join(quote(id_, safe="") for id_ in ids)
-    yield Links([(shown, f"questions?ids={chosen}")])
+    yield Links([(link_text, f"questions?ids={chosen}")])
 
 
-def _how(view: View, each: Potential) -> str:
+def _explanation(view: View, potential: Potential) -> str:
     tokens = view.run.config["resolved"]["context"]["tokens"]
-    unpaired = max((row.gain.unpaired for row in each.rows), default=0)
-    left = f" {numbers.count(unpaired, 'question')} without a score on one side is in no gain."
+    unpaired = max((row.gain.unpaired for row in potential.rows), default=0)
+    unpaired_note = (
+        f" {numbers.count(unpaired, 'question')} without a score on one side is in no gain."
+    )
     return (
-        f"Over the {asked(each)} that can be answered and have gold passages: "
+        f"Over the {describe_asked(potential)} that can be answered and have gold passages: "
         "of each group the first passage, in the order of the documents, cut at "
         f"{tokens:,} tokens like any context. The generator and its settings are the same, and its "
         "first answer counts. It is no bound: text beside the gold passages can help a model too, "
         "or distract it. A failed question counts as 0; a gain is over what both finished."
-        + (left if unpaired else "")
+        + (unpaired_note if unpaired else "")
     )

@@ -1,4 +1,4 @@
-"""What people said: their grades of each cell, how far they agree, and which metrics do."""
+"""Human ratings: means by cell, agreement of raters, and correlation with the metrics."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from harness import numbers
-from harness.people import agreeing, correlations, means, reading
-from harness.people.reading import TOP, Aspect, Rated
-from harness.report.blocks import Block, Table, Text
-from harness.report.charts import people as chart
-from harness.report.peoplesaid import agreed, comments, weighted
+from harness.people import correlations, rater_agreement, rating_means, ratings_reader
+from harness.people.rating_records import AnswerRating
+from harness.people.ratings_reader import TOP_GRADE, Aspect, Rated
+from harness.report.charts import people_chart as chart
+from harness.report.document import Block, Paragraph, TableBlock
+from harness.report.people_blocks import agreement_blocks, comments_blocks, weights_blocks
+from harness.report.run_view import View
 from harness.report.sections import sections
-from harness.report.view import View
-from harness.statistics.estimate import Estimate
-from harness.stored import RatingLine
+from harness.stats.estimate import Estimate
+from harness.text import numbers
 
 _ASPECTS: Mapping[Aspect, str] = {
     "overall": "Overall",
@@ -39,76 +39,82 @@ class People:
 
     def blocks(self, view: View) -> Sequence[Block]:
         """Return what was made of `ratings.jsonl`; nothing where nobody rated anything."""
-        lines = reading.read(view.stored)
+        lines = ratings_reader.read(view.stored)
         if not lines:
             return []
-        answers = reading.rated(lines)
-        found: list[Block] = [Text(_who(lines, answers)), *_cells(view, answers, lines)]
-        found.append(Text(_HOW, "note"))
+        answers = ratings_reader.rated_answers(lines)
+        result: list[Block] = [
+            Paragraph(_describe_raters(lines, answers)),
+            *_cells(view, answers, lines),
+        ]
+        result.append(Paragraph(_EXPLANATION, "note"))
         if answers:
             clusters, seed = view.stored.clusters, view.run.provenance.seed
-            found += agreed(agreeing.agreements(answers, clusters, seed))
-            table = correlations.Table(view.stored, answers)
-            known = correlations.correlations(table)
-            figure = chart.figure(known, view.drawn)
-            found += [chart.table(known)] if figure is None else [figure]
-            found += weighted(table)
-        found += comments(lines, view.stored.questions)
-        return found
+            result += agreement_blocks(rater_agreement.agreements(answers, clusters, seed))
+            table = correlations.RatedValues(view.stored, answers)
+            metric_correlations = correlations.correlations(table)
+            figure = chart.figure(metric_correlations, view.drawn)
+            result += [chart.table(metric_correlations)] if figure is None else [figure]
+            result += weights_blocks(table)
+        result += comments_blocks(lines, view.stored.questions)
+        return result
 
 
-_HOW = (
-    f"Grades from 0 to {TOP}: overall poor 0, fair 1, good 2, excellent {TOP}. Means over "
-    "questions, with their 95 % intervals; what several people said of one answer is averaged "
-    "first, and an answer that several configurations gave counts for each of them. One name, on "
-    "whatever forms, is one person; who gave none is held only against others of the same form. A "
+_EXPLANATION = (
+    f"Grades from 0 to {TOP_GRADE}: overall poor 0, fair 1, good 2, excellent {TOP_GRADE}. "
+    "Means over questions, with their 95 % intervals; what several people said of one "
+    "answer is averaged first, and an answer that several configurations gave counts for each of "
+    "them. One name, on whatever forms, is one person; who gave none is held only against others "
+    "of the same form. A "
     "chunk counts as relevant from grade 2 on. The forms did not say which configuration gave an "
     "answer; thumbs come from people who saw one system. Questions that failed were not rated, and "
     "count for nothing here."
 )
 
 
-def _who(lines: Sequence[RatingLine], answers: Sequence[Rated]) -> str:
-    said = []
+def _describe_raters(lines: Sequence[AnswerRating], answers: Sequence[Rated]) -> str:
+    sentences = []
     if answers:
-        rated = [line for each in answers for line in each.lines]
-        people = {reading.person(line) for line in rated}
+        rated = [line for answer in answers for line in answer.lines]
+        people = {ratings_reader.person(line) for line in rated}
         who = "1 person" if len(people) == 1 else f"{len(people):,} people"
-        if (forms := len(reading.apart(rated))) > 1:
+        if (forms := len(ratings_reader.group_by_known_raters(rated))) > 1:
             who = f"Up to {who}, on {forms:,} forms,"
-        asked = numbers.count(len({each.question for each in answers}), "question")
-        several = sum(_by_several(each) for each in answers)
-        said.append(f"{who} rated {numbers.count(len(answers), 'answer')} to {asked}")
-        said[-1] += f", {several:,} of them by more than one." if several else "."
+        questions = numbers.count(len({answer.question for answer in answers}), "question")
+        several = sum(_has_several_raters(answer) for answer in answers)
+        sentences.append(f"{who} rated {numbers.count(len(answers), 'answer')} to {questions}")
+        sentences[-1] += f", {several:,} of them by more than one." if several else "."
     thumbs = [line for line in lines if line.source == "thumb"]
     if thumbs:
         up = sum(bool(line.thumb) for line in thumbs)
-        said.append(f"{numbers.count(len(thumbs), 'thumb')} came in, {up:,} of them up.")
-    return " ".join(said)
+        sentences.append(f"{numbers.count(len(thumbs), 'thumb')} came in, {up:,} of them up.")
+    return " ".join(sentences)
 
 
-def _by_several(answer: Rated) -> bool:
-    groups = reading.apart(answer.lines)
-    return any(len({reading.person(line) for line in lines}) > 1 for lines in groups)
+def _has_several_raters(answer: Rated) -> bool:
+    groups = ratings_reader.group_by_known_raters(answer.lines)
+    return any(len({ratings_reader.person(line) for line in lines}) > 1 for lines in groups)
 
 
-def _cells(view: View, answers: Sequence[Rated], lines: Sequence[RatingLine]) -> list[Table]:
+def _cells(view: View, answers: Sequence[Rated], lines: Sequence[AnswerRating]) -> list[TableBlock]:
     """Return a table of what was said of answers, and one of chunks and thumbs."""
-    seed, clusters = view.run.provenance.seed, view.stored.clusters
-    said = {
-        cell.name: means.of_cell(cell.name, answers, lines, clusters, seed) for cell in view.cells
+    clusters = view.stored.clusters
+    means = {
+        cell.name: rating_means.cell_ratings(cell.name, answers, lines, clusters)
+        for cell in view.cells
     }
     count = {cell.name: sum(cell.name in answer.cells for answer in answers) for cell in view.cells}
     columns: dict[str, Mapping[str, str]] = {
         title: {
-            name: _written(each.aspects.get(aspect), count[name]) for name, each in said.items()
+            name: _format_mean(cell_means.aspects.get(aspect), count[name])
+            for name, cell_means in means.items()
         }
         for aspect, title in _ASPECTS.items()
     }
     rest = {
         "Chunks, mean grade": columns.pop(_ASPECTS["chunks"]),
-        "Chunks relevant": {x: _written(y.relevant, count[x], True) for x, y in said.items()},
-        "Thumbs up": {x: _written(y.thumbs, -1, True) for x, y in said.items()},
+        "Chunks relevant": {x: _format_mean(y.relevant, count[x], True) for x, y in means.items()},
+        "Thumbs up": {x: _format_mean(y.thumbs, -1, True) for x, y in means.items()},
     }
     numbered = {name: f"{n:,}" for name, n in count.items()}
     rated = {name: n if count[name] else numbers.MISSING for name, n in numbered.items()}
@@ -118,32 +124,34 @@ def _cells(view: View, answers: Sequence[Rated], lines: Sequence[RatingLine]) ->
     ]
 
 
-def _table(view: View, columns: Mapping[str, Mapping[str, str]], caption: str) -> list[Table]:
+def _table(view: View, columns: Mapping[str, Mapping[str, str]], caption: str) -> list[TableBlock]:
     """Return the columns and the rows in which anything was said; nothing where nothing was."""
-    kept = {
+    columns_kept = {
         title: by
         for title, by in columns.items()
-        if any(each != numbers.MISSING for each in by.values())
+        if any(text != numbers.MISSING for text in by.values())
     }
     cells = [
-        cell for cell in view.cells if any(by[cell.name] != numbers.MISSING for by in kept.values())
+        cell
+        for cell in view.cells
+        if any(by[cell.name] != numbers.MISSING for by in columns_kept.values())
     ]
-    rows = [[view.name(cell), *(by[cell.name] for by in kept.values())] for cell in cells]
+    rows = [[view.name(cell), *(by[cell.name] for by in columns_kept.values())] for cell in cells]
     marks = [view.mark(cell) for cell in cells]
-    table = Table(["Configuration", *kept], rows, caption, cards=True, marks=marks)
-    return [table] if kept else []
+    table = TableBlock(["Configuration", *columns_kept], rows, caption, cards=True, marks=marks)
+    return [table] if columns_kept else []
 
 
-def _written(found: Estimate | None, n: int, share: bool = False) -> str:
+def _format_mean(estimate: Estimate | None, n: int, share: bool = False) -> str:
     """Return a mean with its interval, and its n where that is not the row's."""
-    if found is None:
+    if estimate is None:
         return numbers.MISSING
-    mean = numbers.percentage(found.value or 0.0) if share else numbers.score(found.value, 2)
-    ends = [found.reason]
-    if found.low is not None and found.high is not None:
-        ends = [numbers.interval(found.low, found.high, 2)]
+    mean = numbers.percentage(estimate.value or 0.0) if share else numbers.score(estimate.value, 2)
+    ends = [estimate.reason]
+    if estimate.low is not None and estimate.high is not None:
+        ends = [numbers.interval(estimate.low, estimate.high, 2)]
         if share:
-            ends = [f"{100 * found.low:.0f}–{numbers.percentage(found.high)}"]
-    if found.n != n:
-        ends.append(f"n = {found.n:,}")
+            ends = [f"{100 * estimate.low:.0f}–{numbers.percentage(estimate.high)}"]
+    if estimate.n != n:
+        ends.append(f"n = {estimate.n:,}")
     return f"{mean} ({'; '.join(filter(None, ends))})"

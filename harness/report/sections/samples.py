@@ -1,4 +1,4 @@
-"""Samples: how much the answers to one question differ when it is asked several times."""
+"""Samples: the spread of each metric over several answers to one question."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from harness import numbers
-from harness.report.blocks import Block, Table, Text
+from harness.report.document import Block, Paragraph, TableBlock
+from harness.report.run_view import View
 from harness.report.sections import sections
-from harness.report.view import View
+from harness.text import numbers
 
 
 @sections.register
@@ -32,16 +32,19 @@ class Samples:
         for name in names:
             row = [name]
             for cell in cells:
-                found = cell.spread.get(name)
-                shown = numbers.MISSING
-                if found is not None:
-                    shown = f"{numbers.score(found.deviation)} (n = {found.n})"
-                row.append(shown)
+                spread = cell.spread.get(name)
+                text = numbers.MISSING
+                if spread is not None:
+                    text = f"{numbers.score(spread.deviation)} (n = {spread.n})"
+                row.append(text)
             rows.append(row)
-        said = (
+        note = (
             "Each question was asked several times. Scores are means over its samples; the table "
             "has the standard deviation between the samples of one question, averaged over the n "
             "questions with two scored samples or more."
         )
         head = ["Metric", *(view.name(cell) for cell in cells)]
-        return [Text(said, "note"), Table(head, rows, "Standard deviation between samples")]
+        return [
+            Paragraph(note, "note"),
+            TableBlock(head, rows, "Standard deviation between samples"),
+        ]

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from harness import numbers
-from harness.report.blocks import Advice, Block, Measure, PerCell, Table, Text
+from harness.report.document import Block, Fold, Measure, Paragraph, PerCell, TableBlock
 from harness.report.phrases import measure
+from harness.report.run_view import Mask, View
 from harness.report.sections import sections
-from harness.report.segmenting import FEW, Way, ways
-from harness.report.view import Chosen, View
-from harness.statistics.aggregate import Aggregate
-from harness.stored import CellLine
+from harness.report.segment_groups import MIN_QUESTIONS, Division, list_divisions
+from harness.stats.aggregate_scores import Aggregate
+from harness.store.cell_results import CellResult
+from harness.text import numbers
 
-_COLUMNS = 6
+_MAX_METRICS = 6
 """Metrics beside the deciding one."""
-_STEPS = 9
+_SHADES = 9
+_LOOKED_UP = "Document"
+"""The division that is folded: it has the most rows, and says the least about the next one."""
 
 
 @sections.register
@@ -34,23 +36,27 @@ class Segments:
 
     def blocks(self, view: View) -> Sequence[Block]:
         """Return a table a cell; nothing where nothing divides the questions."""
-        found = ways(view.stored.questions.values())
-        shown = view.focus
-        if not found or shown is None:
+        divisions = list_divisions(view.stored.questions.values())
+        focus = view.focus
+        if not divisions or focus is None:
             return []
-        found.append(Way("All", {"all questions": frozenset(view.stored.questions)}))
+        divisions.append(Division("All", {"all questions": frozenset(view.stored.questions)}))
         names = _metrics(view)
-        parts = _parts(view, found)
-        tables: list[list[Text | Table | Advice]] = [
-            [*_said(view, cell, found[0], parts), _table(view, cell, found, names, parts)]
+        parts = _aggregate_parts(view, divisions)
+        tables: list[list[Block]] = [
+            [
+                *_describe_extremes(view, cell, divisions[0], parts),
+                *_tables(view, cell, divisions, names, parts),
+            ]
             for cell in view.cells
         ]
         cells = [view.name(cell) for cell in view.cells]
         return [
-            PerCell(cells, tables, view.cells.index(shown)),
-            Text(
+            PerCell(cells, tables, view.cells.index(focus)),
+            Paragraph(
                 f"Means; the interval is that of {view.by}, n the questions it is over. A failed "
-                f"question counts as 0. † fewer than {FEW} questions: read nothing into it.",
+                f"question counts as 0. † fewer than {MIN_QUESTIONS} questions: "
+                "read nothing into it.",
                 "note",
             ),
         ]
@@ -60,11 +66,11 @@ Parts = Mapping[tuple[str, str, str], Aggregate]
 """The deciding metric by cell, way and segment."""
 
 
-def _parts(view: View, found: Sequence[Way]) -> Parts:
+def _aggregate_parts(view: View, divisions: Sequence[Division]) -> Parts:
     """Aggregate segment by segment, as cells share the draws of their intervals."""
     return {
-        (cell.name, way.name, name): view.part(cell, view.by, segment)
-        for way in found
+        (cell.name, way.name, name): view.aggregate_of(cell, view.by, segment)
+        for way in divisions
         for name, segment in way.segments.items()
         for cell in view.cells
     }
@@ -73,68 +79,88 @@ def _parts(view: View, found: Sequence[Way]) -> Parts:
 def _metrics(view: View) -> list[str]:
     """Return the columns beside the deciding metric: of rankings, then of answers."""
     about = view.run.provenance.metrics
-    wanted = [
+    names = [
         name
         for name in view.metrics
         if name != view.by
         and about[name].kind == "quality"
-        and not any(view.copied(cell, name) for cell in view.cells)
+        and not any(view.is_copied(cell, name) for cell in view.cells)
     ]
-    if len(wanted) < _COLUMNS:
-        return wanted
-    return [wanted[at * (len(wanted) - 1) // (_COLUMNS - 1)] for at in range(_COLUMNS)]
+    if len(names) < _MAX_METRICS:
+        return names
+    return [
+        names[number * (len(names) - 1) // (_MAX_METRICS - 1)] for number in range(_MAX_METRICS)
+    ]
 
 
-def _said(view: View, cell: CellLine, way: Way, parts: Parts) -> list[Text]:
+def _describe_extremes(
+    view: View, cell: CellResult, way: Division, parts: Parts
+) -> list[Paragraph]:
     """Say in which part of the first way to divide the questions the cell is weakest, strongest."""
     means = {
         name: part.mean
         for name in way.segments
-        if (part := parts[cell.name, way.name, name]).mean is not None and part.n >= FEW
+        if (part := parts[cell.name, way.name, name]).mean is not None and part.n >= MIN_QUESTIONS
     }
     if len(means) < 2:
         return []
     low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
-    weak, strong = (numbers.score(means[each], view.digits(view.by)) for each in (low, high))
+    weak, strong = (numbers.score(means[segment], view.digits(view.by)) for segment in (low, high))
     name = view.name(cell)
     if weak == strong:
         return []
     return [
-        Text(f"{name} is weakest on {low} ({view.by} {weak}) and strongest on {high} ({strong}).")
+        Paragraph(
+            f"{name} is weakest on {low} ({view.by} {weak}) and strongest on {high} ({strong})."
+        )
     ]
 
 
+def _tables(
+    view: View, cell: CellResult, divisions: Sequence[Division], names: Sequence[str], parts: Parts
+) -> Iterator[Block]:
+    """Yield the heat map of a cell, and that of its documents behind a fold."""
+    read = [way for way in divisions if way.name != _LOOKED_UP]
+    yield _table(view, cell, read, names, parts)
+    for way in divisions:
+        if way.name == _LOOKED_UP:
+            title = f"By document: {len(way.segments)} of {len(way.segments) + way.left_out}"
+            yield Fold(title, [_table(view, cell, [way], names, parts)])
+
+
 def _table(
-    view: View, cell: CellLine, found: Sequence[Way], names: Sequence[str], parts: Parts
-) -> Table:
+    view: View, cell: CellResult, divisions: Sequence[Division], names: Sequence[str], parts: Parts
+) -> TableBlock:
     rows: list[list[str | Measure]] = []
-    for way in found:
-        more = f", {numbers.count(way.left_out, 'other')} not shown" if way.left_out else ""
-        rows.append([f"{way.name}{more}"])
+    for way in divisions:
+        if len(divisions) > 1:
+            more = f", {numbers.count(way.left_out, 'other')} not shown" if way.left_out else ""
+            rows.append([f"{way.name}{more}"])
         for name, segment in way.segments.items():
             part = parts[cell.name, way.name, name]
             if not part.n:
                 continue
-            few = " †" if part.n < FEW else ""
+            few = " †" if part.n < MIN_QUESTIONS else ""
             ends = measure(part, digits=view.digits(view.by)).interval
-            chosen = view.among(cell, segment)
-            shades = [_shaded(view, cell, metric, chosen) for metric in names]
+            chosen = view.mask_of(cell, segment)
+            shades = [_mean_shade(view, cell, metric, chosen) for metric in names]
             mean = _shade(view, view.by, part.mean)
             rows.append([name + few, f"{part.n:,}", ends, mean, *shades])
-        if len(rows[-1]) == 1:
+        if rows and len(rows[-1]) == 1:
             rows.pop()
-    head = ["Segment", "n", "95 % interval", view.by, *names]
-    return Table(head, rows, f"Mean by segment, {view.name(cell)}")
+    what = "segment" if len(divisions) > 1 else divisions[0].name.lower()
+    head = [what.capitalize(), "n", "95 % interval", view.by, *names]
+    return TableBlock(head, rows, f"Mean by {what}, {view.name(cell)}")
 
 
-def _shaded(view: View, cell: CellLine, metric: str, chosen: Chosen) -> str | Measure:
+def _mean_shade(view: View, cell: CellResult, metric: str, chosen: Mask) -> str | Measure:
     values = view.column(cell, metric)
-    known = values[chosen & ~np.isnan(values)]
-    return _shade(view, metric, float(known.mean()) if len(known) else None)
+    finite = values[chosen & ~np.isnan(values)]
+    return _shade(view, metric, float(finite.mean()) if len(finite) else None)
 
 
 def _shade(view: View, metric: str, mean: float | None) -> str | Measure:
     if mean is None:
         return numbers.MISSING
-    shade = min(int(mean * _STEPS), _STEPS - 1)
+    shade = min(int(mean * _SHADES), _SHADES - 1)
     return Measure(numbers.score(mean, view.digits(metric)), mean, shade=shade)

@@ -1,4 +1,4 @@
-"""Timings: where the run spent its time, and what each answer took."""
+"""Timings: seconds by stage, and seconds and tokens of an answer."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from harness import numbers
-from harness.report import paying
-from harness.report.blocks import Block, Columns, Table
+from harness.report import cost_tables
+from harness.report.document import Block, TableBlock, TwoColumns
+from harness.report.run_view import View
 from harness.report.sections import sections
-from harness.report.view import View
+from harness.text import numbers
 
 
 @sections.register
@@ -27,18 +27,27 @@ class Timings:
         """Return two tables: the run's stages, and the cells."""
         run = view.run
         stages = [[stage, numbers.seconds(spent)] for stage, spent in run.seconds.items()]
-        whole = [Table(["Stage", "Time"], stages, "The whole run")]
+        whole = [TableBlock(["Stage", "Time"], stages, "The whole run")]
         rows = []
         for cell in view.cells:
-            places, columns = view.places(cell), view.stored.columns
             tokens = [
-                [value for value in each[places].tolist() if value == value]
-                for each in (columns.tokens_in, columns.tokens_out)
+                [value for value in column.tolist() if value == value]
+                for column in (
+                    view.frame(cell).answer_tokens_in,
+                    view.frame(cell).answer_tokens_out,
+                )
             ]
             spent = [numbers.seconds(cell.seconds.get(s)) for s in ("retrieval", "generation")]
-            means = [f"{sum(each) / len(each):.0f}" if each else numbers.MISSING for each in tokens]
-            found = cell.index_recall
-            recall = numbers.MISSING if found is None else f"{numbers.score(found.mean)} @{found.k}"
+            means = [
+                f"{sum(column) / len(column):.0f}" if column else numbers.MISSING
+                for column in tokens
+            ]
+            index_recall = cell.index_recall
+            recall = (
+                numbers.MISSING
+                if index_recall is None
+                else f"{numbers.score(index_recall.mean)} @{index_recall.k}"
+            )
             chunks = f"{cell.chunks:,}" if cell.chunks else numbers.MISSING  # a system's own
             rows.append([view.name(cell), chunks, recall, *spent, *means])
         head = [
@@ -52,11 +61,11 @@ class Timings:
         ]
         kinds = [[k, f"{n['made']:,}", f"{n['reused']:,}"] for k, n in run.cache.items()]
         if kinds:
-            whole.append(Table(["In the cache", "Made", "Reused"], kinds, "Shared work"))
+            whole.append(TableBlock(["In the cache", "Made", "Reused"], kinds, "Shared work"))
         if not rows:
             return whole
         return [
-            Table(head, rows, "Mean of a question, without embedding it"),
-            *paying.tables(view),
-            Columns(whole[:1], whole[1:]),
+            TableBlock(head, rows, "Mean of a question, without embedding it"),
+            *cost_tables.tables(view),
+            TwoColumns(whole[:1], whole[1:]),
         ]

@@ -1,4 +1,4 @@
-"""Verdict: which cell to ship, and how sure that is."""
+"""Verdict: which cell to ship, and how certain that is."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from typing import ClassVar
 
 import numpy as np
 
-from harness import numbers
-from harness.columns import STATES
-from harness.report.advising import advice
-from harness.report.blocks import (
+from harness.report.advice_rules import advice
+from harness.report.charts import differences_chart
+from harness.report.data.first_questions import choose_first
+from harness.report.document import (
     Block,
-    Columns,
-    Counts,
-    Entry,
-    Figure,
+    ChartFigure,
+    FigureRow,
+    Heading,
     Items,
     Links,
-    Passage,
-    Table,
-    Text,
+    Paragraph,
+    TwoColumns,
 )
-from harness.report.charts import differences
-from harness.report.data.ten import to_read
-from harness.report.phrases import listed
+from harness.report.phrases import join_names
+from harness.report.run_view import View
 from harness.report.sections import sections
-from harness.report.segmenting import FEW, ways
-from harness.report.view import View
-from harness.stored import CellLine
+from harness.report.segment_groups import MIN_QUESTIONS, list_divisions
+from harness.store.cell_results import CellResult
+from harness.store.frame import STATES
+from harness.text import numbers
+
+_WITHOUT_SCORE = ("not_scored", "metric_failed")
 
 
 @sections.register
 @dataclass(frozen=True)
-class Verdict:
+class VerdictSection:
     """The decision in words, the counts, and the warnings."""
 
     name: ClassVar[str] = "verdict"
@@ -45,61 +45,65 @@ class Verdict:
 
     def blocks(self, view: View) -> Sequence[Block]:
         """Say what the scores allow to be said, and no more."""
-        said: list[Text | Links] = []
+        result: list[Block] = []
         if view.run.status != "finished":
-            said.append(Text(f"This run is {view.run.status}: what follows is a part.", "warning"))
-        said += [Text(_what(view), "note"), Text(view.verdict.headline, "headline")]
+            result.append(
+                Paragraph(f"This run is {view.run.status}: what follows is a part.", "warning")
+            )
+        result += [
+            Paragraph(_describe_data(view), "note"),
+            Heading(view.verdict.headline, 1),
+        ]
         for label, text in view.verdict.sentences:
-            said.append(Text(text, "plain" if label else "lead", label))
-        said += [Text(text, "warning") for text in _floors(view)]
+            result.append(Paragraph(text, "plain" if label else "lead", label))
+        result += [Paragraph(text, "warning") for text in _floor_warnings(view)]
         if view.focus is not None:
-            ten = "ten " if len(to_read(view)) == 10 else ""
+            ten = "ten " if len(choose_first(view)) == 10 else ""
             links = [(f"Read the {ten}questions that tell most", "questions?ten=1")]
             if any(advice(view, cell) for cell in view.cells):
                 links.append(("See what to try next", "advice"))
-            said.append(Links(links))
-        lead: list[Text | Items | Links | Counts | Table | Figure | Passage | Entry] = [*said]
-        chart = _chart(view)
+            result.append(Links(links))
         return [
-            Columns(lead, chart) if chart else Columns(lead, []),
-            Counts(list(_counts(view))),
+            TwoColumns(result, _chart(view)),
+            FigureRow(list(_counts(view))),
             *([Items(warnings, "warning")] if (warnings := _warnings(view)) else []),
         ]
 
 
-def _chart(view: View) -> list[Figure]:
+def _chart(view: View) -> list[ChartFigure]:
     """Return the best cell's difference from each of the others, where there are any."""
     best, others = view.decision.best, view.decision.others
     rows = [
-        differences.Difference(
+        differences_chart.PlottedDifference(
             name=view.name(cell),
             mark=view.mark(cell),
-            difference=found.difference,
-            low=found.low,
-            high=found.high,
-            significant=found.better or found.worse,
-            p=found.corrected,
-            family=found.family,
-            visible=found.visible,
+            difference=difference.difference,
+            low=difference.low,
+            high=difference.high,
+            significant=difference.better or difference.worse,
+            p=difference.corrected,
+            family=difference.family,
         )
         for cell in view.cells
-        if (found := others.get(cell.name)) is not None and found.difference is not None
+        if (difference := others.get(cell.name)) is not None and difference.difference is not None
     ]
     if best is None or not rows:
         return []
     name = view.name(view.contrasts.cell(best))
-    figure = differences.figure(name, view.by, rows, view.digits(view.by), view.drawn)
+    figure = differences_chart.figure(name, view.by, rows, view.digits(view.by), view.drawn)
     return [] if figure is None else [figure]
 
 
-def _what(view: View) -> str:
+def _describe_data(view: View) -> str:
     about = view.run.provenance
     documents = about.corpus.get("documents")
-    held = f" · {numbers.count(documents, 'document')}" if isinstance(documents, int) else ""
-    return f"{about.corpus.get('path') or 'corpus'}{held} · run {view.run.id}"
+    documents_text = (
+        f" · {numbers.count(documents, 'document')}" if isinstance(documents, int) else ""
+    )
+    return f"{about.corpus.get('path') or 'corpus'}{documents_text} · run {view.run.id}"
 
 
-def _floors(view: View) -> list[str]:
+def _floor_warnings(view: View) -> list[str]:
     """Say which cells that are only there to be beaten were not."""
     best = view.best
     above = view.cells if best is None else view.cells[: view.cells.index(best)]
@@ -114,43 +118,45 @@ def _floors(view: View) -> list[str]:
 def _counts(view: View) -> Iterator[tuple[str, str, str]]:
     """Yield how many cells, questions and answers there are, and what is missing of them."""
     cells = view.run.cells
-    yield f"{len(cells):,}", "configurations", _axes(cells)
-    unanswerable = view.run.provenance.testset.get("unanswerable", 0)
-    asked = max((cell.asked for cell in cells), default=0)
-    remark = f"{unanswerable:,} of the test set unanswerable" if unanswerable else ""
-    yield f"{asked:,}", "questions", remark
-    given = sum(cell.answered for cell in cells)
-    kind = "answers asked for" if given else "rankings asked for"
+    yield *_figure(len(cells), "configuration"), _count_axes(cells)
+    yield *_figure(max((cell.asked for cell in cells), default=0), "question"), ""
+    answered = sum(cell.answered for cell in cells)
+    kind = "answers asked for" if answered else "rankings asked for"
     yield f"{sum(cell.asked for cell in cells):,}", kind, f"{view.failed:,} failed"
-    if cells:
-        scores = [view.score(cell) for cell in cells]
-        missing = sum(score.not_scored + score.judge_failed for score in scores)
-        yield f"{missing:,}", f"not scored by {view.by}", _unscored(view)
+    if view.unanswerable:
+        count, questions = _figure(view.unanswerable, "question")
+        yield count, f"{questions} {numbers.are(view.unanswerable)} unanswerable", ""
+    columns = view.stored.frame
+    without = np.isin(columns.state[view.by], [STATES.index(state) for state in _WITHOUT_SCORE])
+    unscored = np.flatnonzero(without & view.answerable[columns.question])
+    if len(unscored):
+        count, questions = _figure(len(np.unique(columns.question[unscored])), "question")
+        reasons = Counter(
+            record.scores[view.by].reason for record in view.stored.records_at(unscored)
+        )
+        yield count, f"{questions} not scored by {view.by}", reasons.most_common(1)[0][0]
 
 
-def _axes(cells: Sequence[CellLine]) -> str:
+def _figure(count: int, noun: str) -> tuple[str, str]:
+    """Return a count, and its noun, which may be a plural."""
+    figure, _, text = numbers.count(count, noun).partition(" ")
+    return figure, text
+
+
+def _count_axes(cells: Sequence[CellResult]) -> str:
     axes = ("chunker", "embedder", "retriever", "reranker", "generator")
-    found = {axis: len({getattr(cell, axis) for cell in cells} - {None}) for axis in axes}
-    return ", ".join(numbers.count(n, axis) for axis, n in found.items() if n > 1)
-
-
-def _unscored(view: View) -> str:
-    """Return the reason that most of the questions without a score have."""
-    states = view.stored.columns.state[view.by]
-    without = np.isin(states, [STATES.index(each) for each in ("not_scored", "judge_failed")])
-    some = view.stored.some(np.flatnonzero(without))
-    reasons = Counter(record.scores[view.by].reason for record in some)
-    return reasons.most_common(1)[0][0] if reasons else ""
+    counts_by_axis = {axis: len({getattr(cell, axis) for cell in cells} - {None}) for axis in axes}
+    return ", ".join(numbers.count(n, axis) for axis, n in counts_by_axis.items() if n > 1)
 
 
 def _warnings(view: View) -> list[str]:
-    said = list(view.run.warnings)
-    for way in ways(view.stored.questions.values()):
-        few = [name for name, ids in way.segments.items() if len(ids) < FEW]
+    warnings = list(view.run.warnings)
+    for way in list_divisions(view.stored.questions.values()):
+        few = [name for name, ids in way.segments.items() if len(ids) < MIN_QUESTIONS]
         if few and way.name != "Document":
             have = "has" if len(few) == 1 else "have"
-            said.append(
-                f"{way.name}: {listed(few)} {have} fewer than {FEW} questions; such means support "
-                "no conclusion."
+            warnings.append(
+                f"{way.name}: {join_names(few)} {have} fewer than {MIN_QUESTIONS} questions; "
+                "such means support no conclusion."
             )
-    return said
+    return warnings

@@ -1,0 +1,159 @@
+"""Reads baselines: runs that a person promoted, each in one small file that is fit for git."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from harness.comparison.baselines.baseline_file import (
+    DIGITS,
+    BaselineCell,
+    BaselineFile,
+    parse_baseline,
+)
+from harness.comparison.operand import ComparedQuestion, Operand, OperandCell, QuestionResult
+from harness.config import gate_rules
+from harness.errors import HarnessError, suggest
+from harness.files import reading
+from harness.records import Score, State
+
+FOLDER = Path("baselines")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A baseline's file, read and checked."""
+
+    path: Path
+    held: BaselineFile
+
+    @property
+    def operand(self) -> Operand:
+        """It as an operand of a comparison."""
+        held = self.held
+        newest = held.runs[-1]
+        return Operand(
+            id=f"baseline {held.name}",
+            started=newest.started,
+            config=held.config,
+            provenance=held.provenance,
+            decide_by=newest.decide_by,
+            baseline=newest.baseline,
+            questions={
+                id_: ComparedQuestion(**question.model_dump())
+                for id_, question in held.questions.items()
+            },
+            cells={cell.name: _operand_cell(cell, list(held.questions)) for cell in held.cells},
+        )
+
+
+class Absent(HarnessError):
+    """There is no baseline of that name."""
+
+
+def baseline_path(name_or_path: str) -> Path:
+    """Return the file of a baseline, by its name or as the path that it is.
+
+    Raises:
+        HarnessError: it is neither a name nor a path.
+    """
+    if gate_rules.is_path(name_or_path):
+        return Path(name_or_path)
+    return FOLDER / f"{check_name(name_or_path)}.json"
+
+
+def check_name(name: str) -> str:
+    """Return the name, if it can be a baseline's.
+
+    Raises:
+        HarnessError: it cannot.
+    """
+    if not _NAME.fullmatch(name) or name.endswith(".json"):
+        raise HarnessError(
+            f"{name[:80]!r} is no name of a baseline\n"
+            "  use letters, digits, dots, dashes and underscores, at most 80, such as main"
+        )
+    return name
+
+
+def list_names() -> list[str]:
+    """Return the names of the baselines there are."""
+    return sorted(path.stem for path in FOLDER.glob("*.json") if _NAME.fullmatch(path.stem))
+
+
+def read_all() -> list[tuple[str, Baseline | HarnessError]]:
+    """Return each baseline there is with its name; for one that cannot be read, the error."""
+    baselines: list[tuple[str, Baseline | HarnessError]] = []
+    for name in list_names():
+        try:
+            baselines.append((name, read(name)))
+        except HarnessError as error:
+            baselines.append((name, error))
+    return baselines
+
+
+def read(name_or_path: str) -> Baseline:
+    """Read a baseline, by its name or from its file.
+
+    Raises:
+        Absent: there is none of that name.
+        DataError: its file is damaged, of another kind, or of a newer format.
+    """
+    path = baseline_path(name_or_path)
+    if not path.is_file():
+        existing = list_names()
+        hint = "promote a run: python -m harness baseline set RUN --name main"
+        if existing and path.parent == FOLDER:
+            hint = suggest(name_or_path, existing)
+        raise Absent(f"baseline {name_or_path!r} is not there: no file {str(path)!r}\n  {hint}")
+    return Baseline(path, parse_baseline(reading.read_json(path), str(path)))
+
+
+def _operand_cell(held: BaselineCell, questions: list[str]) -> OperandCell:
+    results = {
+        id_: QuestionResult(
+            scores={
+                name: _stored_score(scores.values[position]) for name, scores in held.scores.items()
+            },
+            error=held.failures.get(id_),
+            seconds=held.seconds[position],
+            tokens=held.tokens[position],
+        )
+        for position, id_ in enumerate(questions)
+    }
+    return OperandCell(held.name, held.parts.model_dump(), held.fingerprint, held.floor, results)
+
+
+def _stored_score(value: float | list[float] | str | None) -> Score:
+    if isinstance(value, list):
+        return Score(value=None, counts=tuple(value))
+    if value is None or isinstance(value, str):
+        states: Mapping[str | None, State] = {"failed": "failed", "metric_failed": "metric_failed"}
+        return Score(value=None, state=states.get(value, "not_scored"))
+    return Score(value=value)
+
+
+def round_scores(side: Operand) -> Operand:
+    """Return a side with its scores rounded as in a baseline's file: equal ones stay equal."""
+    cells = {
+        name: replace(
+            cell, results={id_: _round_result(result) for id_, result in cell.results.items()}
+        )
+        for name, cell in side.cells.items()
+    }
+    return replace(side, cells=cells)
+
+
+def _round_result(result: QuestionResult) -> QuestionResult:
+    scores = {
+        name: replace(
+            line,
+            value=None if line.value is None else round(line.value, DIGITS),
+            counts=tuple(round(count, DIGITS) for count in line.counts),
+        )
+        for name, line in result.scores.items()
+    }
+    return replace(result, scores=scores)

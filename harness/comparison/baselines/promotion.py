@@ -1,0 +1,254 @@
+"""Promotes a stored run to a baseline: writes who promoted it, when, why, and its scores."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from harness.comparison import operand as operands
+from harness.comparison.baselines.baseline_file import DIGITS, BaselineFile, PromotedRun
+from harness.comparison.baselines.baseline_reader import (
+    Baseline,
+    baseline_path,
+    check_name,
+    read,
+)
+from harness.comparison.baselines.means import aggregate_means, average_results
+from harness.comparison.operand import ComparedQuestion, Incomparable, Operand, OperandCell
+from harness.comparison.refusals import list_reasons
+from harness.files import new_files
+from harness.files.self_checksum import add_checksum
+from harness.records import Score
+from harness.store.cell_labels import find_cell, parts_of
+from harness.store.cell_results import CellResult
+from harness.store.reader import StoredRun, load
+
+_INDENTED_LEVELS = 3
+"""Levels of the file that have a line for each of their parts."""
+_MAX_REASONS = 3
+
+
+def promote(
+    folders: Sequence[Path], name: str, cell: str | None = None, why: str = "", force: bool = False
+) -> Baseline:
+    """Make the runs in `folders` the baseline of a name, with one `cell` of them or all.
+
+    Of several runs each question's means are kept.
+
+    Raises:
+        HarnessError: the name cannot be a baseline's, there is no such cell, or the file cannot be
+            written.
+        DataError: a folder holds no run, or a damaged one.
+        Incomparable: a run did not finish or has failures, and it is not forced; or the runs are
+            not of one corpus, test set, metrics and cells.
+    """
+    check_name(name)
+    runs = sorted((load(folder) for folder in folders), key=lambda stored: stored.run.started)
+    cells = [_select_cells(stored, cell) for stored in runs]
+    if not force:
+        for stored, selected in zip(runs, cells, strict=True):
+            _refuse_failures(stored, selected)
+    sides = [operands.operand_from_run(stored, finished=False) for stored in runs]
+    _refuse_unlike(runs, sides, cells)
+    text = serialise(_build_file(runs, sides, cells, name, why))
+    new_files.write_file(baseline_path(name), text)
+    return read(name)
+
+
+def serialise(held: BaselineFile) -> str:
+    """Return the file as text: a line for each metric of a cell, each question, each setting."""
+    data = held.model_dump(mode="json", by_alias=True)
+    for id_, question in data["questions"].items():
+        data["questions"][id_] = {
+            key: field for key, field in question.items() if field is not None
+        }
+    return "".join(_json_pieces(add_checksum(_without_zero_decimals(data)), 0)) + "\n"
+
+
+def _json_pieces(value: Any, depth: int) -> Iterator[str]:
+    """Yield JSON; what holds lists or mappings is opened, and a whole number loses its `.0`."""
+    parts = list(value.values()) if isinstance(value, dict) else value
+    opened = isinstance(value, dict | list) and any(isinstance(part, dict | list) for part in parts)
+    if not opened or depth > _INDENTED_LEVELS:
+        yield json.dumps(_without_zero_decimals(value), ensure_ascii=False, allow_nan=False)
+        return
+    indent = "\n" + " " * (depth + 1)
+    yield "{" if isinstance(value, dict) else "["
+    for position, part in enumerate(value):
+        yield ("," if position else "") + indent
+        if isinstance(value, dict):
+            yield f"{json.dumps(part, ensure_ascii=False)}: "
+            part = value[part]
+        yield from _json_pieces(part, depth + 1)
+    yield "\n" + " " * depth + ("}" if isinstance(value, dict) else "]")
+
+
+def _without_zero_decimals(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_zero_decimals(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_without_zero_decimals(part) for part in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _build_file(
+    runs: Sequence[StoredRun],
+    sides: Sequence[Operand],
+    cells: Sequence[Sequence[CellResult]],
+    name: str,
+    why: str,
+) -> BaselineFile:
+    newest = sides[-1]
+    questions = {id_: question for side in sides for id_, question in side.questions.items()}
+    data = {
+        "schema": 2,
+        "name": name,
+        "by": _current_user(),
+        "on": datetime.now(UTC).isoformat(timespec="seconds"),
+        "why": why,
+        "forced": any(map(_find_failures, runs, cells)),
+        "runs": [
+            {key: getattr(stored.run, key) for key in PromotedRun.model_fields} for stored in runs
+        ],
+        "config": newest.config,
+        "provenance": newest.provenance,
+        "questions": {id_: asdict(question) for id_, question in questions.items()},
+        "cells": [
+            _cell_data(cell, [side.cells[cell.name] for side in sides], questions, newest)
+            for cell in cells[-1]
+        ],
+    }
+    return BaselineFile.model_validate(data)
+
+
+def _cell_data(
+    newest: CellResult,
+    cells: Sequence[OperandCell],
+    questions: Mapping[str, ComparedQuestion],
+    side: Operand,
+) -> dict[str, Any]:
+    """Return a cell of the file, as `newest` run has it: its results are the means of `cells`."""
+    results = {
+        id_: average_results([cell.results[id_] for cell in cells if id_ in cell.results])
+        for id_ in questions
+    }
+    asked = [result for result in results.values() if result.scores or result.error]
+    aggregates = newest.scores
+    if len(cells) > 1:
+        aggregates = aggregate_means([*results.values()], questions, side)
+    return {
+        "name": newest.name,
+        "parts": cells[-1].parts,
+        "fingerprint": newest.fingerprint,
+        "floor": newest.floor,
+        "asked": len(asked),
+        "failed": sum(result.error is not None for result in asked),
+        "failures": {id_: result.error for id_, result in results.items() if result.error},
+        "seconds": [_round_seconds(result.seconds) for result in results.values()],
+        "tokens": [result.tokens for result in results.values()],
+        "scores": {
+            name: {
+                **{key: _round_float(value) for key, value in asdict(about).items()},
+                "values": [_stored_value(result.scores.get(name)) for result in results.values()],
+            }
+            for name, about in aggregates.items()
+        },
+    }
+
+
+def _stored_value(line: Score | None) -> Any:
+    if line is None:
+        return None
+    if line.state in ("failed", "metric_failed"):
+        return line.state
+    return [round(count, DIGITS) for count in line.counts] or _round_float(line.value)
+
+
+def _round_float(value: Any) -> Any:
+    return round(value, DIGITS) if isinstance(value, float) else value
+
+
+def _round_seconds(seconds: float | None) -> float | None:
+    return None if seconds is None else float(f"{seconds:.3g}")
+
+
+def _select_cells(stored: StoredRun, name: str | None) -> list[CellResult]:
+    cells = {cell.name: cell for cell in stored.run.cells}
+    if name is None:
+        return [*cells.values()]
+    parts = {name: parts_of(cell) for name, cell in cells.items()}
+    return [cells[find_cell(name, parts, str(stored.folder))]]
+
+
+def _refuse_unlike(
+    runs: Sequence[StoredRun], sides: Sequence[Operand], cells: Sequence[Sequence[CellResult]]
+) -> None:
+    """Raise `Incomparable` unless all are different runs of one kind."""
+    newest, last = sides[-1], runs[-1]
+    metrics = newest.provenance.metrics.keys()
+    for number, (stored, side) in enumerate(zip(runs[:-1], sides, strict=False)):
+        own_metrics = side.provenance.metrics.keys()
+        reasons = [lines[0] for _, lines in list_reasons(side, newest, metrics & own_metrics)]
+        if odd := sorted(metrics ^ own_metrics):
+            reasons.append(f"only one of them has the metric {odd[0]!r}")
+        if stored.run.id in [other.run.id for other in runs[number + 1 :]]:
+            reasons = ["it is the same run"]
+        names = [{cell.name for cell in some} for some in (cells[number], cells[-1])]
+        if odd := sorted(names[0] ^ names[1]):
+            reasons.append(f"only one of them has the cell {odd[0]!r}")
+        if reasons:
+            raise Incomparable(
+                f"{stored.folder} and {last.folder} make no baseline together: "
+                f"{'; '.join(reasons)}\n  name runs of one configuration"
+            )
+
+
+def _refuse_failures(stored: StoredRun, cells: Sequence[CellResult]) -> None:
+    reasons = _find_failures(stored, cells)
+    if reasons:
+        raise Incomparable(
+            f"{stored.folder} is no run to promote: {'; '.join(reasons)}\n"
+            "  promote one that finished without failures; or all the same, with --force"
+        )
+
+
+def _find_failures(stored: StoredRun, cells: Sequence[CellResult]) -> list[str]:
+    """Return why a run is not fit to be a baseline."""
+    reasons = [] if stored.run.status == "finished" else [f"it is {stored.run.status}"]
+    if (part := stored.run.sample) is not None:
+        reasons.append(f"it asked a sample of {part.size:,} of {part.of:,} questions")
+    else:
+        about, asked = stored.run.provenance.testset, len(stored.questions)
+        total = about.get("of") or about.get("questions") or 0
+        if asked < total:
+            reasons.append(f"it asked only {asked:,} of the {total:,} questions of the test set")
+    for cell in cells:
+        unmeasured = max((line.metric_failed for line in cell.scores.values()), default=0)
+        if cell.failed:
+            reasons.append(f"{cell.failed} of {cell.asked} questions failed in {cell.name}")
+        if unmeasured:
+            reasons.append(f"a metric failed on {unmeasured} questions in {cell.name}")
+    more = len(reasons) - _MAX_REASONS
+    return [*reasons[:_MAX_REASONS], *([f"and {more} more"] if more > 0 else [])]
+
+
+def _current_user() -> str:
+    """Return who runs this, as git knows them, or else their login; "" where that is not known."""
+    command = ["git", "config", "user.name"]
+    try:
+        reply = subprocess.run(command, capture_output=True, timeout=10, check=True)
+        name = reply.stdout.decode("utf-8", "replace").strip()
+    except (OSError, subprocess.SubprocessError):
+        name = ""
+    if name:
+        return name
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""

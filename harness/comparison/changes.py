@@ -1,0 +1,229 @@
+"""What changed between two sides: configuration, data, models, metrics, code and libraries."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from harness.comparison.history.run_heads import RunHead
+from harness.comparison.operand import Operand, OperandCell
+from harness.files.paths import make_portable
+from harness.text.escaping import shorten
+
+ChangeKind = Literal[
+    "config", "corpus", "test set", "model", "metric", "harness", "package", "machine", "cell"
+]
+
+ABSENT = "–"
+_PATH_SETTINGS = frozenset({"output", "cache"})
+"""Settings that say where things lie, and shape nothing."""
+_MEASURED_KEY = "texts_per_second"
+"""What a model is said to take on this machine, which differs from one run to the next."""
+
+_HASH_KEYS = frozenset({"hash", "weights", "fingerprint"})
+_HASH = re.compile(r"[0-9a-f]{12,64}…?")
+_COMMIT = re.compile(r"\b([0-9a-f]{7})[0-9a-f]{33}\b")
+_CONTENTS = {"corpus": "documents", "test set": "questions"}
+_SINGULAR = {
+    name: name[:-1]
+    for name in ("chunkers", "embedders", "retrievers", "rerankers", "generators", "metrics")
+}
+_MAX_VALUE = 60
+"""Characters of a value in words."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that is not the same on both sides, as texts; `–` where one has it not."""
+
+    about: ChangeKind
+    what: str
+    before: str
+    after: str
+
+
+def describe(change: Change) -> str:
+    """Return a change in plain words: `retrieve 20 → 50`, `corpus: other documents`."""
+    before, after = (_COMMIT.sub(r"\1", text) for text in (change.before, change.after))
+    subject = _subject(change)
+    if change.what == "hash" and change.about in _CONTENTS:
+        return f"{change.about}: other {_CONTENTS[change.about]}"
+    if _is_hash(change) or (_HASH.fullmatch(before) and _HASH.fullmatch(after)):
+        return f"{subject} changed"
+    if ABSENT in (before, after):
+        verb, value = ("added", after) if before == ABSENT else ("removed", before)
+        return f"{subject} {verb}: {shorten(value, _MAX_VALUE)}"
+    return f"{subject} {shorten(before, _MAX_VALUE)} → {shorten(after, _MAX_VALUE)}"
+
+
+def select_notable(changes: Iterable[Change]) -> list[Change]:
+    """Return the changes without those that others say in better words.
+
+    A hash goes where another change of the same thing is there; models and metrics that came and
+    went go where the configuration changed, which names them.
+    """
+    changes = list(changes)
+    told = {change.about for change in changes if not _is_hash(change)}
+    return [
+        change
+        for change in changes
+        if not (_is_hash(change) and change.about in told)
+        and not (
+            change.about in ("model", "metric")
+            and "config" in told
+            and ABSENT in (change.before, change.after)
+        )
+    ]
+
+
+def _subject(change: Change) -> str:
+    """Return what changed: `chunker fixed: size` for `chunkers.fixed.size`."""
+    first, *rest = change.what.split(".")
+    if change.about == "config":
+        first = _SINGULAR.get(first, first)
+        return (
+            f"{first} {rest[0]}: {' '.join(rest[1:])}"
+            if len(rest) > 1
+            else " ".join([first, *rest])
+        )
+    subject = f"{first}: {' '.join(rest)}" if rest else first
+    named = change.about in ("corpus", "test set", "model", "metric", "harness")
+    return f"{change.about} {subject}" if named else subject
+
+
+def _is_hash(change: Change) -> bool:
+    return change.what.rpartition(".")[2] in _HASH_KEYS
+
+
+def changes(baseline: Operand | RunHead, run: Operand | RunHead) -> tuple[Change, ...]:
+    """Return all that changed from one side to the other, the configuration first."""
+    return tuple(_find_changes(baseline, run))
+
+
+def between_cells(baseline: OperandCell, run: OperandCell) -> tuple[Change, ...]:
+    """Return what two cells differ in: their components, and what shaped their results."""
+    parts = tuple(_compare_settings("cell", dict(baseline.parts), dict(run.parts)))
+    if parts or baseline.fingerprint == run.fingerprint:
+        return parts
+    return (Change("cell", "fingerprint", baseline.fingerprint, run.fingerprint),)
+
+
+def _find_changes(baseline: Operand | RunHead, run: Operand | RunHead) -> Iterator[Change]:
+    before, after = baseline.provenance, run.provenance
+    yield from _compare_settings("config", _settings(baseline), _settings(run))
+    yield from _compare_settings("corpus", before.corpus, after.corpus)
+    yield from _compare_settings(
+        "corpus", {"collection": before.collection}, {"collection": after.collection}
+    )
+    yield from _compare_settings("test set", before.testset, after.testset)
+    yield from _compare_settings("test set", {"labels": before.labels}, {"labels": after.labels})
+    yield from _compare_settings("model", _models(baseline), _models(run))
+    for name in sorted(before.metrics.keys() | after.metrics.keys()):
+        one, other = (
+            {name: f"{about[name].spec}, version {about[name].version}"} if name in about else {}
+            for about in (before.metrics, after.metrics)
+        )
+        yield from _compare_settings("metric", one, other)
+    yield from _compare_settings("harness", _code(baseline), _code(run))
+    yield from _compare_settings("package", before.packages, after.packages)
+    yield from _compare_settings(
+        "machine",
+        {"python": before.python, "platform": before.platform},
+        {"python": after.python, "platform": after.platform},
+    )
+
+
+def _settings(side: Operand | RunHead) -> Mapping[str, Any]:
+    settings = side.config.get("resolved") or side.config.get("given") or {}
+    return {key: value for key, value in settings.items() if key not in _PATH_SETTINGS}
+
+
+def _models(side: Operand | RunHead) -> dict[str, Any]:
+    """Return each model's identity by what uses it."""
+    identities: dict[str, Any] = {}
+    for model in side.provenance.models:
+        identity = {k: v for k, v in model.items() if k not in ("used_by", _MEASURED_KEY)}
+        identities.setdefault(str(model.get("used_by", "?")), []).append(identity)
+    return {name: models[0] if len(models) == 1 else models for name, models in identities.items()}
+
+
+def _code(side: Operand | RunHead) -> dict[str, Any]:
+    about = side.provenance
+    dirty = " with changes" if about.git_dirty else ""
+    commit = f"{about.git_commit}{dirty}" if about.git_commit else None
+    return {"version": about.harness, "commit": commit}
+
+
+def _compare_settings(
+    about: ChangeKind, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> Iterator[Change]:
+    if before == after:  # of many runs most parts are equal, and making them portable is most work
+        return
+    for path, one, other in _differences(make_portable(before), make_portable(after), ""):
+        yield Change(about, path, one, other)
+
+
+def _differences(one: Any, other: Any, path: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the dotted path of each setting that differs, and its two values as texts."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        for key in dict.fromkeys([*one, *other]):
+            inner = f"{path}.{key}" if path else str(key)
+            yield from _differences(one.get(key), other.get(key), inner)
+    elif _is_named(one or []) and _is_named(other or []):
+        yield from _component_differences(one or [], other or [], path)
+    elif (before := _text(one)) != (after := _text(other)):
+        yield path, before, after
+
+
+def _component_differences(
+    one: Sequence[Any], other: Sequence[Any], path: str
+) -> Iterator[tuple[str, str, str]]:
+    """Yield which components of a list came and went, or the parameters that differ in them."""
+    gone = [part for part in one if part not in other]
+    new = [part for part in other if part not in one]
+    if gone and [*map(_name, gone)] == [*map(_name, new)]:
+        for before, after in zip(gone, new, strict=True):
+            yield from _differences(
+                before[_name(before)], after[_name(after)], f"{path}.{_name(before)}"
+            )
+    elif gone or new:
+        names = [*map(_name, gone), *map(_name, new)]
+        before, after = (
+            ", ".join(
+                _name(part) if names.count(_name(part)) == 1 else _text(part) for part in parts
+            )
+            for parts in (gone, new)
+        )
+        yield path, before or ABSENT, after or ABSENT
+    elif one != other:
+        yield path, _text(one), _text(other)
+
+
+def _is_named(value: Any) -> bool:
+    """Return whether a value is a list of components: names, or mappings of a name alone."""
+    return isinstance(value, list) and all(
+        isinstance(part, str)
+        or (
+            isinstance(part, Mapping)
+            and [isinstance(inner, Mapping) for inner in part.values()] == [True]
+        )
+        for part in value
+    )
+
+
+def _name(component: Any) -> str:
+    return component if isinstance(component, str) else str(next(iter(component)))
+
+
+def _text(value: Any) -> str:
+    """Return a setting as text: `chunks 5, tokens 1500` for a mapping, `–` for nothing."""
+    if value is None or value in ([], {}):
+        return ABSENT
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_text(part)}" for key, part in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_text, value))
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,297 @@
+"""Decides which cell to ship: the best one, how sure that is, and whether a cheaper one will do.
+
+Three families of tests. The best cell's difference from the baseline is the leaderboard's, of which
+each cell and metric is one. Its differences from the other cells are of the family of all pairs of
+cells: which cell is the best is seen only in the data, so each pair could have been asked. They
+rest on the questions that both finished; which cell finishes more of them is tested by itself, in a
+family of all pairs again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil, inf, log, log1p
+from typing import Any, Literal
+
+from harness.comparison import costs
+from harness.comparison.cell_differences import CellDifferences
+from harness.comparison.costs import Cost
+from harness.comparison.equal_text import EqualText, hold_at_equal_text
+from harness.stats.difference_estimate import DifferenceEstimate
+from harness.stats.intervals import MIN_SAMPLE_SIZE
+from harness.store.cell_results import CellResult
+from harness.text import numbers
+
+DecisionForm = Literal[
+    "nothing to compare", "baseline is best", "beats baseline", "contested", "beats others",
+    "none shown",
+]  # fmt: skip
+
+_DEFAULT_MARGIN = 0.02
+_TAIL_PROBABILITY = 0.025
+_DEFAULT_COST_KINDS: Sequence[Cost] = ("money", "tokens", "seconds")
+_TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class Cheaper:
+    """A member of the set not shown to be worse than the best cell that costs less than it.
+
+    `difference` is its own from the best, `failing` by how much the share of questions that it
+    failed is above the best's. It is `warranted` when the difference lies above -`margin` with its
+    whole interval, and `failing` is at most `margin`; else about `questions` questions would tell,
+    None where no number can be given.
+    """
+
+    cell: str
+    cost: float
+    best_cost: float
+    difference: DifferenceEstimate
+    failing: float
+    warranted: bool
+    questions: int | None
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a run says about which cell to ship, by `metric`.
+
+    `means` holds every cell that has a mean, best first; a failed question counts 0 there. `best`
+    is the first that is none of the `floors`. `from_baseline` is its difference from the baseline,
+    None where it is the baseline or there is none. `others` holds its difference from every other
+    cell, best mean first: positive where the best is better. `finished` holds by how much its
+    share of finished questions is above theirs, `failed` how many questions of how many failed in
+    each cell.
+
+    `beaten` are those that the best is shown to be better than, in scores or in finishing, and in
+    neither worse. `not_worse` are shown to be worse than it in neither. `ahead` are those shown to
+    have something over it: higher scores, or fewer failures if they are no floor. `against` is the
+    cell that the verdict is about, the baseline or else the next best, and `seen` the difference
+    from it. `cost` is the kind that `costs` gives of each cell, floors left out, that is the best
+    or not shown to be worse; `cheaper` is one of them, None where none is.
+
+    `worse_at` are the other metrics on which the recommended cell is shown to be worse than
+    `worse_than`: the baseline, or where there is none or it is that, the next best cell.
+    `equal_text` is the deciding measure at 1,000 tokens, across chunkers.
+    """
+
+    form: DecisionForm
+    metric: str
+    means: Mapping[str, float]
+    floors: frozenset[str]
+    best: str | None
+    baseline: str | None
+    from_baseline: DifferenceEstimate | None
+    others: Mapping[str, DifferenceEstimate]
+    finished: Mapping[str, DifferenceEstimate]
+    failed: Mapping[str, tuple[int, int]]
+    beaten: tuple[str, ...]
+    not_worse: tuple[str, ...]
+    ahead: tuple[str, ...]
+    against: str | None
+    seen: DifferenceEstimate | None
+    margin: float
+    cost: Cost | None
+    costs: Mapping[str, float]
+    cheaper: Cheaper | None
+    currency: str = ""
+    worse_than: str | None = None
+    worse_at: Mapping[str, DifferenceEstimate] = field(default_factory=dict)
+    equal_text: EqualText | None = None
+
+    @property
+    def ship(self) -> str | None:
+        """The cell that is recommended: the best, or a cheaper one not shown to be worse."""
+        cheaper = self.cheaper
+        if self.form == "none shown" and cheaper is not None and cheaper.warranted:
+            return cheaper.cell
+        return self.best
+
+    @property
+    def visible(self) -> float | None:
+        """The smallest difference from `against` that would have been found; None if none would."""
+        return None if self.seen is None else self.seen.visible
+
+    @property
+    def beaten_by_failures(self) -> tuple[str, ...]:
+        """Those of the beaten that are not shown to score lower: they only fail more questions."""
+        return tuple(name for name in self.beaten if not self.others[name].better)
+
+    def lead_over(self, cell: str) -> float:
+        """Return how far the best cell's mean is above another's; exactly 0 where they are equal.
+
+        Negative for a floor that is higher.
+        """
+        gap = self.means[self.best or cell] - self.means[cell]
+        return gap if abs(gap) > _TOLERANCE else 0.0
+
+
+def decide(contrasts: CellDifferences) -> Decision:
+    """Return what a run says about which of its cells to ship."""
+    run = contrasts.run
+    metric, baseline = run.decide_by, run.baseline
+    settings: Mapping[str, Any] = run.config.get("resolved", {})
+    margin, kinds = (
+        settings.get("margin", _DEFAULT_MARGIN),
+        settings.get("cost", _DEFAULT_COST_KINDS),
+    )
+    means = _ranked_means(run.cells, metric)
+    floors = frozenset(cell.name for cell in run.cells if cell.floor)
+    best = next((name for name in means if name not in floors), None)
+    other_cells = [name for name in means if name != best]
+    others = {} if best is None else contrasts.between(metric, best, other_cells)
+    from_baseline = contrasts.against_baseline.get((best or "", metric))
+    if from_baseline is not None and baseline in others:
+        others[baseline] = from_baseline  # one answer to one question, wherever it is shown
+    finished = contrasts.finished(best, list(others)) if best else {}
+    outcomes = {
+        name: _better_and_worse(others[name], finished[name], name in floors) for name in others
+    }
+    beaten = tuple(name for name, (over, under) in outcomes.items() if over and not under)
+    not_worse = tuple(name for name, (over, _) in outcomes.items() if not over)
+    ahead = tuple(name for name, (_, under) in outcomes.items() if under)
+    against = baseline if baseline in others else next(iter(others), None)
+    candidates = [name for name in not_worse if name not in floors]
+    kind, spent = (
+        costs.first_known_cost(kinds, [best, *candidates], contrasts.stored)
+        if best and candidates
+        else (None, {})
+    )
+    currency = "" if run.prices is None else run.prices.currency
+    weighed = [
+        _assess_cheaper(name, (cost, spent[best]), others[name], finished[name], margin)
+        for name, cost in sorted(spent.items(), key=lambda item: item[1])
+        if best
+        and cost < spent[best]
+        and format_cost(kind, cost, currency) != format_cost(kind, spent[best], currency)
+    ]
+    decision = Decision(
+        form=_form(best, baseline, others, beaten, ahead),
+        metric=metric,
+        means=means,
+        floors=floors,
+        best=best,
+        baseline=baseline,
+        from_baseline=from_baseline,
+        others=others,
+        finished=finished,
+        failed={name: contrasts.failed(name) for name in means},
+        beaten=beaten,
+        not_worse=not_worse,
+        ahead=ahead,
+        against=against,
+        seen=None if against is None else others[against],
+        margin=margin,
+        cost=kind,
+        costs=spent,
+        cheaper=next((cell for cell in weighed if cell.warranted), next(iter(weighed), None)),
+        currency=currency,
+        equal_text=hold_at_equal_text(
+            contrasts, {name: mean for name, mean in means.items() if name not in floors}
+        ),
+    )
+    return _with_worse_metrics(decision, contrasts)
+
+
+def _with_worse_metrics(decision: Decision, contrasts: CellDifferences) -> Decision:
+    """Return a decision with the other metrics on which the recommended cell is shown worse."""
+    ship, baseline = decision.ship, decision.baseline
+    if ship is None or not decision.others:
+        return decision
+    if baseline is not None and baseline != ship:
+        other: str | None = baseline
+        differences = {
+            metric: difference
+            for (cell, metric), difference in contrasts.against_baseline.items()
+            if cell == ship
+        }
+    else:
+        other = next((name for name in decision.means if name != ship), None)
+        differences = {} if other is None else contrasts.by_metric(ship, other)
+    worse = {
+        metric: difference
+        for metric, difference in differences.items()
+        if difference.worse
+        and metric != decision.metric
+        and not contrasts.is_constant(metric, ship)
+    }
+    return replace(decision, worse_than=other if worse else None, worse_at=worse)
+
+
+def format_cost(kind: Cost | None, cost: float, currency: str = "") -> str:
+    """Return what a question costs, as people read it; money with its `currency`."""
+    if kind == "money":
+        return numbers.money(cost, currency)
+    if kind == "seconds":
+        return numbers.seconds(cost)
+    return numbers.count(round(cost), "token" if kind == "tokens" else "unit")
+
+
+def _ranked_means(cells: Sequence[CellResult], metric: str) -> dict[str, float]:
+    """Return the mean of each cell that has one, best first."""
+    means = {cell.name: cell.scores[metric].mean for cell in cells if metric in cell.scores}
+    present = {name: mean for name, mean in means.items() if mean is not None}
+    return dict(sorted(present.items(), key=lambda item: -item[1]))
+
+
+def _better_and_worse(
+    score: DifferenceEstimate, finished: DifferenceEstimate, floor: bool
+) -> tuple[bool, bool]:
+    """Return whether the best is shown to be better than another in anything, and to be worse.
+
+    That a floor fails less is nothing against the best: it is there to be beaten in scores.
+    """
+    over = score.better or finished.better
+    return over, score.worse or (finished.worse and not floor)
+
+
+def _form(
+    best: str | None,
+    baseline: str | None,
+    others: Mapping[str, DifferenceEstimate],
+    beaten: Sequence[str],
+    ahead: Sequence[str],
+) -> DecisionForm:
+    if best is None or not others:
+        return "nothing to compare"
+    if best == baseline:
+        return "baseline is best"
+    if baseline in beaten:
+        return "beats baseline"
+    if ahead:
+        return "contested"
+    return "beats others" if beaten else "none shown"
+
+
+def _assess_cheaper(
+    name: str,
+    spent: tuple[float, float],
+    from_best: DifferenceEstimate,
+    finished: DifferenceEstimate,
+    margin: float,
+) -> Cheaper:
+    difference, failing, questions = from_best.reversed, finished.difference or 0.0, None
+    if difference.identical:
+        # No question differs: the exact bound of how many would, as that of a mean of zeros.
+        within = difference.units >= _identical_questions_needed(margin)
+        if not within and _identical_questions_needed(margin) < inf:
+            questions = ceil(_identical_questions_needed(margin) * difference.n / difference.units)
+    else:
+        within = difference.pointwise is not None and difference.pointwise[0] > -margin
+        if not within and (difference.difference or 0.0) > -margin:
+            questions = difference.questions_to_exceed(-margin)
+        elif not within:
+            questions = difference.questions
+    if questions is not None and questions <= max(difference.n, MIN_SAMPLE_SIZE - 1):
+        questions = None
+    warranted = within and failing <= margin + _TOLERANCE
+    return Cheaper(name, *spent, difference, failing, warranted, questions)
+
+
+def _identical_questions_needed(margin: float) -> float:
+    """Return how many questions without a difference show that it is within `margin` of 0."""
+    if margin >= 1:
+        return 0
+    bound = log(_TAIL_PROBABILITY) / log1p(-margin) if margin else inf
+    return ceil(bound) if bound < inf else inf

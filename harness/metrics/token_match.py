@@ -1,0 +1,158 @@
+"""Computes BERTScore for pairs of texts, bit for bit the same whatever else is scored."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, partial
+from typing import Any, Generic, TypeVar
+
+from harness.errors import MissingExtra, ModelError
+from harness.files.batches import batched
+from harness.models import runtime
+from harness.models.model_files import hide_progress_bars, locate
+from harness.models.runtime import processor, token_vectors
+from harness.models.runtime.gpu_encoder import DeviceRunner
+
+T = TypeVar("T")
+PrecisionRecallF1 = tuple[float, float, float]
+AnswerPair = tuple[str, tuple[str, ...]]
+_Embedding = tuple[Any, Any, Any]
+"""Of one text: its vectors (tokens × width), mask and weights (one a token), all tensors."""
+
+_TOKENS_PER_BATCH = 64
+"""Tokens per model batch: as many texts of one length as fit, or one longer text."""
+
+_PAIRS_PER_BATCH = 256
+_MAX_TOKENS_CACHED = 50_000
+
+
+class LruCache(Generic[T]):
+    """Values by text, least recently used dropped first once their sizes exceed `max_size`."""
+
+    def __init__(self, max_size: int, size: Callable[[T], int]) -> None:
+        self._max_size, self._size = max_size, size
+        self._total_size = 0
+        self._values: OrderedDict[str, T] = OrderedDict()
+
+    def get_all(
+        self, keys: Sequence[str], make: Callable[[list[str]], Iterable[T]]
+    ) -> dict[str, T]:
+        """Return the values of `keys`, those that are not there made by one call to `make`."""
+        new = [key for key in dict.fromkeys(keys) if key not in self._values]
+        # Held here too, for this call must have them all, however many it asks for.
+        values = {key: self._values[key] for key in keys if key in self._values}
+        values.update(zip(new, make(new), strict=True) if new else ())
+        for key in dict.fromkeys(keys):
+            if key not in self._values:
+                self._total_size += self._size(values[key])
+                self._values[key] = values[key]
+            self._values.move_to_end(key)
+        while self._total_size > self._max_size:
+            self._total_size -= self._size(self._values.popitem(last=False)[1])
+        return values
+
+
+class TokenMatcher:
+    """One model's embeddings of texts, and the values of pairs of them, by bert-score's own code.
+
+    The last bits of an embedding depend on the shape of the batch that it is made in, and in a
+    padded match padding even stands in for a token whose best match is negative. A text is
+    therefore embedded in a shape that its own length sets, without padding, and a pair is matched
+    alone: its values are the same in any company. On a graphics card, `card`, texts are padded to
+    the longest beside them, and the last digits differ.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, card: DeviceRunner | None = None) -> None:
+        self._model, self._tokenizer, self._card = model, tokenizer, card
+        self._weights = defaultdict(lambda: 1.0)
+        self._weights[tokenizer.sep_token_id] = self._weights[tokenizer.cls_token_id] = 0.0
+        self._embeddings: LruCache[_Embedding] = LruCache(
+            _MAX_TOKENS_CACHED, lambda embedding: len(embedding[0])
+        )
+
+    def compare(self, pairs: Sequence[AnswerPair]) -> list[PrecisionRecallF1]:
+        """Return precision, recall and F of each pair, each the best over its references."""
+        scores = []
+        for batch in batched(pairs, _PAIRS_PER_BATCH):
+            texts = [text for answer, refs in batch for text in (answer, *refs)]
+            embeddings = self._embeddings.get_all(texts, self._embed)
+            for answer, refs in batch:
+                rows = [_match(embeddings[answer], embeddings[text]) for text in refs]
+                precision, recall, f1 = (max(column) for column in zip(*rows, strict=True))
+                scores.append((precision, recall, f1))
+        return scores
+
+    def _embed(self, texts: list[str]) -> list[_Embedding]:
+        if self._card is not None:
+            return self._embed_on(self._card, texts)
+        from bert_score.utils import get_bert_embedding, sent_encode
+
+        by_length = defaultdict(list)
+        for text in texts:
+            by_length[len(sent_encode(self._tokenizer, text))].append(text)
+        embeddings = {}
+        for length, group in by_length.items():
+            rows = max(1, _TOKENS_PER_BATCH // length)
+            for batch in batched(group, rows):
+                filled_batch = [*batch, *[batch[-1]] * (rows - len(batch))]
+                vectors, masks, weights = get_bert_embedding(
+                    filled_batch, self._model, self._tokenizer, self._weights, device="cpu"
+                )
+                # Copies, as a part of a batch would keep the whole of it in memory.
+                for row in zip(batch, vectors, masks, weights, strict=False):
+                    embeddings[row[0]] = (row[1].clone(), row[2].clone(), row[3].clone())
+        return [embeddings[text] for text in texts]
+
+    def _embed_on(self, card: DeviceRunner, texts: list[str]) -> list[_Embedding]:
+        from bert_score.utils import sent_encode
+
+        tokenizer = self._tokenizer
+        encode = partial(sent_encode, tokenizer)
+        embeddings: dict[int, _Embedding] = {}
+        rows = token_vectors.embed_tokens(self._model, card, texts, encode, tokenizer.pad_token_id)
+        for number, ids, vectors in rows:
+            weights = vectors.new_tensor([self._weights[id_] for id_ in ids])
+            embeddings[number] = (vectors, vectors.new_ones(len(ids)).long(), weights)
+        return [embeddings[number] for number in range(len(texts))]
+
+
+def _match(answer: _Embedding, reference: _Embedding) -> PrecisionRecallF1:
+    from bert_score.utils import greedy_cos_idf
+
+    # Copies, as bert-score brings what it is given to length 1 in place.
+    reference_parts, answer_parts = (
+        [part[None].clone() for part in parts] for parts in (reference, answer)
+    )
+    precision, recall, f1 = (
+        float(value) for value in greedy_cos_idf(*reference_parts, *answer_parts)
+    )
+    return precision, recall, f1
+
+
+@lru_cache(maxsize=2)
+def load_matcher(model: str, layer: int) -> TokenMatcher:
+    """Return the matcher for `model`, read up to `layer`; the last two are kept.
+
+    Raises:
+        MissingExtra: bert-score is not installed.
+        ModelError: there is no such model, or it has no such layer.
+    """
+    try:
+        from bert_score.utils import get_model, get_tokenizer
+    except ModuleNotFoundError as error:
+        raise MissingExtra("metric 'bertscore'", str(error.name), "offline") from None
+    hide_progress_bars()
+    device = processor.device()
+    try:
+        folder = str(locate(model))
+        encoder, tokenizer = get_model(folder, layer), get_tokenizer(folder, True)
+        if device == "cpu":
+            return TokenMatcher(runtime.faster_encoder(encoder), tokenizer)
+    except (OSError, ValueError, AssertionError) as error:
+        raise ModelError(f"model {model!r} cannot be used for BERTScore: {error}") from None
+    return TokenMatcher(
+        token_vectors.move_to_device(encoder, device, processor.default_precision()),
+        tokenizer,
+        DeviceRunner(device),
+    )

@@ -1,0 +1,1 @@
+"""Models: files of models, encoders, chat models, prompts, and HTTP with retries."""

@@ -1,0 +1,183 @@
+"""Chat backend for local models: a GGUF file, run in this process."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import secrets
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock, Thread, main_thread
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import MissingExtra, ModelError, StageError
+from harness.fingerprint import sha256_of, versions
+from harness.models.chat import control_tokens
+from harness.models.chat.chat_settings import ChatReply, ChatSettings
+from harness.models.runtime import processor
+
+if TYPE_CHECKING:
+    from xllamacpp import Server
+
+_MAGIC = b"GGUF"
+_LIBRARY = "xllamacpp"
+_RANDOM_SEED = 2**32 - 1
+"""The seed that the library takes for none."""
+_TURN = Lock()
+"""Models take turns: each uses all the cores there are."""
+
+
+def check(chat: ChatSettings) -> None:
+    """Open the file, which finds one that is missing, no GGUF file, or too large."""
+    with _TURN:
+        _open(_path(chat), chat.window)
+
+
+def ask(chat: ChatSettings, prompt: str) -> ChatReply:
+    """Ask the model once; nothing of the prompts before it is left to it."""
+    path = _path(chat)
+    with _TURN:
+        server = _open(path, chat.window)
+    request = {
+        "messages": [
+            {"role": "user", "content": control_tokens.break_control_tokens(prompt, path)}
+        ],
+        "temperature": chat.temperature,
+        "max_tokens": chat.max_tokens,
+        "cache_prompt": False,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        **({} if chat.seed is None else {"seed": chat.seed % _RANDOM_SEED}),
+    }
+    with _TURN:
+        chunks = _stream_reply(server, json.dumps(request))
+    reply = _join_pieces(chunks, path.name)
+    if reply.finish == "length" and (reply.tokens_out or 0) < chat.max_tokens:
+        raise StageError(
+            f"the window of {chat.window} tokens holds the prompt ({reply.tokens_in}) and only "
+            f"{reply.tokens_out} of max_tokens={chat.max_tokens}; set a larger `window`"
+        )
+    return reply
+
+
+def identity(chat: ChatSettings) -> dict[str, Any]:
+    """Return what the file holds and what runs it; where it lies shapes nothing."""
+    path = _path(chat)
+    stat = path.stat()
+    return {"model": _digest(path, stat.st_mtime_ns, stat.st_size), **versions(_LIBRARY)}
+
+
+def _path(chat: ChatSettings) -> Path:
+    """Return the path of the model's file.
+
+    Raises:
+        ModelError: there is no such file, or it is not a GGUF file.
+    """
+    path = Path(chat.file or "")
+    try:
+        with path.open("rb") as file:
+            start = file.read(len(_MAGIC))
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ModelError(
+            f"chat model {chat.shown!r}: {chat.file!r} cannot be read: {why}"
+        ) from None
+    if start != _MAGIC:
+        raise ModelError(f"chat model {chat.shown!r}: {chat.file!r} is not a GGUF file")
+    return path
+
+
+@lru_cache
+def _digest(path: Path, modified: int, size: int) -> str:
+    return f"sha256:{sha256_of(path)}"
+
+
+@lru_cache(maxsize=2)
+def _open(path: Path, window: int) -> Server:
+    """Open a file; two stay open, for a model that answers and one that judges."""
+    try:
+        import xllamacpp
+    except ModuleNotFoundError:
+        raise MissingExtra(f"chat model 'gguf:{path.name}'", _LIBRARY, "local-llm") from None
+    settings = xllamacpp.CommonParams()
+    settings.model.path = str(path)
+    settings.n_ctx = window
+    settings.n_parallel = 1
+    settings.warmup = False
+    settings.cache_prompt = False
+    settings.cache_ram_mib = 0
+    settings.verbosity = -1
+    for threads in (settings.cpuparams, settings.cpuparams_batch):
+        threads.n_threads = processor.cores()
+    # The library listens on this machine whether or not anybody calls; only this process has a key.
+    settings.port = 0
+    settings.api_keys = [secrets.token_urlsafe()]
+    settings.ui = False
+    settings.endpoint_metrics = True
+    try:
+        server: Server = xllamacpp.Server(settings)
+    except RuntimeError:
+        raise ModelError(
+            f"chat model 'gguf:{path.name}' cannot be opened by xllamacpp: is the file whole, of a "
+            f"chat model, and is there memory for it and a window of {window} tokens?"
+        ) from None
+    # Closed before it has begun to work, the library waits for ever: so a first answer is awaited.
+    server.handle_metrics()
+    atexit.register(_open.cache_clear)
+    return server
+
+
+def _stream_reply(server: Server, request: str) -> list[str]:
+    """Return the pieces of a reply; an interrupt, or the end of the process, ends it early.
+
+    The library cannot be interrupted, so it runs in a thread that can be told to stop. That is no
+    daemon: a process that ends while the library calculates crashes.
+    """
+    pieces: list[str] = []
+    stopped: list[bool] = []
+
+    def ends() -> bool:
+        return bool(stopped) or not main_thread().is_alive()
+
+    def take(piece: str) -> bool:
+        pieces.append(piece)
+        return ends()
+
+    if ends():
+        return []
+    call: Callable[..., None] = server.handle_chat_completions
+    thread = Thread(target=call, args=(request, take), name="local model", daemon=False)
+    thread.start()
+    try:
+        thread.join()
+    finally:
+        stopped.append(True)
+        thread.join()
+    return pieces
+
+
+def _join_pieces(pieces: list[str], name: str) -> ChatReply:
+    """Return the reply that was sent in pieces."""
+    text, finish = "", None
+    usage: dict[str, int] = {}
+    for piece in pieces:
+        chunk = json.loads(piece)
+        if "error" in chunk:
+            raise StageError(_describe_error(chunk["error"]))
+        for choice in chunk["choices"]:
+            text += choice["delta"].get("content") or ""
+            finish = choice["finish_reason"] or finish
+        usage = chunk.get("usage") or usage
+    if finish is None:
+        raise StageError("it was stopped before its reply was whole")
+    return ChatReply(text, usage.get("prompt_tokens"), usage.get("completion_tokens"), name, finish)
+
+
+def _describe_error(error: dict[str, Any]) -> str:
+    if error.get("type") != "exceed_context_size_error":
+        return str(error.get("message"))
+    return (
+        f"the prompt has {error['n_prompt_tokens']} tokens, and the window {error['n_ctx']}; "
+        "set a larger `window`, or send less context"
+    )

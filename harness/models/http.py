@@ -1,0 +1,97 @@
+"""One request over HTTP, bounded in time and size, and repeated where that may help."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import SplitResult, urlsplit
+
+from harness.errors import StageError
+from harness.models import http_reply
+from harness.models.retries import call_within, describe_wait, retrying
+
+if TYPE_CHECKING:
+    import ssl
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is sent: `content` as JSON, or with GET as the URL's query."""
+
+    method: Literal["GET", "POST"]
+    url: str
+    content: Any
+    headers: Mapping[str, str]
+
+
+def url_parts(url: str) -> SplitResult:
+    """Return the parts of a URL that can be asked: it is http or https, and names a host.
+
+    Raises:
+        ValueError: it is none; it is not repeated, as it may hold a secret.
+    """
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+        _ = parts.port
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ValueError("url: write it like http://127.0.0.1:8000")
+    return parts
+
+
+def send(request: Request, timeout: float, retries: int, patience: float) -> str:
+    """Send a request, and return the reply's text.
+
+    Sent again up to `retries` times, within `patience` seconds, after a dropped connection, a
+    timeout, a refusal that may pass and an error of the server's own. No redirect is followed.
+    `timeout`, in seconds, is for the whole of a request; 10 MB is the largest reply.
+
+    Raises:
+        StageError: there was no usable reply.
+    """
+    import httpx
+
+    once = partial(call_within, timeout, partial(_send, request, timeout))
+    try:
+        return retrying(retries, patience)(once).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise StageError(f"the reply is not UTF-8 at byte {error.start}") from None
+    except (TimeoutError, httpx.TimeoutException):
+        raise StageError(f"timed out: no whole reply in {timeout:g} s") from None
+    except httpx.HTTPStatusError as error:
+        status = http_reply.describe_status(error.response)
+        raise StageError(f"{status}{describe_wait(error)}") from None
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise StageError(f"{type(error).__name__}: {error}") from None
+
+
+def _send(request: Request, timeout: float) -> bytes:
+    import httpx
+
+    url, sent = httpx.URL(request.url), {"json": request.content}
+    if request.method == "GET":
+        url, sent = url.copy_merge_params(request.content), {}
+    since = time.monotonic()
+    headers = {**http_reply.REQUEST_HEADERS, **request.headers}
+    # A connection of its own for each: none is left that the server has closed meanwhile.
+    with (
+        httpx.Client(timeout=timeout, verify=_certificates()) as client,
+        client.stream(request.method, url, headers=headers, **sent) as reply,
+    ):
+        if reply.has_redirect_location:
+            raise StageError(http_reply.describe_redirect(reply))
+        reply.raise_for_status()
+        return http_reply.read_content(reply, since, timeout)
+
+
+@lru_cache(maxsize=1)
+def _certificates() -> ssl.SSLContext:
+    """Return the certificates that are trusted; reading them takes longer than a request."""
+    import httpx
+
+    return httpx.create_ssl_context()

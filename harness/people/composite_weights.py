@@ -1,0 +1,192 @@
+"""Weights of a composite that would agree best with people: a suggestion, cross-validated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.errors import SpecError
+from harness.metrics import Metric, metrics
+from harness.people.correlations import RatedValues, metric_target
+from harness.stats import nonnegative
+from harness.stats.estimate import Estimate
+from harness.stats.rank_correlation import spearman, spearman_gain
+
+Floats = NDArray[np.float64]
+
+MIN_RATED_ANSWERS = 30
+"""Rated answers from which on weights are suggested."""
+FOLDS = 5
+_MIN_COVERAGE = 0.8
+EQUAL_WEIGHTS = "the same weight for each"
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """Weights by the spec of each metric, in hundredths that sum to 1; none where `reason` says so.
+
+    `own` is the rank correlation of answers with people whose question the weights had not seen,
+    `present` that of the composite called `against`, `gain` the difference. `n` counts answers.
+    """
+
+    n: int
+    weights: Mapping[str, float]
+    against: str
+    own: Estimate | None = None
+    present: Estimate | None = None
+    gain: Estimate | None = None
+    reason: str = ""
+
+    @property
+    def better(self) -> bool:
+        """Whether the weights are shown to agree better with people than the present ones."""
+        return self.gain is not None and self.gain.positive
+
+    @property
+    def yaml(self) -> str:
+        """What to write among the metrics of a configuration."""
+        parts = " + ".join(f"{weight:g}*{spec}" for spec, weight in self.weights.items())
+        return f'metrics:\n  - composite: {{weights: "{parts}"}}'
+
+
+def suggest_weights(table: RatedValues) -> Suggestion:
+    """Return the weights that would agree best with what people said overall.
+
+    Over the quality metrics of answers that have a value of four in five rated answers, and over
+    the answers that all of them have a value of; answers to unanswerable questions do not count:
+    most metrics have no value of them. They are fitted by least squares, none below 0; how well
+    they do is told by five folds of questions, each answered for by weights that were fitted to
+    the others.
+    """
+    grades = table.people("overall")
+    questions = table.stored.questions
+    rows = [
+        row
+        for row, answer in enumerate(table.answers)
+        if grades[row] is not None and questions[answer.question].answerable
+    ]
+    rated = f"people rated {len(rows)} answers to answerable questions overall"
+    if len(rows) < MIN_RATED_ANSWERS:
+        return _no_suggestion(len(rows), f"{rated}, under {MIN_RATED_ANSWERS}")
+    whole = _weightable_metrics(table, rows)
+    if len(whole) < 2:
+        reason = "fewer than two quality metrics of answers have a value of four in five of them"
+        return _no_suggestion(len(rows), f"{rated}, and {reason}")
+    rows = [row for row in rows if all(values[row] is not None for values in whole.values())]
+    parts = {
+        name: column
+        for name, values in whole.items()
+        if len(set(column := [value for row in rows if (value := values[row]) is not None])) > 1
+    }
+    if len(rows) < MIN_RATED_ANSWERS:
+        reason = f"the metrics to be weighted all have a value of only {len(rows)} of them"
+        return _no_suggestion(len(rows), f"{rated}, and {reason}, under {MIN_RATED_ANSWERS}")
+    if len(parts) < 2:
+        reason = "fewer than two quality metrics of answers tell answers apart"
+        return _no_suggestion(len(rows), f"{rated}, and {reason}")
+    human = np.array([grades[row] for row in rows], dtype=np.float64)
+    groups = [table.groups[row] for row in rows]
+    columns = np.array(list(parts.values()), dtype=np.float64).T
+    fitted = nonnegative.fit_weights(columns, human)
+    if fitted is None:
+        return _no_suggestion(len(rows), "no metric of answers rises with what people said")
+    seed = table.stored.run.provenance.seed
+    predicted = _cross_validated_predictions(columns, human, groups, seed)
+    against, present = _present_composite(table, rows, columns)
+    specs = [table.stored.run.provenance.metrics[name].spec for name in parts]
+    return Suggestion(
+        len(rows),
+        {s: w for s, w in zip(specs, _round_to_hundredths(fitted), strict=True) if w},
+        against,
+        spearman(predicted, human.tolist(), groups, seed),
+        spearman(present, human.tolist(), groups, seed),
+        spearman_gain(predicted, present, human.tolist(), groups, seed),
+    )
+
+
+def _no_suggestion(n: int, reason: str) -> Suggestion:
+    return Suggestion(n, {}, "", reason=reason)
+
+
+def _weightable_metrics(table: RatedValues, rows: Sequence[int]) -> dict[str, list[float | None]]:
+    """Return the values of each metric that may be weighted."""
+    provenance = table.stored.run.provenance
+    parts = {}
+    for name, metric in table.built.items():
+        values = table.metric(name)
+        n_known = sum(values[row] is not None for row in rows)
+        is_answer_quality = (
+            provenance.metrics[name].kind == "quality"
+            and metric_target(metric, provenance.labels) == "answer"
+        )
+        if (
+            is_answer_quality
+            and n_known >= _MIN_COVERAGE * len(rows)
+            and _is_allowed(metric, provenance.metrics[name].spec)
+        ):
+            parts[name] = values
+    return parts
+
+
+def _is_allowed(metric: Metric, spec: str) -> bool:
+    """Return whether a composite may have a metric as its part."""
+    try:
+        metrics.build({"composite": {"weights": f"1.0*{spec}"}})
+    except SpecError:
+        return False
+    return metric.kind == "quality"
+
+
+def _present_composite(
+    table: RatedValues, rows: Sequence[int], columns: Floats
+) -> tuple[str, list[float]]:
+    """Return the run's composite on these answers; where it has none, the mean of the columns."""
+    labels = table.stored.run.provenance.labels
+    for name, metric in table.built.items():
+        if metric_target(metric, labels) == "composite":
+            values = table.metric(name)
+            row_values = [value for row in rows if (value := values[row]) is not None]
+            if len(row_values) == len(rows):
+                return name, row_values
+    return EQUAL_WEIGHTS, columns.mean(axis=1).tolist()
+
+
+def _cross_validated_predictions(
+    columns: Floats, people: Floats, groups: Sequence[str], seed: int
+) -> list[float]:
+    """Return each answer's weighted sum by weights that saw no answer to its question.
+
+    Where such weights are not to be had, all are equal.
+    """
+    names = list(dict.fromkeys(groups))
+    order = np.random.default_rng([seed, len(names)]).permutation(len(names))
+    fold_of = {names[which]: position % FOLDS for position, which in enumerate(order)}
+    folds = np.array([fold_of[name] for name in groups])
+    predictions = np.zeros(len(people))
+    for fold in range(FOLDS):
+        held_out = folds == fold
+        if not held_out.any():
+            continue
+        fitted = (
+            nonnegative.fit_weights(columns[~held_out], people[~held_out])
+            if (~held_out).any()
+            else None
+        )
+        # To leave out the folds that say nothing would make the rest look too good.
+        predictions[held_out] = (
+            columns[held_out].mean(axis=1) if fitted is None else columns[held_out] @ fitted
+        )
+    values: list[float] = predictions.tolist()
+    return values
+
+
+def _round_to_hundredths(weights: Floats) -> list[float]:
+    """Return the weights in hundredths that sum to 1: what is cut off goes to the largest rests."""
+    whole = np.floor(weights * 100 + 1e-9)
+    rest = weights * 100 - whole
+    for index in np.argsort(-rest, kind="stable")[: round(100 - whole.sum())]:
+        whole[index] += 1
+    return [int(hundredth) / 100 for hundredth in whole]

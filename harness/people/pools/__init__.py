@@ -1,0 +1,1 @@
+"""Pools of unjudged documents: collected, written for human judges, read back and merged."""

@@ -1,0 +1,1 @@
+"""Imports files of ratings and thumbs into a run."""

@@ -1,0 +1,315 @@
+"""The remaining work of a run in counts, with its tokens (a guess, and at most), time and cost."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from math import fsum
+from statistics import fmean
+
+from harness.models.chat import ChatModel, ChatReply
+from harness.records import Answer
+from harness.store.expenses import tokens_cost
+from harness.store.run_file import Price
+from harness.text import words
+
+TOKENS_PER_WORD = 1.5
+"""Tokens of a model for each word or mark; English has some 1.2 to 1.4."""
+TOKENS_PER_BYTE = 0.25
+"""Tokens of a model for each byte where that is more, as in scripts without spaces."""
+
+
+@dataclass(frozen=True)
+class TokenCount:
+    """Tokens of a model: `about` so many, and no more than `most`, a token being a byte or more."""
+
+    about: float = 0.0
+    most: int = 0
+
+    def __add__(self, other: TokenCount) -> TokenCount:
+        return TokenCount(self.about + other.about, self.most + other.most)
+
+    def __mul__(self, times: int) -> TokenCount:
+        return TokenCount(self.about * times, self.most * times)
+
+    def maximum(self, other: TokenCount) -> TokenCount:
+        """Return the larger of each figure."""
+        return TokenCount(max(self.about, other.about), max(self.most, other.most))
+
+
+def estimate(text: str) -> TokenCount:
+    """Return the size of a text."""
+    most = len(text.encode("utf-8", "replace"))
+    return TokenCount(
+        min(most, max(TOKENS_PER_WORD * words.count(text), TOKENS_PER_BYTE * most)), most
+    )
+
+
+def estimate_all(texts: Iterable[str]) -> TokenCount:
+    """Return the size of texts taken together."""
+    return sum(map(estimate, texts), TokenCount())
+
+
+@dataclass(frozen=True)
+class ChunkWork:
+    """The chunks of one chunker; None: how many is not known without a model, or the collection."""
+
+    chunker: str
+    chunks: int | None
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """Texts that an embedder has still to embed: different ones, whose vectors are not kept.
+
+    `chunks` None: not known yet. `questions` counts all that stands for questions, and is an upper
+    bound unless `exact`. `seconds` None: nothing tells how long it takes. `model` is the name of
+    one that may cost money, which is sent about so many `tokens`, and at `most`.
+    """
+
+    embedder: str
+    chunks: int | None
+    questions: int
+    exact: bool
+    seconds: float | None = None
+    model: str | None = None
+    tokens: int = 0
+    most: int = 0
+    price: Price | None = None
+
+    @property
+    def texts(self) -> int:
+        """How many texts are known to be left."""
+        return (self.chunks or 0) + self.questions
+
+    @property
+    def money(self) -> float | None:
+        """What it is expected to cost."""
+        return tokens_cost(self.price, self.tokens, 0)
+
+    @property
+    def most_money(self) -> float | None:
+        """What it costs at most."""
+        return tokens_cost(self.price, self.most, 0)
+
+
+@dataclass(frozen=True)
+class PlannedCalls:
+    """Calls of one chat model for one purpose.
+
+    `most` of them, exactly so many where `exact`; `likely` are expected. So are `tokens_in` and
+    `tokens_out` in all, replies as long as they may be where none of the model is kept (`guessed`);
+    `most_in` and `most_out` are the most, what is asked again for want of a verdict included.
+    `seconds` None: nothing tells how long they take. `price` None: nobody said what the model
+    costs.
+    """
+
+    purpose: str
+    model: str
+    likely: int
+    most: int
+    exact: bool
+    tokens_in: int
+    most_in: int
+    tokens_out: int
+    most_out: int
+    guessed: bool
+    seconds: float | None = None
+    price: Price | None = None
+
+    @property
+    def money(self) -> float | None:
+        """What the calls are expected to cost."""
+        return tokens_cost(self.price, self.tokens_in, self.tokens_out)
+
+    @property
+    def most_money(self) -> float | None:
+        """What the calls cost at most."""
+        return tokens_cost(self.price, self.most_in, self.most_out)
+
+
+@dataclass
+class CallCount:
+    """Counts the calls of one chat model for one purpose; each is made up to `tries` times."""
+
+    purpose: str
+    chat: ChatModel
+    tries: int = 1
+    prompts: dict[Hashable, TokenCount] = field(default_factory=dict)
+    """The size of each prompt that is known, by its key."""
+    replies: Sequence[Answer | ChatReply] = ()
+    """Some that are kept: they tell how long others will be."""
+    seconds: Sequence[float] = ()
+    """How long some took that are kept."""
+    _times: Counter[Hashable] = field(default_factory=Counter)
+    _likely_more: int = 0
+    _more: int = 0
+    _longest: TokenCount = field(default_factory=TokenCount)
+
+    def add(self, key: Hashable, prompt: str) -> None:
+        """Count a prompt; one that is there several times is asked once, if it is answered."""
+        if key not in self.prompts:
+            self.prompts[key] = estimate(prompt)
+        self._times[key] += 1
+
+    def add_unknown(self, likely: int, most: int, longest: TokenCount) -> None:
+        """Count prompts that are not known yet, none of them longer than `longest`."""
+        self._likely_more += likely
+        self._more += most
+        self._longest = self._longest.maximum(longest)
+
+    def planned(self, price: Price | None) -> PlannedCalls:
+        """Return what is expected, by what is kept of earlier runs, and the most there can be."""
+        usual_in = _mean([reply.tokens_in for reply in self.replies])
+        usual_out = _mean([reply.tokens_out for reply in self.replies])
+        known, likely = len(self.prompts), len(self.prompts) + self._likely_more
+        tokens_in = sum(size.about for size in self.prompts.values())
+        tokens_in += self._likely_more * (self._longest.about if usual_in is None else usual_in)
+        # A reply that cannot be read is not kept, so that each cell asks for it again.
+        times = dict.fromkeys(self.prompts, 1) if self.tries == 1 else self._times
+        most_in = sum(size.most * times[key] for key, size in self.prompts.items())
+        most_in = (most_in + self._longest.most * self._more) * self.tries
+        most_calls = (sum(times.values()) + self._more) * self.tries
+        most_out = most_calls * self.chat.max_tokens
+        out = self.chat.max_tokens if usual_out is None else usual_out
+        seconds = _mean(self.seconds)
+        return PlannedCalls(
+            purpose=self.purpose,
+            model=self.chat.shown,
+            likely=likely,
+            most=known + self._more,
+            exact=not self._more,
+            tokens_in=min(math.ceil(tokens_in), most_in),
+            most_in=most_in,
+            tokens_out=math.ceil(likely * out),
+            most_out=most_out,
+            guessed=usual_out is None,
+            seconds=None if seconds is None else likely * seconds / self.chat.at_once,
+            price=price,
+        )
+
+
+@dataclass
+class EmbeddingCount:
+    """What one embedder has still to embed: the characters of each text, by its hash."""
+
+    name: str
+    model: str | None
+    """The name of the model that may cost money."""
+    chunks: dict[int, int] = field(default_factory=dict)
+    questions: dict[int, int] = field(default_factory=dict)
+    unknown: bool = False
+    """Whether there are chunks that were not looked at."""
+    rewordings: dict[Hashable, int] = field(default_factory=dict)
+    """How many texts will stand for each question, at most, that are not written yet."""
+    sent: TokenCount = field(default_factory=TokenCount)
+    """What a model that may cost money has still to read."""
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a run has still to do, after what is kept.
+
+    `pairs` of question and chunk are to be reranked, exactly so many where `pairs_exact`.
+    `system_questions` counts what each of the user's own systems has still to be asked, by name.
+    `ranked` says whether all rankings are kept; `scoring` names metrics that run models of their
+    own. `unlooked` says that what a model's files would have to tell was left out: the figures are
+    then an upper bound.
+    """
+
+    documents: int
+    cuts: Sequence[ChunkWork]
+    embeddings: Sequence[Embedding]
+    pairs: int
+    pairs_exact: bool
+    calls: Sequence[PlannedCalls]
+    system_questions: Sequence[tuple[str, int]]
+    unlooked: bool
+    currency: str | None
+    ranked: bool = True
+    scoring: Sequence[str] = ()
+
+    @property
+    def nothing(self) -> bool:
+        """Whether all is kept that takes a model or a system."""
+        texts = sum(embedding.texts for embedding in self.embeddings)
+        unknown = any(embedding.chunks is None for embedding in self.embeddings)
+        n_calls = sum(calls.most for calls in self.calls) + sum(
+            count for _, count in self.system_questions
+        )
+        return not (texts or unknown or self.pairs or n_calls)
+
+    @property
+    def asking(self) -> list[PlannedCalls]:
+        """Those calls that there are any of."""
+        return [calls for calls in self.calls if calls.most]
+
+    @property
+    def hosted(self) -> list[Embedding]:
+        """Those embeddings left that may cost money."""
+        remaining = [
+            embedding
+            for embedding in self.embeddings
+            if embedding.texts or embedding.chunks is None
+        ]
+        return [embedding for embedding in remaining if embedding.model is not None]
+
+    @property
+    def unpriced(self) -> list[str]:
+        """The models that will be asked and of which nobody said what they cost."""
+        return list(dict.fromkeys(calls.model for calls in self.asking if calls.price is None))
+
+    @property
+    def unpriced_embedders(self) -> list[str]:
+        """The embedding models of which nobody said what they cost."""
+        models = (embedding.model for embedding in self.hosted if embedding.price is None)
+        return list(dict.fromkeys(filter(None, models)))
+
+    @property
+    def money(self) -> float | None:
+        """What all calls are expected to cost, and embedding by the models that have a price.
+
+        None where the price of a model that is called is not known.
+        """
+        return total(work.money for work in self._paid)
+
+    @property
+    def most_money(self) -> float | None:
+        """What the same costs at most; None where a price is not known."""
+        return total(work.most_money for work in self._paid)
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens chat models are expected to take, sent and got."""
+        return sum(calls.tokens_in + calls.tokens_out for calls in self.asking)
+
+    @property
+    def most_tokens(self) -> int:
+        """How many they take at most."""
+        return sum(calls.most_in + calls.most_out for calls in self.asking)
+
+    @property
+    def least_tokens(self) -> int:
+        """How many they take in any case: one for each call that is sure to be made."""
+        return sum(calls.most for calls in self.asking if calls.exact)
+
+    @property
+    def _paid(self) -> list[PlannedCalls | Embedding]:
+        return [
+            *self.asking,
+            *(embedding for embedding in self.hosted if embedding.price is not None),
+        ]
+
+
+def total(values: Iterable[float | None]) -> float | None:
+    """Return the sum of values; None where one is not known."""
+    every = list(values)
+    numbers = [value for value in every if value is not None]
+    return fsum(numbers) if len(numbers) == len(every) else None

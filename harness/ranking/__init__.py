@@ -1,0 +1,1 @@
+"""Rankings: relevance, interval cover, exact search, fusion and filters, on plain data."""

@@ -1,1 +1,0 @@
-"""Files of what people said of a run, brought into it."""

@@ -1,0 +1,177 @@
+"""Stacked bars: each cell's questions by the first stage that lost their evidence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.report import loss_tables
+from harness.report.charts import chart_cells, svg, theme
+from harness.report.charts.lettering import fit, text_width
+from harness.report.charts.theme import Row
+from harness.report.document import ChartFigure, Drawing, TableBlock
+from harness.report.run_view import View
+from harness.store.cell_results import CellResult
+from harness.store.frame import LOST, UNKNOWN
+from harness.text import numbers
+
+STAGES = ("chunking", "index", "retrieval", "reranking", "context", "generation")
+NONE = "none"
+FAILED = "failed"
+_OUTCOMES = (NONE, *STAGES, FAILED)
+_MAX_ROWS = 24
+_NAMES_WIDTH = 250
+_INKS: Mapping[str, str] = {
+    **dict.fromkeys(("index", "reranking", "context"), theme.ON_PALE),
+    **dict.fromkeys(("chunking", "retrieval", "generation"), theme.BACKGROUND),
+}
+"""Of the count on a stage; elsewhere that of texts."""
+
+
+def has_losses(view: View) -> bool:
+    """Return whether the run says of any question where it was lost."""
+    return bool((view.stored.frame.lost != UNKNOWN).any())
+
+
+def count_losses(view: View, cell: CellResult) -> Mapping[str, int]:
+    """Return how many of a cell's questions with evidence each stage lost, and how many failed."""
+    places, columns = view.places(cell), view.stored.frame
+    lost, failed = columns.lost[places], columns.failed[places]
+    counts: Counter[str] = Counter(LOST[code] for code in lost[lost != UNKNOWN].tolist())
+    for id_, given_up in zip(view.question_ids(cell), failed & (lost == UNKNOWN), strict=True):
+        question = view.stored.questions[id_]
+        counts[FAILED] += bool(given_up) and question.answerable and bool(question.passages)
+    return {stage: counts[stage] for stage in _OUTCOMES}
+
+
+def kept_label(view: View) -> str:
+    """Return what became of the questions that were not lost; both words where cells differ."""
+    return " or ".join(sorted({loss_tables.success_word(view, cell) for cell in view.cells}))
+
+
+def figure(view: View) -> ChartFigure | None:
+    """Return the stacked bars; None where nothing is known of any question."""
+    if not has_losses(view):
+        return None
+    rows: list[Row] = [
+        {
+            **chart_cells.cell_row(view, cell),
+            "number": number,
+            "kept": loss_tables.success_word(view, cell),
+            "counts": count_losses(view, cell),
+        }
+        for number, cell in enumerate(view.cells)
+    ]
+    plotted, none, title = rows[:_MAX_ROWS], kept_label(view), _title(rows)
+    wide, narrow = svg.draw(_chart, (plotted, none), title, view.drawn, svg.FULL_WIDTH)
+    caption = (
+        "Questions with evidence, by the first stage that lost a passage they need. Purple: "
+        "building the index. Orange: finding. Teal: answering. In "
+        "report.html a segment opens its questions."
+    )
+    if len(plotted) < len(rows):
+        caption += f" The best {len(plotted):,} of {len(rows):,} configurations; the table has all."
+    table = TableBlock(
+        ["Configuration", none.capitalize(), *map(str.capitalize, _OUTCOMES[1:]), "n"],
+        [
+            [row["name"], *(f"{n:,}" for n in (*row["counts"].values(), _total(row)))]
+            for row in rows
+        ],
+        "Questions by the stage that lost them",
+        marks=[view.mark(cell) for cell in view.cells],
+    )
+    return ChartFigure("losses", [Drawing("losses", title, caption, wide, narrow, table)])
+
+
+def _total(row: Row) -> int:
+    return sum(row["counts"].values())
+
+
+def _title(rows: Sequence[Row]) -> str:
+    first = next((row for row in rows if row["best"]), rows[0])
+    counts, of = first["counts"], _total(first)
+    name = chart_cells.short_name(first["name"])
+    stage = max(STAGES, key=counts.__getitem__)
+    if counts[stage]:
+        return f"{stage.capitalize()} loses {counts[stage]:,} of {of:,} questions of {name}"
+    if counts[FAILED]:
+        return f"{name} lost none of {of:,} questions, but {counts[FAILED]:,} failed"
+    return f"{name} lost none of {numbers.count(of, 'question')}"
+
+
+def _chart(width: int, rows: Sequence[Row], none: str) -> Any:
+    import altair as alt
+
+    wide = width >= svg.WIDE
+    left = _NAMES_WIDTH if wide else 0
+    present = [stage for stage in _OUTCOMES if any(row["counts"][stage] for row in rows)]
+    words = [none if stage == NONE else stage for stage in present]
+    most = max(map(_total, rows))
+    bars = theme.data(
+        [
+            {**_segment(row, stage, (width - left) / most), "row": number, "word": word}
+            for number, row in enumerate(rows)
+            for stage, word in zip(present, words, strict=True)
+            if row["counts"][stage]
+        ]
+    )
+    x = alt.X(
+        "questions:Q",
+        stack="zero",
+        scale=alt.Scale(domain=[0, most], range=[left, width], nice=False),
+        axis=None,
+    )
+    y = alt.Y("row:O", axis=None)
+    legend = alt.Legend(columns=len(present) if wide else 3, symbolType="square", symbolSize=140)
+
+    def by_stage(colours: Mapping[str, Any], other: Any) -> dict[str, Any]:
+        scale = alt.Scale(domain=words, range=[colours.get(stage, other) for stage in present])
+        return {"shorthand": "word:N", "scale": scale, "legend": legend}
+
+    edges: dict[str, Any] = {}
+    if FAILED in present:
+        edges["stroke"] = alt.Stroke(**by_stage({FAILED: theme.THIRD}, theme.BACKGROUND))
+        edges["strokeDash"] = alt.StrokeDash(**by_stage({FAILED: [3, 2]}, [1, 0]))
+    marks, letters = (0, 0) if wide else (9, -14)
+    segments = bars.mark_bar(
+        size=24, cornerRadius=2, stroke=theme.BACKGROUND, yOffset=marks, aria=True
+    )
+    names = theme.data(
+        [
+            {**row, "row": number, "name": fit(row["name"], left - 16 if wide else width)}
+            for number, row in enumerate(rows)
+        ]
+    )
+    middle = alt.X("questions:Q", stack="zero", bandPosition=0.5)
+    style = {"align": "center", "dy": marks, "fontWeight": 600, "color": alt.expr("datum.ink")}
+    counts = theme.words(bars, "count", middle, y, **style)
+    layers = [
+        segments.encode(
+            x=x,
+            y=y,
+            fill=alt.Fill(**by_stage(theme.STAGES, theme.BACKGROUND)),
+            **edges,
+            order=alt.Order("order:Q"),
+            href=alt.Href("href:N"),
+            description=alt.Description("label:N"),
+        ),
+        counts.encode(detail=alt.Detail("word:N"), order=alt.Order("order:Q")),
+        theme.words(names, "name", 0, y, dy=letters),
+    ]
+    return alt.layer(*layers, width=width, height=alt.Step(30 if wide else 48))
+
+
+def _segment(row: Row, stage: str, scale: float) -> Row:
+    """Return one segment of a bar; `scale` is how many pixels a question has."""
+    questions = row["counts"][stage]
+    count, word = f"{questions:,}", row["kept"] if stage == NONE else stage
+    link = f"{svg.LINKS}?lost={stage}&cell={row['number']}"
+    return {
+        "order": _OUTCOMES.index(stage),
+        "questions": questions,
+        "count": count if text_width(count) + 2 <= questions * scale else "",
+        "ink": _INKS.get(stage, theme.INK),
+        "href": link + ("&evidence=1" if stage == FAILED else ""),
+        "label": f"{word}: {count}, {chart_cells.short_name(row['name'])}",
+    }

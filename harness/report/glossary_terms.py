@@ -1,0 +1,178 @@
+"""Glossary entries for terms that are no metrics: means, intervals, tests, losses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from harness.metrics import Metric
+from harness.metrics.ndcg import dcg
+from harness.records import LostAt
+from harness.report import bands
+from harness.report.charts import losses_chart
+from harness.report.document import GlossaryEntry, TableBlock
+from harness.report.run_view import View
+from harness.stats import intervals, max_t
+
+_LOST_AT: Mapping[LostAt, str] = {
+    "chunking": "no passage of the group is whole in any single chunk, nor in those retrieved",
+    "index": "exact search would have retrieved it, the approximate index did not",
+    "retrieval": "it was not retrieved",
+    "reranking": "it was retrieved, and the reranker did not leave it among the first",
+    "context": "it was among the first, and did not fit into the prompt",
+    "generation": "all groups were in the prompt, and the question was not answered",
+    "none": "it was answered; without a generator, all groups were delivered",
+}
+_RANKS = range(1, 21)
+
+
+def terms(view: View, built: Mapping[str, Metric]) -> Iterator[GlossaryEntry]:
+    """Yield the entries that this run needs; `built` holds its metrics by their names."""
+    resolved = view.run.config.get("resolved", {})
+    yield _n_entry()
+    yield _interval_entry(bool(resolved.get("clusters")))
+    if len(view.run.cells) > 1:
+        yield _test_entry(view.run.baseline is not None)
+    if losses_chart.has_losses(view):
+        yield _lost_at_entry(resolved)
+    if any(line.labels == "documents" for line in view.run.provenance.metrics.values()):
+        yield _judged_share_entry()
+    names = dict.fromkeys(metric.name for metric in built.values())
+    if banded := [name for name in names if bands.scale(name)]:
+        yield _bands_entry(banded)
+    if view.run.targets:
+        yield _targets_entry(view.run.targets)
+    if any(hasattr(metric, "k") for metric in built.values()):
+        yield _k_entry(resolved)
+    yield GlossaryEntry(
+        "Discount",
+        "What a relevant result counts in DCG at a rank, against one at rank 1.",
+        "1 / log₂(rank + 1)",
+        "At rank 3: 1 / log₂(3 + 1) = 0.5.",
+    )
+
+
+def discounts() -> TableBlock:
+    """Return the table of discounts for the first ranks."""
+    rows = [[str(rank), f"{dcg([(rank, 1)]):.4f}"] for rank in _RANKS]
+    return TableBlock(["Rank", "1 / log₂(rank + 1)"], rows)
+
+
+def describe_scale(scale: Sequence[bands.Band]) -> str:
+    """Return the words of a scale, each with the least mean that it is for."""
+    *first, (_, last) = scale
+    parts = [f"{word} from {least:.2g}" for least, word in first]
+    return f"{', '.join(parts)}, below {last}"
+
+
+def _n_entry() -> GlossaryEntry:
+    return GlossaryEntry(
+        "n",
+        "How many questions a mean is over: those that were scored and those that failed.",
+        "n = scored + failed",
+        rows=[
+            ("Failed", "the system gave up on the question: it counts 0, as the user got nothing"),
+            ("Not scored", "the metric does not apply, or its label is missing: not in the mean"),
+            ("Metric failed", "the metric raised, or its judge gave no verdict: not in the mean"),
+        ],
+    )
+
+
+def _interval_entry(clusters: bool) -> GlossaryEntry:
+    drawn = "Questions that share evidence count as one; n is the number of clusters."
+    return GlossaryEntry(
+        "Interval",
+        "Where the mean would lie with other questions like these, with 95 % confidence.",
+        "Student’s t, with half a score at 0 and half a one at 1 added to the n there are; Wilson "
+        "where the scores are only 0 and 1; [0.025^(1/n), 1] where all are 1",
+        "20 questions that all score 1: from 0.025^(1/20) = 0.832 to 1.",
+        [
+            ("None", f"under {intervals.MIN_SAMPLE_SIZE} questions"),
+            ("Two that overlap", "may still differ: differences are tested question by question"),
+            *([("Clusters", drawn)] if clusters else []),
+        ],
+    )
+
+
+def _test_entry(baseline: bool) -> GlossaryEntry:
+    marks = "+ is significantly better than the baseline, − significantly worse: p < 0.05"
+    return GlossaryEntry(
+        "Test and superscript",
+        "Whether a difference between two configurations could be chance, question by question.",
+        "p = (1 + draws in which any difference of the table is as large) / (draws + 1)",
+        "8 questions right in one configuration alone and none in the other alone: of 2^8 ways to "
+        "flip, 2 are as far apart: 2 / 2^8 = 0.0078.",
+        [
+            *([("Superscript", marks)] if baseline else []),
+            ("Draw", f"the sign of each question is flipped at random, {max_t.DRAWS:,} times"),
+            ("Few differences", "where up to 13 questions differ, every flip is tried"),
+            ("Max-T", "a draw flips all differences of a table alike; its largest counts"),
+            (
+                "Interval of a difference",
+                "excludes 0 exactly where p ≤ 0.05; all of a table at once",
+            ),
+            ("Not significant", "is not equal: beside it stands what this n could have shown"),
+        ],
+    )
+
+
+def _lost_at_entry(resolved: Mapping[str, Any]) -> GlossaryEntry:
+    tested = resolved.get("answer_test")
+    text = "; ".join(f"{key} {value}" for key, value in tested.items()) if tested else ""
+    return GlossaryEntry(
+        "Lost at",
+        "The first stage that lost a passage the answer needs; of several, the earliest.",
+        rows=[*_LOST_AT.items(), *([("Answered", text)] if text else [])],
+    )
+
+
+def _judged_share_entry() -> GlossaryEntry:
+    return GlossaryEntry(
+        "Judged share",
+        "How much of what a metric of documents reads anybody judged; the rest counts as not "
+        "relevant. Where it is low, precision, hit rate and MRR are lower bounds; recall, F1, AP "
+        "and nDCG may be too high or too low.",
+        "judged among those read / read",
+        "3 of the 5 documents read are judged: 3 / 5 = 0.6.",
+    )
+
+
+def _bands_entry(names: Sequence[str]) -> GlossaryEntry:
+    by_scale: dict[str, list[str]] = {}
+    for name in names:
+        by_scale.setdefault(describe_scale(bands.scale(name)), []).append(name)
+    return GlossaryEntry(
+        "Bands",
+        "Words for a mean, for reading alone: nothing is gated by them.",
+        rows=[(", ".join(group), words) for words, group in by_scale.items()],
+    )
+
+
+def _targets_entry(targets: Mapping[str, float]) -> GlossaryEntry:
+    return GlossaryEntry(
+        "Target",
+        "Met when the whole interval lies at or above it, missed when below, else undecided; out "
+        "of reach above what any ranking could get.",
+        rows=[(name, f"{target:g}") for name, target in targets.items()],
+    )
+
+
+def _k_entry(resolved: Mapping[str, Any]) -> GlossaryEntry:
+    rows = [
+        (
+            "A higher k buys",
+            "more of what is relevant: in their usual form recall, hit rate, MRR and AP never fall",
+        ),
+        ("It costs", "precision, which usually falls, and time and tokens to read it all"),
+    ]
+    if not resolved.get("system") and "retrieve" in resolved:
+        rows.append(("Retrieved", f"{resolved['retrieve']:,} a question, and no k reads further"))
+    if not resolved.get("system") and "context" in resolved:
+        context = resolved["context"]
+        text = f"at most {context['chunks']:,} chunks or {context['tokens']:,} tokens"
+        rows.append(("Sent to the generator", text))
+    return GlossaryEntry(
+        "k",
+        "How many results a metric reads, best first; @1000t reads 1,000 tokens in place of them.",
+        rows=rows,
+    )

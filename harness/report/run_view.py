@@ -1,0 +1,296 @@
+"""View of a stored run for its reports: short names, order, and scores of subsets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.comparison import costs
+from harness.comparison.cell_differences import CellDifferences
+from harness.comparison.decision import Decision, decide
+from harness.comparison.gate import gate_file
+from harness.comparison.gate.gate_verdicts import GateResult
+from harness.metrics.failures import NO_LABELS, lack_labels
+from harness.metrics.named_metrics import stored_total
+from harness.records import Outcome, Question
+from harness.report import bands, phrases
+from harness.report.cell_marks import marks
+from harness.report.charts.svg import ChartCache
+from harness.report.document import Mark
+from harness.report.label_coverage import LabelCoverage, measure_coverage
+from harness.report.metric_order import MetricOrder
+from harness.report.verdict_words import VerdictText, VerdictWords
+from harness.stats.aggregate_scores import Aggregate, aggregate
+from harness.store.cell_labels import parts_of, short_labels
+from harness.store.cell_results import CellResult
+from harness.store.frame import STATES, Codes, Frame
+from harness.store.reader import StoredRun
+from harness.text import numbers
+
+_ROUNDING = 1e-9
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+NOT_COUNTED = "Embedding the question is not in these seconds."
+
+
+class View(MetricOrder):
+    """Read-only questions that several sections ask of one run."""
+
+    def __init__(self, stored: StoredRun, drawn: ChartCache | None = None) -> None:
+        super().__init__(stored.run)
+        self.stored = stored
+        self.drawn = drawn
+        self._coverages: dict[str, LabelCoverage] = {}
+        self._frames: dict[str, Frame] = {}
+
+    @cached_property
+    def cells(self) -> list[CellResult]:
+        """The cells, best first by the deciding metric; those without a mean last."""
+        return sorted(self.run.cells, key=lambda cell: -_value_or(self.score(cell).mean, -1.0))
+
+    @property
+    def best(self) -> CellResult | None:
+        """The cell with the highest mean that is not only there to be beaten."""
+        ranked = [cell for cell in self.cells if self.score(cell).mean is not None]
+        return next((cell for cell in ranked if not cell.floor), None)
+
+    def score(self, cell: CellResult, metric: str | None = None) -> Aggregate:
+        """Return a cell's aggregate of one metric, by default the deciding one."""
+        return cell.scores[metric or self.by]
+
+    def counts(self, cell: CellResult, metric: str, digits: int = 3) -> str:
+        """Return what a cell's mean of one metric rests on, in words."""
+        frame = self.frame(cell)
+        not_scored = frame.state[metric] == STATES.index("not_scored")
+        unanswerable = not_scored & ~self.answerable[frame.question]
+        return phrases.describe_counts(self.score(cell, metric), int(unanswerable.sum()), digits)
+
+    @cached_property
+    def answerable(self) -> Mask:
+        """Which of the questions asked can be answered from the corpus."""
+        return np.array([question.answerable for question in self.asked], dtype=bool)
+
+    @property
+    def unanswerable(self) -> int:
+        """How many of the questions asked nothing in the corpus answers."""
+        return int((~self.answerable).sum())
+
+    @cached_property
+    def shipped(self) -> CellResult | None:
+        """The cell that the verdict names; None where there is none to ship."""
+        ship = self.verdict.ship
+        return next((cell for cell in self.cells if cell.name == ship), None)
+
+    @property
+    def focus(self) -> CellResult | None:
+        """The cell that is looked at first: the one to ship, else the one with the highest mean."""
+        return self.shipped or self.best or next(iter(self.cells), None)
+
+    @cached_property
+    def gate(self) -> GateResult | None:
+        """What the run's gate came to; None where these scores were not judged."""
+        return gate_file.read(self.stored)
+
+    @property
+    def has_gate(self) -> bool:
+        """Whether the configuration of the run has a gate."""
+        resolved = self.run.config.get("resolved")
+        return isinstance(resolved, Mapping) and resolved.get("gate") is not None
+
+    @cached_property
+    def contrasts(self) -> CellDifferences:
+        """The cells side by side."""
+        return CellDifferences(self.stored)
+
+    @cached_property
+    def decision(self) -> Decision:
+        """What the run says about which cell to ship."""
+        return decide(self.contrasts)
+
+    @cached_property
+    def verdict(self) -> VerdictText:
+        """The decision in words."""
+        digits = self.digits(self.by)
+        names = {cell.name: self.name(cell) for cell in self.cells}
+        means = {cell.name: numbers.score(self.score(cell).mean, digits) for cell in self.cells}
+        unscored = "" if self.decision.means else self._why_unscored()
+        words = VerdictWords(self.decision, names.__getitem__, means.__getitem__, digits, unscored)
+        return words.verdict()
+
+    def _why_unscored(self) -> str:
+        """Return why the deciding metric has no value: the reason that most questions have."""
+        scores = [record.scores[self.by] for record in self.stored.records]
+        if not scores:
+            return "none was asked"
+        if lack_labels([score.reason for score in scores]):
+            return NO_LABELS
+        return Counter(score.reason for score in scores).most_common(1)[0][0]
+
+    @property
+    def family(self) -> int:
+        """How many tests against the baseline there are, over all cells and metrics."""
+        return len(self.contrasts.against_baseline)
+
+    def beats(self, cell: CellResult, metric: str) -> str:
+        """Return `+` where a cell is shown to be better than the baseline, `−` where worse."""
+        difference = self.contrasts.against_baseline.get((cell.name, metric))
+        if difference is None:
+            return ""
+        return "+" if difference.better else numbers.MINUS if difference.worse else ""
+
+    @property
+    def failed(self) -> int:
+        """How many questions failed, over all cells."""
+        return sum(cell.failed for cell in self.run.cells)
+
+    @property
+    def embeds(self) -> bool:
+        """Whether any cell embeds its questions: all together, before they are timed."""
+        return any(cell.embedder for cell in self.run.cells)
+
+    def seconds(self, cell: CellResult) -> float | None:
+        """Return the median seconds of a question that finished; None where not known."""
+        return costs.question_cost("seconds", self.frame(cell), cell, self.run.prices)
+
+    def tokens(self, cell: CellResult) -> float | None:
+        """Return the mean tokens of a question that finished, in and out; None where not known."""
+        return costs.question_cost("tokens", self.frame(cell), cell, self.run.prices)
+
+    def money(self, cell: CellResult) -> float | None:
+        """Return the mean money of a question that finished; None where not known."""
+        return costs.question_cost("money", self.frame(cell), cell, self.run.prices)
+
+    @property
+    def about(self) -> str:
+        """What was evaluated, and on which day."""
+        path = str(self.run.provenance.corpus.get("path") or self.run.id)
+        return f"{path.rstrip('/').rpartition('/')[2]} · {phrases.format_day(self.run.started)}"
+
+    def mark(self, cell: CellResult) -> Mark:
+        """Return how a cell is drawn, the same in every table and chart."""
+        return self._marks[cell.name]
+
+    @cached_property
+    def _marks(self) -> dict[str, Mark]:
+        return marks(self.cells)
+
+    def digits(self, metric: str) -> int:
+        """Return with how many digits a metric is written: three where all means are tiny."""
+        means = [self.score(cell, metric).mean or 0.0 for cell in self.run.cells]
+        return 2 if max(means, default=1.0) >= 0.1 or not any(means) else 3
+
+    def column(self, cell: CellResult, metric: str) -> Floats:
+        """Return a cell's values in the order of its records: failed 0, without a value NaN."""
+        frame = self.frame(cell)
+        failed = frame.state[metric] == STATES.index("failed")
+        return np.where(failed, 0.0, frame.value[metric])
+
+    def name(self, cell: CellResult) -> str:
+        """Return the label of a cell: its name without what all cells of the run share."""
+        return self._labels[cell.name]
+
+    @cached_property
+    def _labels(self) -> dict[str, str]:
+        return short_labels({cell.name: parts_of(cell) for cell in self.run.cells})
+
+    def records(self, cell: CellResult) -> Sequence[Outcome]:
+        """Return a cell's records, in the order of the questions: often read as gone through."""
+        return self.stored.records_of([cell.name])
+
+    def places(self, cell: CellResult) -> Codes:
+        """Return where a cell's records are among all, in `stored.frame` too."""
+        return self.stored.places(cell.name)
+
+    def frame(self, cell: CellResult) -> Frame:
+        """Return what a cell's records say in numbers, in the order of the questions."""
+        if cell.name not in self._frames:
+            self._frames[cell.name] = self.stored.frame.at(self.places(cell))
+        return self._frames[cell.name]
+
+    @cached_property
+    def asked(self) -> list[Question]:
+        """The questions of the run, in their order."""
+        return list(self.stored.questions.values())
+
+    def question_ids(self, cell: CellResult) -> list[str]:
+        """Return the questions of a cell's records, in their order."""
+        return [self.asked[number].id for number in self.frame(cell).question.tolist()]
+
+    def question(self, record: Outcome) -> Question:
+        """Return the question that a record is about."""
+        return self.stored.questions[record.question]
+
+    def mask_of(self, cell: CellResult, questions: Collection[str]) -> Mask:
+        """Return which of a cell's records, in their order, are about one of the questions."""
+        return np.array([id_ in questions for id_ in self.question_ids(cell)], dtype=bool)
+
+    def aggregate_of(self, cell: CellResult, metric: str, questions: Collection[str]) -> Aggregate:
+        """Return the aggregate of a metric over those of a cell's records that are wanted."""
+        places = self.places(cell)[self.mask_of(cell, questions)]
+        clusters = self.stored.clusters
+        ids = [id_ for id_ in self.question_ids(cell) if id_ in questions]
+        groups = None if clusters is None else [clusters[id_] for id_ in ids]
+        total = stored_total(self.run.provenance.metrics[metric])
+        scores = self.stored.frame.scores(metric, places)
+        return aggregate(scores, total, groups)
+
+    def best_marks(
+        self, cells: Sequence[CellResult], lines: Sequence[Aggregate | Aggregate], metric: str
+    ) -> list[bool]:
+        """Return which of the cells, whose lines these are, to mark as the best by a metric.
+
+        Where two means differ, those with the highest; never a floor, nor by a descriptive metric.
+        """
+        means = {line.mean for line in lines if line.mean is not None}
+        descriptive = self.run.provenance.metrics[metric].kind == "descriptive"
+        best = max(means) if len(means) > 1 and not descriptive else None
+        return [
+            best is not None and line.mean == best and not cell.floor
+            for cell, line in zip(cells, lines, strict=True)
+        ]
+
+    def word(self, cell: CellResult, metric: str) -> str:
+        """Return the word for a cell's mean of a metric; "" where it has no words.
+
+        Of precision it is for the share of what any ranking could reach.
+        """
+        mean, ceiling = self.score(cell, metric).mean, self.ceiling(cell, metric)
+        if mean is not None and ceiling:
+            mean /= ceiling
+        return bands.word(self.build_metric(metric).name, mean)
+
+    def target_outcome(self, cell: CellResult, metric: str) -> str:
+        """Return whether a cell meets the target of a metric; "" where there is none."""
+        target = self.run.targets.get(metric)
+        if target is None:
+            return ""
+        score, ceiling = self.score(cell, metric), self.ceiling(cell, metric)
+        if ceiling is not None and target > ceiling + _ROUNDING:
+            return "out of reach"
+        if score.low is None or score.high is None:
+            return "undecided"
+        return "met" if score.low >= target else "missed" if score.high < target else "undecided"
+
+    def ceiling(self, cell: CellResult, metric: str) -> float | None:
+        """Return the highest mean that any ranking could reach on precision@k; else None."""
+        bounds = self._coverage_of(cell).bounds.get(metric)
+        return sum(bounds) / len(bounds) if bounds else None
+
+    def judged_share(self, cell: CellResult, metric: str) -> float | None:
+        """Return how much of what a metric reads anybody judged; None where a rule judges all."""
+        judged = self._coverage_of(cell).known.get(metric)
+        return sum(judged) / len(judged) if judged else None
+
+    def _coverage_of(self, cell: CellResult) -> LabelCoverage:
+        if cell.name not in self._coverages:
+            built = {name: self.build_metric(name) for name in self.metrics}
+            self._coverages[cell.name] = measure_coverage(self.run, built, self.frame(cell))
+        return self._coverages[cell.name]
+
+
+def _value_or(value: float | None, other: float) -> float:
+    return other if value is None else value

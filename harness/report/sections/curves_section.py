@@ -1,0 +1,70 @@
+"""Curves and trade-offs: charts by k, by cost, by question and by chunk length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.report.charts import (
+    chart_cells,
+    curves_chart,
+    distribution,
+    lengths_chart,
+    tradeoffs,
+)
+from harness.report.document import Block, Paragraph
+from harness.report.phrases import join_names
+from harness.report.run_view import View
+from harness.report.sections import sections
+
+_SHAPES = ("a filled circle", "a hollow circle", "a diamond", "a square")
+
+
+@sections.register
+@dataclass(frozen=True)
+class Curves:
+    """Charts of all cells: by k, by cost, by question, and of their chunks."""
+
+    name: ClassVar[str] = "curves"
+    order: ClassVar[int] = 30
+    title: ClassVar[str] = "Curves and trade-offs"
+    short: ClassVar[str] = "Curves"
+
+    def blocks(self, view: View) -> Sequence[Block]:
+        """Return the figures for which there is anything to draw, and how cells are drawn."""
+        candidates = [
+            curves_chart.figure(view),
+            tradeoffs.figure(view),
+            distribution.figure(view),
+            lengths_chart.figure(view),
+        ]
+        figures = [figure for figure in candidates if figure is not None]
+        explanation = _explain_marks(view)
+        return [Paragraph(explanation, "plain"), *figures] if figures and explanation else figures
+
+
+def _explain_marks(view: View) -> str:
+    """Return what the colours and shapes of the cells' symbols tell; "" where they are alike."""
+    sentences = []
+    if len({view.mark(cell).hue for cell in view.cells}) > 1:
+        methods = {(cell.retriever, cell.reranker) for cell in view.cells}
+        meaning = (
+            "how a configuration retrieves"
+            if len(methods) > 1
+            else "how a configuration embeds and answers"
+        )
+        sentences.append(f"Colour tells {meaning}.")
+    chunkers = {cell.chunker: view.mark(cell).shape for cell in view.cells}
+    if 1 < len(chunkers) <= len(_SHAPES):
+        shapes = [
+            f"{_SHAPES[shape]} is {chart_cells.short_name(name)}"
+            for name, shape in chunkers.items()
+        ]
+        text = join_names(shapes)
+        sentences.append(f"{text[0].upper()}{text[1:]}.")
+    elif len(chunkers) > 1:
+        sentences.append(
+            "Shape tells the chunker; where there are more than four, shapes come again."
+        )
+    return " ".join(sentences)

@@ -1,0 +1,241 @@
+"""Range of scores that unjudged results allow, for the report section and the summary.
+
+All cells are judged by one set of labels, so that one guess must hold for all: the documents that
+a scenario takes for relevant are those that any cell has in its top k, and they join the inventory
+of every cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean
+
+from harness.metrics import Metric
+from harness.report.run_view import View
+from harness.runs import incomplete_labels
+from harness.runs.incomplete_labels import JudgedList, WeightedQuestion
+from harness.store.cell_results import CellResult
+
+EQUAL_WITHIN = 1e-9
+"""Means that differ by less are equal: they are sums of the same fractions in another order."""
+
+
+@dataclass(frozen=True)
+class Ends:
+    """A mean over n questions: with all that nobody judged irrelevant, and with all relevant."""
+
+    irrelevant: float
+    relevant: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Lead:
+    """By how much the best cell's mean lies above another's: as scored, at least, at most.
+
+    `least` and `most` are over every way to judge, the same one for both cells.
+    """
+
+    other: CellResult
+    scored: float
+    least: float
+    most: float
+
+    @property
+    def open(self) -> bool:
+        """Whether either of the two could be ahead, as the rest is judged."""
+        return self.least < -EQUAL_WITHIN and self.most > EQUAL_WITHIN
+
+    @property
+    def standing(self) -> str:
+        """How the best stands to the other, in words."""
+        if self.open:
+            return "open"
+        if max(abs(self.least), abs(self.most)) <= EQUAL_WITHIN:
+            return "equal under every judgement"
+        if self.least >= -EQUAL_WITHIN:
+            return f"ahead{'' if self.least > EQUAL_WITHIN else ' or equal'} under every judgement"
+        return f"behind{'' if self.most < -EQUAL_WITHIN else ' or equal'} under every judgement"
+
+
+class UnjudgedResults:
+    """What the metrics of judged documents could be in each cell of a run."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        about = view.run.provenance.metrics
+        built = {
+            name: view.build_metric(name)
+            for name in view.metrics
+            if about[name].labels == "documents"
+        }
+        self.metrics: Mapping[str, Metric] = {
+            name: metric
+            for name, metric in built.items()
+            if incomplete_labels.analysis_kind(metric)
+        }
+        self._documents_by_depth: dict[int | None, dict[str, set[str]]] = {}
+
+    @cached_property
+    def open(self) -> list[str]:
+        """The metrics that read something nobody judged, in any cell."""
+        return [
+            name
+            for name, metric in self.metrics.items()
+            if any(self._unjudged_documents(metric).values())
+        ]
+
+    def of_form(self, form: str) -> list[str]:
+        """Return those of the open metrics that have bounds, or scenarios."""
+        return [
+            name
+            for name in self.open
+            if incomplete_labels.analysis_kind(self.metrics[name]) == form
+        ]
+
+    @cached_property
+    def relevant_only(self) -> bool:
+        """Whether no label says that a document is irrelevant: then judged is what is relevant."""
+        judgements = [line.documents or {} for line in self._view.stored.questions.values()]
+        return all(grade > 0 for grades in judgements for grade in grades.values())
+
+    @property
+    def depths(self) -> list[int]:
+        """Every k of the open metrics, ascending; of those without @k, how many are retrieved."""
+        retrieved = int(self._view.run.config["resolved"]["retrieve"])
+        depths = {incomplete_labels.cutoff(self.metrics[name]) or retrieved for name in self.open}
+        return sorted(depths)
+
+    def judged(self, cell: CellResult, k: int) -> float | None:
+        """Return the mean judged@k of a cell, over questions that found something; None if none."""
+        tops = [ranking.judged.grades[:k] for ranking in self._rankings[cell.name].values()]
+        shares = [sum(grade is not None for grade in top) / len(top) for top in tops if top]
+        return fmean(shares) if shares else None
+
+    def ends(self, cell: CellResult, name: str) -> Ends | None:
+        """Return a metric's mean in a cell at both ends; None where nothing is scored there.
+
+        Of a metric with bounds each question's own are taken, which no judgement can exceed.
+        """
+        metric = self.metrics[name]
+        world, depth = self._unjudged_documents(metric), incomplete_labels.cutoff(metric)
+        bounded = incomplete_labels.analysis_kind(metric) == "bounds"
+        low = high = 0.0
+        n = 0
+        for id_, value, ranking in self._scored_questions(cell, name):
+            n += 1
+            if value is None or ranking is None:
+                continue  # it failed, and counts 0 however documents are judged
+            relevant: Collection[str] = world.get(id_, ())
+            if bounded and relevant:
+                relevant = ranking.unjudged(depth)
+            low += value
+            high += (
+                incomplete_labels.score_supposing(metric, ranking, relevant) if relevant else value
+            )
+        return Ends(low / n, high / n, n) if n else None
+
+    @cached_property
+    def leads(self) -> list[Lead]:
+        """How far the best cell lies above each other one by the deciding metric, if it has bounds.
+
+        Empty where it has none, or reads nothing that nobody judged.
+        """
+        name, best = self._view.by, self._view.best
+        if best is None or name not in self.of_form("bounds"):
+            return []
+        metric = self.metrics[name]
+        sides = {cell.name: self._weigh_questions(cell, name) for cell in self._view.cells}
+        return [
+            self._lead(metric, best, sides[best.name], cell, sides[cell.name])
+            for cell in self._view.cells
+            if cell is not best and sides[cell.name] and sides[best.name]
+        ]
+
+    @cached_property
+    def contenders(self) -> list[CellResult]:
+        """The cells that could be ahead of the best by the deciding metric, floors left out.
+
+        By a metric with bounds, under any judgement; by another, in the second scenario.
+        """
+        view, best = self._view, self._view.best
+        if best is None or view.by not in self.metrics or view.by not in self.open:
+            return []
+        others = [cell for cell in view.cells if cell is not best and not cell.floor]
+        if incomplete_labels.analysis_kind(self.metrics[view.by]) == "bounds":
+            ahead = {lead.other.name for lead in self.leads if lead.least < -EQUAL_WITHIN}
+            return [cell for cell in others if cell.name in ahead]
+        ends = {cell.name: self.ends(cell, view.by) for cell in [best, *others]}
+        top = ends[best.name]
+        return [
+            cell
+            for cell in others
+            if top
+            and (cell_ends := ends[cell.name])
+            and cell_ends.relevant > top.relevant + EQUAL_WITHIN
+        ]
+
+    def _lead(
+        self,
+        metric: Metric,
+        best: CellResult,
+        one: Mapping[str, WeightedQuestion],
+        cell: CellResult,
+        other: Mapping[str, WeightedQuestion],
+    ) -> Lead:
+        none = WeightedQuestion()
+        pairs = [(one.get(id_, none), other.get(id_, none)) for id_ in {**one, **other}]
+        name = self._view.by
+        scored = (self._view.score(best, name).mean or 0) - (self._view.score(cell, name).mean or 0)
+        least = -sum(incomplete_labels.max_difference(metric, right, left) for left, right in pairs)
+        most = sum(incomplete_labels.max_difference(metric, left, right) for left, right in pairs)
+        return Lead(cell, scored, least, most)
+
+    def _weigh_questions(self, cell: CellResult, name: str) -> dict[str, WeightedQuestion]:
+        metric = self.metrics[name]
+        rankings = {id_: ranking for id_, _, ranking in self._scored_questions(cell, name)}
+        return {
+            id_: WeightedQuestion()
+            if ranking is None
+            else incomplete_labels.weigh_question(metric, ranking, 1 / len(rankings))
+            for id_, ranking in rankings.items()
+        }
+
+    def _scored_questions(
+        self, cell: CellResult, name: str
+    ) -> Iterator[tuple[str, float | None, JudgedList | None]]:
+        """Yield each question that a mean is over, its value and ranking; None where it failed."""
+        rankings = self._rankings[cell.name]
+        scores = self._view.stored.frame.scores(name, self._view.places(cell))
+        for id_, score in zip(self._view.question_ids(cell), scores, strict=True):
+            if score.state == "scored":
+                yield id_, score.value, rankings.get(id_)
+            elif score.state == "failed":
+                yield id_, None, None
+
+    def _unjudged_documents(self, metric: Metric) -> Mapping[str, set[str]]:
+        """Return the documents of each question that nobody judged in the top k of any cell."""
+        depth = incomplete_labels.cutoff(metric)
+        if depth not in self._documents_by_depth:
+            documents: dict[str, set[str]] = {}
+            for rankings in self._rankings.values():
+                for id_, ranking in rankings.items():
+                    documents.setdefault(id_, set()).update(ranking.unjudged(depth))
+            self._documents_by_depth[depth] = documents
+        return self._documents_by_depth[depth]
+
+    @cached_property
+    def _rankings(self) -> dict[str, dict[str, JudgedList]]:
+        """The ranking of each question that has a documents label, by cell."""
+        rankings: dict[str, dict[str, JudgedList]] = {cell.name: {} for cell in self._view.cells}
+        if not self.metrics:
+            return rankings
+        for cell in self._view.cells:
+            for ranking in self._view.frame(cell).traces:
+                line = ranking.judged.get("documents")
+                if line is not None:
+                    documents = tuple(dict.fromkeys([doc for doc, _, _ in ranking.hits]))
+                    rankings[cell.name][ranking.question] = JudgedList(documents, line)
+        return rankings

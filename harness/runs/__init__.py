@@ -1,0 +1,1 @@
+"""Runs: asks each question in each cell, scores it, and finds where answers are lost."""

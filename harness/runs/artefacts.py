@@ -1,0 +1,420 @@
+"""The work that cells share: chunks, vectors, indexes, rankings and judgements, each made once."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property, partial
+from statistics import fmean
+from typing import Any, Protocol, TypeVar
+
+from harness import index
+from harness.cache.folders import Cache
+from harness.cache.tables import ReplyTable, Table
+from harness.chunkers import hit_chunker
+from harness.config.grid import Cell, RunPlan, SystemCell
+from harness.corpus import Corpus, chunk_set
+from harness.corpus.chunk_set import ChunkSet
+from harness.embedders.vector_cache import CachedEmbedder
+from harness.errors import RunError, StageError
+from harness.fingerprint import fingerprint, identity_of, versions
+from harness.index import ExistingChunks
+from harness.models.chat import ChatModel
+from harness.models.chat_replies import ChatReplies
+from harness.models.model_files import weights_id
+from harness.models.rephrasing import PromptRequest
+from harness.protocols import Chunker, Embedder, TextKind, VectorIndex, Vectors
+from harness.ranking.relevance import Relevance
+from harness.records import Hit, Label, Question
+from harness.retrievers import CellSearch
+from harness.runs.result_tables import (
+    IndexFacts,
+    RankingTable,
+    ScoreTable,
+    SearchKey,
+    TimedAnswer,
+    TimedReply,
+    answer_table,
+)
+from harness.store.cell_results import IndexRecall
+from harness.text.align import CorpusMatcher, MatchCounts
+
+T = TypeVar("T")
+_MAX_MEASURED_QUESTIONS = 1_000
+"""Questions that an index's own loss is measured on, at most: a sample where there are more."""
+
+
+class Progress(Protocol):
+    """Is told how far a piece of long work has come."""
+
+    def __call__(self, work: str, done: int, total: int) -> None:
+        """Note that `done` of `total` steps of `work` are finished."""
+        ...
+
+
+@dataclass
+class Ledger:
+    """Seconds by stage over a whole run. What is timed inside another stage counts there alone."""
+
+    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    _open: list[str] = field(default_factory=list)
+    _since: float = 0.0
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Add the time spent inside to `stage`."""
+        self._turn()
+        self._open.append(stage)
+        try:
+            yield
+        finally:
+            self._turn()
+            self._open.pop()
+
+    def spent(self, stage: str) -> float:
+        """Return the seconds that went to `stage` so far."""
+        self._turn()
+        return self.seconds[stage]
+
+    def _turn(self) -> None:
+        now = time.perf_counter()
+        if self._open:
+            self.seconds[self._open[-1]] += now - self._since
+        self._since = now
+
+
+@dataclass(frozen=True)
+class _KnownReplies:
+    """Stands where a retriever looks for what it searches; nobody is asked."""
+
+    cache: Cache
+
+    def ask(self, chat: ChatModel, requests: Sequence[PromptRequest[T]]) -> list[T]:
+        """Return what is read of the reply to each prompt; raise where one is not there."""
+        known = ChatReplies(self.cache, chat).known(requests)
+        if None in known:
+            raise StageError("a reply is not there")
+        return known  # type: ignore[return-value]
+
+
+class Artefacts:
+    """Makes each shared artefact the first time it is asked for.
+
+    Cells come sorted by chunker and embedder, so only what the last one used is held open.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        cache: Cache,
+        plan: RunPlan,
+        questions: Sequence[Question],
+        progress: Progress = lambda work, done, total: None,
+        collection: ExistingChunks | None = None,
+    ) -> None:
+        self.ledger = Ledger()
+        self.scores = ScoreTable(cache, plan.settings.allowed_failures(len(questions)))
+        self._corpus = corpus
+        self.spend = cache.spend
+        self._cache = cache
+        self._plan = plan
+        self._questions = questions
+        self._progress = progress
+        self._collection = collection
+        self._chunks: ChunkSet | None = None
+        self._parents: ChunkSet | None = None
+        self._relevance: tuple[str, Relevance] | None = None
+        self._opened: tuple[Embedder, VectorIndex] | None = None
+        self._made: dict[Hashable, Any] = {}
+        self._texts: dict[Embedder, CachedEmbedder] = {}
+        self._built: set[str] = set()
+        self._matched: dict[str, MatchCounts] = {}
+        self._orders: Table[tuple[int, ...]] | None = None
+
+    def chunks(self, chunker: Chunker) -> ChunkSet:
+        """Return the chunks of the whole corpus.
+
+        Raises:
+            RunError: the chunker made none at all.
+        """
+        if self._chunks is None or self._chunks.id != self._chunks_id(chunker):
+            self._opened = None
+            self._made.clear()
+            self._chunks = self._cut(chunker)
+        return self._chunks
+
+    def hit_chunks(self, chunker: Chunker) -> ChunkSet:
+        """Return the chunks that hits are of: with `parent`, the larger ones around the indexed."""
+        if chunker.parent is None:
+            return self.chunks(chunker)
+        parent = hit_chunker(chunker)
+        if self._parents is None or self._parents.id != self._chunks_id(parent):
+            self._parents = self._cut(parent)
+        small, large = self.chunks(chunker).mean_length, self._parents.mean_length
+        if large < small:
+            raise RunError(
+                f"chunker {chunker.name!r}: the chunks of its parent {chunker.parent} have "
+                f"{large:.0f} characters on average, its own {small:.0f}\n"
+                "  a parent's chunks stand for the smaller ones inside them: make them larger"
+            )
+        return self._parents
+
+    def to_parent_hits(self, cell: Cell, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+        """Return in the place of each hit the chunk that is handed over, at its first rank."""
+        if cell.chunker.parent is None:
+            return tuple(hits)
+        larger, merged = self.hit_chunks(cell.chunker), dict[int, Hit]()
+        for hit in hits:
+            around = larger.chunk_around(hit.chunk.span)
+            merged.setdefault(around.index, Hit(around, hit.score))
+        return tuple(merged.values())
+
+    def relevance(self, chunker: Chunker) -> Relevance:
+        """Return the judge of rankings of this chunker's chunks."""
+        chunks = self.hit_chunks(chunker)
+        if self._relevance is None or self._relevance[0] != chunks.id:
+            strings = set(_strings(self._questions, self._plan.kinds))
+            plan = self._plan
+            judge = Relevance(chunks, plan.settings.min_overlap, strings, plan.absent_answers)
+            self._relevance = chunks.id, judge
+        return self._relevance[1]
+
+    def searchable(self, cell: Cell) -> CellSearch:
+        """Return the chunks of a cell, with their index where its retriever reads vectors."""
+        chunks = self.chunks(cell.chunker)
+        embedder = cell.embedder if cell.retriever.uses_vectors else None
+        return CellSearch(chunks, self, embedder, partial(self.open_index, cell))
+
+    def rankings(self, cell: Cell) -> RankingTable:
+        """Return the rankings that are known of the cell's retriever."""
+        chunks = self.chunks(cell.chunker)
+        about, keys = self._ranking_about(cell), partial(self.search_keys, cell)
+        return RankingTable(self._cache, "rankings", about, chunks.__getitem__, keys)
+
+    def rerankings(self, cell: Cell) -> RankingTable:
+        """Return the rankings that are known of the cell's reranker."""
+        chunks = self.hit_chunks(cell.chunker)
+        about, keys = self._reranked_about(cell), partial(self.search_keys, cell)
+        return RankingTable(self._cache, "reranked", about, chunks.__getitem__, keys)
+
+    def search_keys(self, cell: Cell, questions: Sequence[str]) -> dict[str, SearchKey]:
+        """Return what rankings of questions are kept under: all that is searched for.
+
+        One in whose place a chat model has still to say what is searched for has no key.
+        """
+        texts = getattr(cell.retriever, "texts", None)
+        if texts is None:
+            return {question: question for question in questions}
+        known, keys = _KnownReplies(self._cache), dict[str, SearchKey]()
+        with suppress(StageError):
+            return {
+                question: (question, *searched)
+                for question, searched in zip(questions, texts(questions, known), strict=True)
+            }
+        for question in questions:
+            with suppress(StageError):
+                keys[question] = (question, *texts([question], known)[0])
+        return keys
+
+    def orders(self, cell: Cell, depth: int) -> Table[tuple[int, ...]]:
+        """Return the numbers of chunks that the retriever finds by exact search, by its key."""
+        handed = self.hit_chunks(cell.chunker).id
+        about = {**self._ranking_about(cell), "handed": handed, "depth": depth}
+        self._orders = self._cache.table("traced", tuple[int, ...], about)
+        return self._orders
+
+    def answers(self, cell: Cell) -> ReplyTable[TimedAnswer]:
+        """Return the answers that are known of the cell's generator."""
+        return answer_table(self._cache, cell.generator)
+
+    @cached_property
+    def matcher(self) -> CorpusMatcher:
+        """What finds the contexts of systems in the corpus."""
+        return CorpusMatcher(self._corpus.documents)
+
+    def match_counts(self, cell: Cell | SystemCell) -> MatchCounts:
+        """Return the counts of how a system's contexts, or a collection's chunks, were found."""
+        if isinstance(cell, Cell):
+            return MatchCounts() if self._collection is None else self._collection.matched
+        return self._matched.setdefault(cell.name, MatchCounts())
+
+    def system_replies(self, cell: SystemCell) -> ReplyTable[TimedReply] | None:
+        """Return the replies that are known of a system, by id and text of the question.
+
+        None where they are not kept.
+        """
+        about = {"system": identity_of(cell.system)}
+        kept = cell.system.cache
+        return self._cache.reply_table("told", TimedReply, about, "system") if kept else None
+
+    def identity(self, cell: Cell | SystemCell) -> str:
+        """Return the fingerprint of a cell's components and of what they search."""
+        if isinstance(cell, SystemCell):
+            settings = self._plan.settings
+            about = [identity_of(cell.system), self._corpus.id]
+            return fingerprint(*about, settings.retrieve, settings.min_overlap)
+        parts = (hit_chunker(cell.chunker), cell.reranker, cell.generator)
+        rest = [identity_of(part) for part in parts]
+        context = self._plan.settings.context.model_dump()
+        return fingerprint(self._ranking_about(cell), rest, context)
+
+    def embed_questions(
+        self, questions: Sequence[str], embedder: Embedder, kind: TextKind = "query"
+    ) -> Vectors:
+        """Return the questions' vectors, or those of what stands for them."""
+        with self.ledger.timed("embedding questions"):
+            return self._text(embedder).embed(questions, kind)[0]
+
+    def vectors_begun(self, embedder: Embedder) -> datetime | None:
+        """Return from when on vectors of an embedder were kept; None where none are."""
+        return self._text(embedder).begun()
+
+    def ask(self, chat: ChatModel, requests: Sequence[PromptRequest[T]]) -> list[T | StageError]:
+        """Return what a chat model says about questions, or why there is nothing."""
+        # Cells share the replies, so they are no part of the seconds of the first that asks.
+        with self.ledger.timed("transforming questions"):
+            return ChatReplies(self._cache, chat).to(requests)
+
+    def open_index(self, cell: Cell, embedder: Embedder) -> VectorIndex:
+        """Return the index of a cell's chunks, built if need be."""
+        chunks = self.chunks(cell.chunker)
+        if self._opened is None or self._opened[0] != embedder:
+            self._opened = None  # let go of the one before first: each is large
+            labels = cell.labels()
+            work = f"embedding {labels['chunker']} with {labels['embedder']}"
+            identity = index.index_identity(chunks.id, embedder, self._plan.settings.index)
+            with self.ledger.timed("opening"):
+                opened_index = self._collection_index() or index.open_or_build(
+                    self._cache,
+                    chunks,
+                    embedder,
+                    self._plan.settings.index,
+                    lambda done: self._progress(work, done, len(chunks)),
+                    self.ledger.timed,
+                )
+            self._opened = embedder, opened_index
+            if self._cache.made(index.KIND, identity):
+                self._built.add(fingerprint(identity))
+        return self._opened[1]
+
+    def measure_index(self, cell: Cell) -> IndexFacts | None:
+        """Return what the cell's index was found to be; None where it has none."""
+        embedder = cell.embedder if cell.retriever.uses_vectors else None
+        if embedder is None:
+            return None
+        settings = self._plan.settings
+        texts = [question.text for question in self._questions]
+        if len(texts) > _MAX_MEASURED_QUESTIONS:
+            texts = random.Random(settings.seed).sample(texts, _MAX_MEASURED_QUESTIONS)
+        identity = index.index_identity(self.chunks(cell.chunker).id, embedder, settings.index)
+        key = fingerprint(identity, settings.retrieve, texts)
+        about = {"of": "what indexes lose"}
+        table = self._cache.table("measures", IndexFacts, about, counted=False)
+        result = None if fingerprint(identity) in self._built else table.get([key]).get(key)
+        if result is None:
+            opened = self.open_index(cell, embedder)
+            recall = None
+            if not settings.index.exact:
+                vectors = self.embed_questions(texts, embedder)
+                with self.ledger.timed("index recall"):
+                    mean = fmean(opened.recall(vectors, settings.retrieve))
+                recall = IndexRecall(k=settings.retrieve, mean=mean, questions=len(texts))
+            result = IndexFacts(opened.built.truncated, recall)
+            table.put({key: result})
+        return result
+
+    def release(self, cell: Cell | SystemCell) -> None:
+        """Let go of what only this cell needed."""
+        if isinstance(cell, SystemCell):
+            replies = self.system_replies(cell)
+            if replies is not None:
+                replies.close()
+            return
+        self.rankings(cell).close()
+        if cell.reranker.name != "none":
+            self.rerankings(cell).close()
+        if self._orders is not None:
+            self._orders.close()
+            self._orders = None
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` gave the first time that `key` was asked for on these chunks."""
+        if key not in self._made:
+            with self.ledger.timed("indexing"):
+                self._made[key] = make()
+        value: T = self._made[key]
+        return value
+
+    def _text(self, embedder: Embedder) -> CachedEmbedder:
+        if embedder not in self._texts:
+            self._texts[embedder] = CachedEmbedder(embedder, self._cache)
+        return self._texts[embedder]
+
+    def _ranking_about(self, cell: Cell) -> dict[str, Any]:
+        """Return all that shapes a ranking but the question."""
+        chunks_id = self._chunks_id(cell.chunker)
+        embedder = cell.embedder if cell.retriever.uses_vectors else None
+        settings = self._plan.settings
+        return {
+            "chunks": chunks_id,
+            "index": None
+            if embedder is None
+            else index.index_identity(chunks_id, embedder, settings.index),
+            "retriever": identity_of(cell.retriever),
+            "retrieve": settings.retrieve,
+            "libraries": versions("bm25s", "chromadb"),
+        }
+
+    def _reranked_about(self, cell: Cell) -> dict[str, Any]:
+        handed = self.hit_chunks(cell.chunker).id
+        about = {**self._ranking_about(cell), "reranker": identity_of(cell.reranker)}
+        return {**about, "handed": handed} if cell.chunker.parent is not None else about
+
+    def _collection_index(self) -> VectorIndex | None:
+        """Return the index of an existing collection; None where the run makes its own."""
+        exact = self._plan.settings.index.exact
+        return None if self._collection is None else self._collection.index(exact)
+
+    def _cut(self, chunker: Chunker) -> ChunkSet:
+        if self._collection is not None:
+            return self._collection.chunks
+        about = self._chunks_about(chunker)
+        with self.ledger.timed("chunking"):
+            make = partial(chunk_set.save, corpus=self._corpus, chunker=chunker)
+            folder = self._cache.folder("chunks", about, make)
+            chunks = chunk_set.load(folder, fingerprint(about), self._corpus, chunker)
+        if not len(chunks):
+            raise RunError(f"chunker {chunker.name!r} made no chunk of this corpus")
+        return chunks
+
+    def _chunks_id(self, chunker: Chunker) -> str:
+        if self._collection is not None:
+            return self._collection.chunks.id
+        return fingerprint(self._chunks_about(chunker))
+
+    def _chunks_about(self, chunker: Chunker) -> dict[str, Any]:
+        tokenizer = getattr(chunker, "tokenizer", None)
+        weights = None if tokenizer is None else weights_id(tokenizer)
+        # Chunks are the same whatever is handed over in their place.
+        about = {key: value for key, value in identity_of(chunker).items() if key != "parent"}
+        return {
+            "version": chunk_set.VERSION,
+            "corpus": self._corpus.id,
+            "chunker": about,
+            "tokenizer": weights,
+            "libraries": versions("langchain-text-splitters", "tokenizers"),
+        }
+
+
+def _strings(questions: Sequence[Question], kinds: Sequence[Label]) -> Iterator[str]:
+    """Yield the texts that chunks are searched for, under these kinds of label."""
+    for question in questions:
+        if "keywords" in kinds:
+            yield from question.keywords
+        if "answer" in kinds:
+            yield from question.answers

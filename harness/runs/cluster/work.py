@@ -1,0 +1,351 @@
+"""Gives a grid's work to a Ray cluster, and does it there: indexes, and blocks of questions.
+
+The machines use the code of a run on one machine; what they made goes into the run's own cache.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from harness import index
+from harness.cache.folders import Cache
+from harness.cache.shared import Store
+from harness.cache.tables import TableRows
+from harness.config.chat_models import embedding_model, model_of
+from harness.config.execution import OnRay
+from harness.config.grid import Cell, RunPlan
+from harness.config.run_config import RunConfig
+from harness.config.settings import Settings
+from harness.corpus import Corpus, Documents
+from harness.errors import HarnessError, RunError
+from harness.files.batches import batched
+from harness.fingerprint import fingerprint, identity_of, source_id
+from harness.generators import generators
+from harness.metrics.named_metrics import NamedMetric
+from harness.models import runtime
+from harness.models.runtime import runtime_choice
+from harness.records import Question
+from harness.rerankers import rerankers
+from harness.runs.artefacts import Artefacts, Progress
+from harness.runs.cell import cell_outcomes
+from harness.runs.cluster.connection import (
+    check_nodes,
+    connect,
+    gpu_share,
+    import_ray,
+    usable_nodes,
+)
+from harness.runs.loop import BATCH_QUESTIONS
+from harness.runs.run_inputs import RunInputs
+from harness.store.run_file import MachineWork
+
+_MADE = ("rankings", "reranked", "answers", "traced", "scores", "measures", "replies", "judgements")
+"""The tables whose rows go back to the run."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run, as far as other machines need it; a process there has a cache of its own for it.
+
+    Relative paths lead from `folder`, and `path` is where modules of the user's own are looked for.
+    `documents` are references. `choices` say what embeds: the run itself finds no vectors that
+    another runtime made.
+    """
+
+    store: Store
+    scratch: str | None
+    fresh: bool
+    folder: str
+    path: Sequence[str]
+    corpus: str
+    documents: Sequence[Any]
+    plan: RunPlan
+    questions: Sequence[Question]
+    choices: Mapping[runtime_choice.ChoiceRequest, runtime_choice.Choice]
+
+    @cached_property
+    def cache(self) -> Cache:
+        """The cache of this process, with the store behind it, once the process is as the run's."""
+        with suppress(OSError):
+            os.chdir(self.folder)
+        sys.path.extend(folder for folder in self.path if folder not in sys.path)
+        runtime_choice.adopt(self.choices)
+        user = os.getuid() if hasattr(os, "getuid") else 0
+        root = Path(self.scratch or tempfile.gettempdir()) / f"harness-{user}"
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if root.stat().st_uid != user:
+            remedy = "name another: `scratch: FOLDER` in `execution`"
+            raise RunError(f"the folder {str(root)!r} belongs to somebody else\n  {remedy}")
+        runtime.keep_in(root)
+        return Cache(root, self.fresh, self.store, recording=_MADE)
+
+    @cached_property
+    def artefacts(self) -> Artefacts:
+        """What the cells of the run share."""
+        documents = Documents()
+        for reference in self.documents:
+            for document in import_ray().get(reference):
+                documents.add(document)
+        return Artefacts(Corpus(documents, self.corpus), self.cache, self.plan, self.questions)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A piece of work: questions from `start` to `stop` in `cells`, each scored by its metrics.
+
+    They share the ranking of `first`. Without cells it is the index that this one searches. `key`
+    is what it is known by once it is done.
+    """
+
+    name: str
+    first: Cell
+    cells: Mapping[Cell, Sequence[NamedMetric]]
+    start: int
+    stop: int
+    key: str
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """What a task made, where, in how many seconds by stage; `error` is meant for the user."""
+
+    node: str
+    seconds: Mapping[str, float]
+    made: Sequence[TableRows] = ()
+    error: str = ""
+
+
+def run_task(job: Sequence[Any], task: Task) -> TaskResult:
+    """Do a task in this process of the cluster; `job` holds a reference, to be fetched once."""
+    node = import_ray().get_runtime_context().get_node_id()
+    try:
+        artefacts = _job(job[0]).artefacts
+        before = Counter(artefacts.ledger.seconds)
+        _do(task, _job(job[0]))
+        seconds = Counter(artefacts.ledger.seconds) - before
+        return TaskResult(node, seconds, _job(job[0]).cache.recorded())
+    except (HarnessError, OSError) as error:
+        return TaskResult(node, {}, error=str(error) or type(error).__name__)
+
+
+@cache
+def _job(reference: Any) -> Job:
+    """Return the run of this process: Ray starts other processes for another run."""
+    job: Job = import_ray().get(reference)
+    return job
+
+
+def _do(task: Task, job: Job) -> None:
+    if not task.cells and task.first.embedder is not None:
+        job.artefacts.open_index(task.first, task.first.embedder)  # which puts it into the store
+        job.artefacts.measure_index(task.first)
+    for cell, metrics in task.cells.items():
+        plan, questions = replace(job.plan, metrics=metrics), job.questions[task.start : task.stop]
+        plan.__dict__["kinds"] = job.plan.kinds  # a cached property, which says what is relevant
+        for _ in cell_outcomes(cell, questions, job.artefacts, plan):
+            pass
+
+
+_BATCH_DOCUMENTS = 1_024
+"""Documents that are sent together."""
+
+
+@contextmanager
+def open_machines(config: RunConfig, settings: OnRay, fresh: bool) -> Iterator[Machines]:
+    """Give the machines of a cluster, and the store that they share.
+
+    Raises:
+        HarnessError: the cluster or the store cannot be reached.
+    """
+    url = settings.store or os.path.abspath(config.cache / "shared")
+    if fresh:  # nothing that was there before is found in a place of its own
+        url = f"{url.rstrip('/')}/fresh-{secrets.token_hex(8)}"
+    store = Store(url)
+    try:
+        with connect(settings):
+            yield Machines(store, fresh)
+    finally:
+        if fresh:  # no other run finds it
+            with suppress(OSError):
+                store.remove()
+
+
+class Machines:
+    """The machines of a cluster, and the store that they share."""
+
+    def __init__(self, store: Store, fresh: bool) -> None:
+        self.store = store
+        self._fresh = fresh
+        self._nodes = usable_nodes()
+
+    def work(
+        self, prepared: RunInputs, artefacts: Artefacts, cache: Cache, progress: Progress
+    ) -> list[MachineWork]:
+        """Do what can be done elsewhere, and return what ran where.
+
+        Raises:
+            RunError: a machine cannot do its part, or a piece of work failed everywhere.
+        """
+        execution, ray = prepared.config.settings.execution, import_ray()
+        assert execution is not None
+        cpus, cards = (
+            int(sum(node["Resources"].get(kind, 0) for node in self._nodes))
+            for kind in ("CPU", "GPU")
+        )
+        # What was done before is not sent again; should its rows be gone, the run makes them.
+        finished = cache.table("cluster", bool, {"of": "tasks"}, counted=False)
+        blocks = [t for t in _blocks(prepared, artefacts, cpus) if not finished.get([t.key])]
+        if not blocks:
+            return []
+        indexes = _indexes(blocks, prepared, artefacts, cache)
+        check_nodes(self._nodes, self.store, list(filter(None, dict.fromkeys(_parts(blocks)))))
+        documents = batched(prepared.corpus.documents.values(), _BATCH_DOCUMENTS)
+        job = Job(
+            store=self.store,
+            scratch=execution.ray.scratch,
+            fresh=self._fresh,
+            folder=os.getcwd(),
+            path=tuple(sys.path),
+            corpus=prepared.corpus.id,
+            documents=[ray.put(batch) for batch in documents],
+            plan=prepared.plan,
+            questions=prepared.testset.questions,
+            choices=runtime_choice.used_choices(),
+        )
+        sent, share = [ray.put(job)], gpu_share()
+        encoders = execution.ray.encoders or (cards if share else len(self._nodes))
+        names = {node["NodeID"]: node["NodeName"] for node in self._nodes}
+        seconds, done = defaultdict[tuple[str, str], list[float]](list), Counter[str]()
+        for task, result in chain(
+            _results(sent, indexes, encoders, 1 if share else 0),
+            _results(sent, blocks, len(blocks), share),
+        ):
+            node = names.get(result.node, "another")
+            if result.error:
+                raise RunError(f"machine {node}: {result.error}")
+            for stage, spent in result.seconds.items():
+                seconds[stage, node].append(spent)
+            cache.adopt(result.made)
+            finished.put({task.key: True})
+            done[task.name] += task.stop - task.start
+            total = len(job.questions) if task.cells else 1
+            progress(f"{task.name}, on the cluster", done[task.name], total)
+        return [
+            MachineWork(stage=stage, node=node, tasks=len(spent), seconds=sum(spent))
+            for (stage, node), spent in seconds.items()
+        ]
+
+
+def _results(
+    job: Sequence[Any], tasks: Iterable[Task], at_once: int, gpus: float
+) -> Iterator[tuple[Task, TaskResult]]:
+    """Yield each task with its result as it is done; Ray does it again, three times, if it dies.
+
+    Raises:
+        RunError: it died each time.
+    """
+    ray, waiting, running = import_ray(), iter(tasks), dict[Any, Task]()
+    options = {"num_cpus": 1, "num_gpus": gpus, "scheduling_strategy": "SPREAD"}
+    function = ray.remote(run_task).options(**options)
+    while True:
+        for task in islice(waiting, at_once - len(running)):
+            running[function.remote(job, task)] = task
+        if not running:
+            return
+        (reference, *_), _ = ray.wait(list(running), num_returns=1)
+        task = running.pop(reference)
+        with explain_crashes(task.name):
+            result = ray.get(reference)
+        yield task, result
+
+
+@contextmanager
+def explain_crashes(work: str) -> Iterator[None]:
+    """Turn the death of processes into a `RunError`; a fault of the harness keeps its traceback."""
+    errors = import_ray().exceptions
+    try:
+        yield
+    except errors.RayTaskError:
+        raise
+    except errors.RayError as error:
+        raise RunError(
+            f"{work}: a process of the cluster died each time it was tried: "
+            f"{str(error).strip().splitlines()[0]}\n"
+            "  what was done is kept, and the same command continues; does it need more memory?"
+        ) from None
+
+
+def _blocks(prepared: RunInputs, artefacts: Artefacts, cpus: int) -> Iterator[Task]:
+    questions, plan = prepared.testset.questions, prepared.plan
+    local = [named for named in plan.metrics if not replace(plan, metrics=[named]).asks_judge]
+    groups: dict[Cell, dict[Cell, Sequence[NamedMetric]]] = {}
+    for cell in prepared.config.cells:
+        for first, part in _part_elsewhere(cell, prepared.config.settings):
+            groups.setdefault(first, {})[part] = local if part == cell else ()
+    size = max(1, -(-len(questions) // (cpus * BATCH_QUESTIONS))) * BATCH_QUESTIONS
+    for first, cells in groups.items():
+        about = [
+            [artefacts.identity(cell), [[m.name, identity_of(m.metric)] for m in metrics]]
+            for cell, metrics in cells.items()
+        ]
+        for start in range(0, len(questions), size):
+            texts = [question.text for question in questions[start : start + size]]
+            key = fingerprint(about, texts, source_id())
+            yield Task(first.name, first, cells, start, start + len(texts), key)
+
+
+def _indexes(
+    blocks: Iterable[Task], prepared: RunInputs, artefacts: Artefacts, cache: Cache
+) -> list[Task]:
+    """Return the indexes that blocks search; what is here, chunks too, goes into the store."""
+    tasks: dict[str, Task] = {}
+    for cell in dict.fromkeys(block.first for block in blocks):
+        embedder, labels = cell.embedder, cell.labels()
+        artefacts.hit_chunks(cell.chunker)
+        if embedder is not None and cell.retriever.uses_vectors:
+            chunks, settings = artefacts.chunks(cell.chunker), prepared.config.settings.index
+            about = index.index_identity(chunks.id, embedder, settings)
+            if cache.there(index.KIND, about):
+                artefacts.open_index(cell, embedder)
+            name = f"indexing {labels['chunker']} with {labels['embedder']}"
+            key = fingerprint(about)
+            tasks.setdefault(key, Task(name, cell, {}, 0, 1, key))
+    return list(tasks.values())
+
+
+def _parts(blocks: Iterable[Task]) -> Iterator[Any]:
+    """Yield the components that blocks run, and the metrics that have a model."""
+    for cell, metrics in chain.from_iterable(block.cells.items() for block in blocks):
+        yield from (cell.chunker, cell.embedder, cell.retriever, cell.reranker, cell.generator)
+        yield from (named.metric for named in metrics if hasattr(named.metric, "identity"))
+
+
+def _part_elsewhere(cell: Cell, settings: Settings) -> Iterator[tuple[Cell, Cell]]:
+    """Yield the cell that makes the ranking, and as much of this one as asks no server."""
+    embedder, retriever = cell.embedder, cell.retriever
+    paid = embedder is not None and embedding_model(embedder) is not None
+    served = settings.index.remote is not None and retriever.uses_vectors
+    if not (paid or served or _asks_server(retriever) or settings.index.existing is not None):
+        first = replace(cell, reranker=rerankers.build("none"), generator=generators.build("none"))
+        if cell.reranker.name == "langchain":
+            yield first, first
+        elif _asks_server(cell.generator):
+            yield first, replace(cell, generator=first.generator)
+        else:
+            yield first, cell
+
+
+def _asks_server(part: object) -> bool:
+    chat = model_of(part)
+    return chat is not None and chat.file is None

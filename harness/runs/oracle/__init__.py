@@ -1,0 +1,1 @@
+"""The oracle: the answers of a generator given perfect retrieval, and given none."""

@@ -1,0 +1,275 @@
+"""Prepares, opens and runs one configuration."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from harness import corpus, index, retrievers, testset
+from harness.cache.folders import Cache, check_version
+from harness.cache.tables import ReplyAge, Table
+from harness.chunkers import hit_chunker
+from harness.chunkers.given_spans import Spans
+from harness.config import data_checks
+from harness.config.run_config import RunConfig
+from harness.errors import MissingExtra
+from harness.files.atomic import check_writable
+from harness.fingerprint import fingerprint, identity_of
+from harness.index import ExistingChunks
+from harness.metrics import JudgeMetric
+from harness.models import runtime
+from harness.models.model_files import token_counter
+from harness.runs import provenance, sampling
+from harness.runs.active_run import ActiveRun, Render, RunResult
+from harness.runs.artefacts import Artefacts, Progress
+from harness.runs.loop import Spending
+from harness.runs.run_inputs import RunInputs, SampledQuestions
+from harness.store.run_file import Provenance, QuestionSample
+from harness.store.writer import RunWriter
+
+if TYPE_CHECKING:
+    from harness.runs.cluster.work import Machines
+
+
+def prepare(
+    config: RunConfig, limit: int | None = None, fresh: bool = False, today: date | None = None
+) -> RunInputs:
+    """Read corpus and test set, and check them against the configuration.
+
+    `limit` keeps the first so many questions; `fresh` converts every document anew. `today` is
+    the UTC day whose sample is asked, where the configuration asks for one.
+
+    Raises:
+        InputError: with everything that is wrong with one of the files.
+    """
+    if config.settings.execution is not None and find_spec("ray") is None:
+        raise MissingExtra("`execution` on a cluster", "ray", "ray")
+    documents = corpus.load(config.corpus, config.cache, fresh)
+    questions = testset.load(config.testset, documents)
+    for chunker in dict.fromkeys(cell.chunker for cell in config.cells):
+        if isinstance(chunker, Spans):
+            chunker.check(documents.documents)
+    plan = data_checks.build_plan(config, questions, documents)
+    if limit is not None:
+        first, of = questions.questions[:limit], len(questions.questions)
+        id_ = fingerprint(questions.id, len(first))
+        questions = replace(questions, questions=first, id=id_, of=of if len(first) < of else None)
+    return _draw_sample(RunInputs(config, documents, questions, plan), today)
+
+
+def _draw_sample(prepared: RunInputs, today: date | None) -> RunInputs:
+    """Return what is prepared with the part of its questions that the configuration asks for."""
+    settings = prepared.config.settings
+    ids = [question.id for question in prepared.testset.questions]
+    if settings.sample is None or settings.sample >= len(ids):
+        return prepared
+    if settings.sample_seed == "date":
+        day, seed = today or datetime.now(UTC).date(), settings.seed
+        chosen = sampling.sample_of_day(ids, settings.sample, seed, day)
+        line = QuestionSample(size=len(chosen), of=len(ids), seed=seed, day=day)
+    else:
+        seed = settings.sample_seed
+        chosen = sampling.fixed_sample(ids, settings.sample, seed)
+        line = QuestionSample(size=len(chosen), of=len(ids), seed=seed, day=None)
+    chosen_ids = set(chosen)
+    questions = tuple(
+        question for question in prepared.testset.questions if question.id in chosen_ids
+    )
+    part = replace(prepared.testset, questions=questions)
+    return replace(prepared, testset=part, sample=SampledQuestions(line, prepared.testset))
+
+
+def check_models(prepared: RunInputs) -> None:
+    """Find every model that the run will need, and the server or the collection.
+
+    Raises:
+        HarnessError: one is missing, or a library or a key for it is.
+    """
+    if any(cell.retriever.uses_vectors for cell in prepared.config.cells):
+        index.check(prepared.config.settings.index)
+    for cell in prepared.config.cells:
+        for chunker in (cell.chunker, hit_chunker(cell.chunker)):
+            tokenizer = getattr(chunker, "tokenizer", None)
+            if tokenizer is not None:
+                token_counter(tokenizer)
+            identity_of(chunker)
+        for part in (cell.embedder, cell.reranker):
+            if part is not None:
+                identity_of(part)
+        # The metadata of a collection are known once it has been read.
+        existing = prepared.config.settings.index.existing
+        retrievers.check(cell.retriever, None if existing else prepared.corpus.documents)
+        cell.reranker.check()
+        cell.generator.check()
+    for cell_of_system in prepared.config.systems:
+        cell_of_system.system.check()
+    for named in prepared.plan.metrics:
+        if isinstance(named.metric, JudgeMetric):
+            named.metric.check()
+        elif hasattr(named.metric, "identity"):
+            named.metric.identity()
+
+
+@dataclass
+class OpenRun:
+    """A run whose models and folders were found, with its cache open and nothing asked yet."""
+
+    prepared: RunInputs
+    artefacts: Artefacts
+    cache: Cache
+    collection: ExistingChunks | None
+    machines: Machines | None
+    fresh: bool
+    clock: float
+    about: Provenance
+    continues: str
+    """The fingerprint of all that shapes the run."""
+
+    def run(
+        self,
+        warnings: Sequence[str],
+        progress: Progress,
+        note: Callable[[str], None],
+        render: Render,
+    ) -> RunResult:
+        """Run every cell over every question and store it, with `warnings`; then `render` it.
+
+        Raises:
+            RunError: too many questions failed; what was done is stored, and rendered.
+            KeyboardInterrupt: on Ctrl-C; what was done is stored, and rendered.
+        """
+        prepared, config = self.prepared, self.prepared.config
+        bounds = (config.settings.max_cost, config.settings.token_budget)
+        self.cache.spending = Spending(config.prices, *bounds)
+        ran = (
+            []
+            if self.machines is None
+            else self.machines.work(prepared, self.artefacts, self.cache, progress)
+        )
+        _begun(self.cache).put({self.continues: self.cache.replies.age.since})
+        id_ = _new_id(self.continues)
+        with RunWriter(config.output, id_, self.continues, self.fresh) as writer:
+            if writer.resumed:
+                note(f"continuing {writer.folder}")
+            run = ActiveRun(
+                prepared,
+                self.artefacts,
+                self.cache,
+                writer,
+                self.about,
+                progress,
+                render,
+                warnings,
+                self.clock,
+                ran,
+            )
+            result = run.complete()
+        _begun(self.cache).put({self.continues: 0.0})
+        return result
+
+
+@contextmanager
+def open_run(prepared: RunInputs, progress: Progress, fresh: bool = False) -> Iterator[OpenRun]:
+    """Open a run: its models, folders, machines, cache and, if there is one, its collection.
+
+    What the cache has is used, so that a run that was broken off goes on where it was; not so with
+    `fresh`.
+
+    Raises:
+        HarnessError: a model or the output folder is not there; nothing has been written.
+    """
+    config = prepared.config
+    check_writable(config.output, "output")
+    _check_cache(config)
+    check_models(prepared)
+    with (
+        _open_machines(config, fresh) as machines,
+        Cache(config.cache, fresh, None if machines is None else machines.store) as cache,
+    ):
+        questions = prepared.testset.questions
+        prepared = replace(prepared, plan=prepared.plan.fit(prepared.whole.questions))
+        collection = _open_collection(prepared, cache, progress)
+        artefacts = Artefacts(
+            prepared.corpus, cache, prepared.plan, questions, progress, collection
+        )
+        clock = time.perf_counter()
+        about = provenance.collect_provenance(
+            config, prepared.corpus, prepared.whole, prepared.plan
+        )
+        if collection is not None:
+            about = replace(about, collection=collection.describe())
+        continues = provenance.records_fingerprint(config, about)
+        if prepared.sample is not None:  # what another day asks continues nothing of this one's
+            continues = fingerprint(continues, [question.id for question in questions])
+        began = _begun(cache).get([continues]).get(continues, 0.0)
+        cache.replies.age = ReplyAge(began or time.time(), config.settings.reuses)
+        yield OpenRun(
+            prepared, artefacts, cache, collection, machines, fresh, clock, about, continues
+        )
+
+
+def _open_machines(config: RunConfig, fresh: bool) -> AbstractContextManager[Machines | None]:
+    """Give the machines of `execution`; None: the run does everything itself."""
+    if config.settings.execution is None:
+        return nullcontext()
+    from harness.runs.cluster.work import open_machines
+
+    return open_machines(config, config.settings.execution.ray, fresh)
+
+
+def _begun(cache: Cache) -> Table[float]:
+    """Return when runs began that have not finished, by all that shapes them; 0: it has."""
+    return cache.table("begun", float, {"of": "runs that have not finished"}, counted=False)
+
+
+@contextmanager
+def open_for_check(
+    prepared: RunInputs, progress: Progress
+) -> Iterator[tuple[Artefacts, Cache, ExistingChunks | None]]:
+    """Open what a check of a run looks at: its artefacts, its cache and its collection.
+
+    Raises:
+        HarnessError: the collection or the cache cannot be used.
+    """
+    config = prepared.config
+    _check_cache(config)
+    with Cache(config.cache) as cache:
+        collection = _open_collection(prepared, cache, progress)
+        questions = prepared.testset.questions
+        artefacts = Artefacts(
+            prepared.corpus, cache, prepared.plan, questions, progress, collection
+        )
+        yield artefacts, cache, collection
+
+
+def _check_cache(config: RunConfig) -> None:
+    check_writable(config.cache, "cache")
+    check_version(config.cache)
+    runtime.keep_in(config.cache)
+
+
+def _open_collection(
+    prepared: RunInputs, cache: Cache, progress: Progress
+) -> ExistingChunks | None:
+    """Return the existing collection that is searched; None where the run makes its index."""
+    settings, config = prepared.config.settings, prepared.config
+    if settings.index.existing is None:
+        return None
+    collection = index.existing.open_existing(
+        cache, settings.index.existing, prepared.corpus, progress
+    )
+    for cell in config.cells:
+        retrievers.check(cell.retriever, collection.chunks.filterable)
+    for embedder in dict.fromkeys(cell.embedder for cell in config.cells):
+        if embedder is not None:
+            collection.check(embedder, cache, settings.seed)
+    return collection
+
+
+def _new_id(shape: str) -> str:
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{fingerprint(shape)[:6]}"

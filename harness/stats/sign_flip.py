@@ -1,0 +1,86 @@
+"""The sign-flip permutation test of one paired difference, exact or by random draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.stats import sign_patterns
+from harness.stats.paired_units import total_differences
+from harness.stats.whole_sets import Total
+
+Floats = NDArray[np.float64]
+
+MIN_DRAWS = 10_000
+_DRAWS_PER_TEST = 40
+_EXPECTED_EXTREME_DRAWS = 4
+_TIE_TOLERANCE = 1e-9
+
+
+def draws_for(family: int, alarms: float = 0.05) -> int:
+    """Return how many sign patterns to draw, so that Holm's first step can be passed.
+
+    `alarms` is how often at most the family may hold a false alarm, by two-sided tests.
+    """
+    # In floating point 1 - 0.999 is a little more than 0.001, or a little less.
+    per_test = _DRAWS_PER_TEST if alarms >= 0.05 else round(_EXPECTED_EXTREME_DRAWS / alarms, 3)
+    return max(MIN_DRAWS, ceil(per_test * family))
+
+
+def p_values(table: Floats, draws: int, seed: int) -> Floats:
+    """Return the two-sided p value of each column's sum, shape [tests].
+
+    `table` [units, tests] holds the differences; each unit's sign is flipped for all tests alike.
+    Where a column has so few differences other than 0 that `draws` suffice for every pattern, p is
+    the share of patterns whose sum is as far from 0; else (1 + as far) / (draws + 1).
+    """
+    changed = np.count_nonzero(table, axis=0)
+    least = np.abs(table.sum(axis=0)) - _TIE_TOLERANCE * np.abs(table).sum(axis=0)
+    result = np.ones(table.shape[1])
+    exact = changed <= _max_exact_signs(draws)
+    for index in np.flatnonzero(exact & (changed > 0)):
+        values = table[table[:, index] != 0, index]
+        as_far = sum(
+            int((np.abs(signs @ values) >= least[index]).sum())
+            for signs in sign_patterns.half_of_all(len(values))
+        )
+        result[index] = as_far / 2 ** (len(values) - 1)
+    if not exact.all():
+        as_far_drawn = sum(
+            (np.abs(signs @ table[:, ~exact]) >= least[~exact]).sum(axis=0)
+            for signs in sign_patterns.drawn(len(table), draws, seed)
+        )
+        result[~exact] = (1 + as_far_drawn) / (draws + 1)
+    return result
+
+
+def whole_set_p_value(left: Floats, right: Floats, total: Total, draws: int, seed: int) -> float:
+    """Return the two-sided p value of a difference between two numbers of the whole set.
+
+    `left` and `right` [units, counts] are the two sides' counts. In place of flipping a sign the
+    sides' counts are swapped and both numbers recomputed by `total`. A swap that leaves one of
+    them undefined counts as far as the difference seen, which must be defined.
+    """
+    changed = (left != right).any(axis=1)
+    units = int(changed.sum())
+    gap = (left[changed] - right[changed]) / 2
+    middle = (left + right).sum(axis=0) / 2
+    exact = units <= _max_exact_signs(draws)
+    patterns: Iterable[Floats] = sign_patterns.half_of_all(units)
+    if not exact:
+        patterns = sign_patterns.drawn(units, draws, seed)
+    observed, _ = total_differences(total, left.sum(axis=0)[None], right.sum(axis=0)[None])
+    least, as_far = abs(float(observed[0])) - _TIE_TOLERANCE, 0
+    for signs in patterns:
+        rows, times = np.unique(signs @ gap, axis=0, return_counts=True)
+        values, defined = total_differences(total, middle + rows, middle - rows)
+        as_far += int(times[~defined | (np.abs(values) >= least)].sum())
+    return as_far / 2 ** max(0, units - 1) if exact else (1 + as_far) / (draws + 1)
+
+
+def _max_exact_signs(draws: int) -> int:
+    """Return how many signs have at most `draws` patterns."""
+    return draws.bit_length() - 1

@@ -1,0 +1,1 @@
+"""The stored run: writing, reading, integrity and exports of a run's folder."""

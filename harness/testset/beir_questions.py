@@ -1,0 +1,130 @@
+"""Test-set reader for BEIR, the layout of the retrieval benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from harness.corpus import Corpus
+from harness.errors import DataError, Problem
+from harness.files import reading
+from harness.files.json_lines import rows
+from harness.files.reading import FileShape
+from harness.files.trec import read_grade
+from harness.records import Question
+from harness.testset import Note, readers
+from harness.testset.answer_files import read_answers
+from harness.testset.jsonl_questions import PlacedRow, resolve_questions
+
+_HEADER = ("query-id", "corpus-id", "score")
+
+
+@readers.register
+@dataclass(frozen=True)
+class Beir:
+    """A folder with `queries.jsonl` and `qrels/<split>.tsv` (query, document, grade).
+
+    The questions of the split are those it judges; the others are left out, and counted.
+    `answers` names a .jsonl file in the folder with what BEIR has no place for, a line a question:
+    `id`, `answers` (texts, or `{text, answer_start}`), `context_id` (their document), `evidence`
+    (quotes of it), `answerable`. Those it says are unanswerable are kept without a judgement.
+    """
+
+    path: str
+    split: str = "test"
+    answers: str | None = None
+
+    name: ClassVar[str] = "beir"
+    version: ClassVar[int] = 1
+    shape: ClassVar[FileShape] = FileShape(holds=("queries.jsonl", "qrels"))
+
+    def read(self, corpus: Corpus) -> Iterator[Question | Problem | Note]:
+        """Yield the questions in the order of `queries.jsonl`."""
+        queries = Path(self.path) / "queries.jsonl"
+        qrels = Path(self.path) / "qrels" / f"{self.split}.tsv"
+        for file in (queries, qrels):
+            if not file.is_file():
+                splits = sorted(split_file.stem for split_file in qrels.parent.glob("*.tsv"))
+                hint = f"splits there: {', '.join(splits)}" if splits else "beir: wants the folder"
+                yield Problem(str(file.relative_to(self.path)), "is not there", hint)
+                return
+        grades: dict[str, dict[str, int]] = {}
+        for grade in _read_grades(qrels, corpus):
+            if isinstance(grade, Problem):
+                yield grade
+            else:
+                question, document, value = grade
+                grades.setdefault(question, {})[document] = value
+        answered: dict[str, PlacedRow] = {}
+        for row in self._read_answers(corpus):
+            if isinstance(row, PlacedRow):
+                answered[row.data["id"]] = row
+            else:
+                yield row
+        yield from resolve_questions(_read_rows(queries, grades, answered), corpus)
+
+    def _read_answers(self, corpus: Corpus) -> Iterator[PlacedRow | Problem | Note]:
+        if self.answers is not None:
+            yield from read_answers(Path(self.path) / self.answers, corpus)
+
+
+def _read_rows(
+    queries: Path, grades: dict[str, dict[str, int]], answered: dict[str, PlacedRow]
+) -> Iterator[PlacedRow | Problem | Note]:
+    unseen, unused = dict(grades), dict(answered)
+    unjudged = 0
+    for row in rows(queries):
+        if isinstance(row, Problem):
+            yield Problem(f"queries.jsonl, {row.where}", row.what, row.hint)
+            continue
+        id_, text = str(row.data.get("_id", "")), row.data.get("text")
+        answer = unused.pop(id_, None)
+        where = f"queries.jsonl, {row.where}"
+        if not id_ or not isinstance(text, str) or not text:
+            yield Problem(where, "`_id` and `text` must both be given")
+        elif id_ in grades and id_ not in unseen:
+            yield Problem(where, f"the id {id_!r} is there twice")
+        elif id_ in unseen or (answer is not None and not answer.data["answerable"]):
+            data = {**(answer.data if answer else {"id": id_}), "question": text}
+            data["documents"] = unseen.pop(id_, None)
+            yield PlacedRow(row.line, data, answer.where if answer else where)
+        else:
+            unjudged += 1
+    for id_ in unseen:
+        yield Problem("qrels", f"judges question {id_!r}, which is not in queries.jsonl")
+    if unjudged:
+        yield Note(f"{unjudged} questions of queries.jsonl are not judged in this split: left out")
+    if unused:
+        yield Note(f"{len(unused)} answered questions are not in queries.jsonl: left out")
+
+
+def _read_grades(qrels: Path, corpus: Corpus) -> Iterator[tuple[str, str, int] | Problem]:
+    seen: set[tuple[str, str]] = set()
+    try:
+        content = reading.read_whole(qrels)
+    except OSError as error:
+        problem = Problem("the file", f"cannot be read: {error.strerror}", "look at the path")
+        raise DataError(str(qrels), [problem]) from None
+    for number, line in enumerate(content.splitlines(), start=1):
+        where = f"qrels/{qrels.name}, line {number}"
+        parts = tuple(line.decode("utf-8", errors="replace").split("\t"))
+        if not line.strip() or (number == 1 and parts == _HEADER):
+            continue
+        if len(parts) != 3:
+            yield Problem(
+                where, f"has {len(parts)} fields", f"three, by tabs: {', '.join(_HEADER)}"
+            )
+            continue
+        question, document, grade = (part.strip() for part in parts)
+        value = read_grade(grade, where)
+        if isinstance(value, Problem):
+            yield value
+        elif document not in corpus.documents:
+            yield Problem(where, f"judges document {document!r}, which is not in the corpus")
+        elif (question, document) in seen:
+            yield Problem(where, f"judges {document!r} for question {question!r} a second time")
+        else:
+            seen.add((question, document))
+            yield question, document, value

@@ -1,0 +1,225 @@
+"""Test-set reader for JSON Lines, the harness's own format: one question a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from annotated_types import Ge, Le, MinLen
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    ValidationError,
+)
+
+from harness import limits
+from harness.corpus import Corpus
+from harness.errors import Problem, suggest
+from harness.files.json_lines import JsonLine, rows
+from harness.files.reading import FileShape
+from harness.records import Passage, Question
+from harness.testset import Draft, Note, readers
+from harness.testset.evidence_spans import Evidence, find_passages, unknown_document
+from harness.text.normal_form import normalise
+
+_Text = Annotated[str, MinLen(1)]
+
+OTHER_NAMES: Mapping[str, str] = {
+    "query": "question",
+    "relevant_docs": "documents",
+    "reference_answers": "answers",
+    "ground_truths": "answers",
+    "ground_truth": "answer",
+}
+"""What tutorials call our keys."""
+_RETRIEVED = "contexts"
+
+
+def rename_keys(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
+    """Return a row with our keys in the place of those that tutorials use, and which those were."""
+    names = {
+        key: OTHER_NAMES[key] for key in data if key in OTHER_NAMES and OTHER_NAMES[key] not in data
+    }
+    notes = [Note(f"{key!r} is read as {name!r}") for key, name in names.items()]
+    return {names.get(key, key): value for key, value in data.items()}, notes
+
+
+def _as_text(id_: Any) -> Any:
+    """Accept a whole number where an id is expected."""
+    return str(id_) if isinstance(id_, int) and not isinstance(id_, bool) else id_
+
+
+def _with_grades(documents: Any) -> Any:
+    """Accept ids, or pairs of an id and a grade, where ids with grades are expected."""
+    if isinstance(documents, Mapping):
+        return {_as_text(id_): grade for id_, grade in documents.items()}
+    if isinstance(documents, list | tuple):
+        pairs = [item if isinstance(item, list | tuple) else (item, 1) for item in documents]
+        if all(len(pair) == 2 and isinstance(_as_text(pair[0]), str) for pair in pairs):
+            return {_as_text(id_): grade for id_, grade in pairs}
+    return documents
+
+
+class Origin(BaseModel):
+    """What a question was drafted by, and the passages that it was drafted from."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    by: str
+    passages: list[Evidence] = Field(default_factory=list)
+
+
+_Documents = dict[str, int] | list[str | int | tuple[str | int, int]] | None
+
+
+class QuestionRow(BaseModel):
+    """One line of the file. Everything but `question` may be left out."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: Annotated[
+        _Text | None, BeforeValidator(_as_text, json_schema_input_type=_Text | int | None)
+    ] = None
+    question: _Text
+    answers: list[str] = Field(default_factory=list, description="reference answers")
+    answer: str | None = Field(None, description="a single reference answer")
+    keywords: list[_Text] = Field(default_factory=list)
+    evidence: list[Evidence] = Field(default_factory=list)
+    documents: Annotated[
+        dict[str, Annotated[int, Strict(), Ge(-limits.MAX_GRADE), Le(limits.MAX_GRADE)]] | None,
+        BeforeValidator(_with_grades, json_schema_input_type=_Documents),
+    ] = Field(None, description="id to grade, or ids")
+    category: _Text | None = None
+    difficulty: Literal["easy", "medium", "hard"] | str | None = None
+    answerable: bool = True
+    draft: Annotated[bool, Strict()] = Field(
+        False, description="true until a person has accepted it"
+    )
+    drafted: Origin | None = Field(None, description="what `harness draft` made it of")
+
+    def references(self) -> list[str]:
+        """Return all reference answers."""
+        return [*self.answers, *([self.answer] if self.answer is not None else [])]
+
+
+@readers.register
+@dataclass(frozen=True)
+class Jsonl:
+    """A .jsonl file: `question`, and any of `id answers keywords evidence documents category`.
+
+    Evidence is `{doc, quote}` or `{doc, start, end}`, with `group` and `grade` if need be. Where
+    both are given, the quote must stand at the offsets.
+    """
+
+    path: str
+
+    name: ClassVar[str] = "jsonl"
+    version: ClassVar[int] = 1
+    shape: ClassVar[FileShape] = FileShape(suffixes=(".jsonl",))
+
+    def read(self, corpus: Corpus) -> Iterator[Question | Problem | Note]:
+        """Yield the questions in the file's order."""
+        yield from resolve_questions(rows(Path(self.path)), corpus)
+
+
+@dataclass(frozen=True)
+class PlacedRow(JsonLine):
+    """A row of a file whose places are not lines; `place` is how problems name it."""
+
+    place: str
+
+    @property
+    def where(self) -> str:
+        """The place, as errors name it."""
+        return self.place
+
+
+def resolve_questions(
+    rows: Iterable[JsonLine | Problem | Note], corpus: Corpus, unnamed: str = "line"
+) -> Iterator[Question | Problem | Note]:
+    """Yield the question of each row that has the form of `QuestionRow`.
+
+    A row without an id is named by its number, after `unnamed`. Problems and notes among the rows
+    are yielded as they are.
+    """
+    seen: dict[str, str] = {}
+    for row in rows:
+        if isinstance(row, Problem | Note):
+            yield row
+            continue
+        renamed, notes = rename_keys(row.data)
+        yield from notes
+        try:
+            data = QuestionRow.model_validate(renamed)
+        except ValidationError as error:
+            yield from describe_problems(row, error)
+            continue
+        id_ = data.id if data.id is not None else f"{unnamed}-{row.line}"
+        if id_ in seen:
+            message = f"the id {id_!r} is taken by {seen[id_]}"
+            yield Problem(row.where, message, "make each id unique")
+            continue
+        seen[id_] = row.where
+        yield from _resolve_question(row.where, id_, data, corpus)
+
+
+def _resolve_question(
+    where: str, id_: str, data: QuestionRow, corpus: Corpus
+) -> Iterator[Question | Problem | Note]:
+    evidence_found: list[Passage] = []
+    sound = True
+    for number, evidence in enumerate(data.evidence, start=1):
+        for item in find_passages(where, number, evidence, corpus):
+            if isinstance(item, Passage):
+                evidence_found.append(item)
+            else:
+                sound = sound and isinstance(item, Note)
+                yield item
+    for doc in data.documents or {}:
+        if doc not in corpus.documents:
+            sound = False
+            yield unknown_document(where, f"the label for document {doc!r}", doc, corpus)
+    if not data.answerable and (evidence_found or any(data.references())):
+        sound = False
+        message = "has answerable: false, and yet an answer or evidence"
+        yield Problem(where, message, "take one of the two out")
+    if sound:
+        yield build_question(id_, data, evidence_found)
+        if data.draft:
+            yield Draft(id_)
+
+
+def build_question(id_: str, data: QuestionRow, passages: Sequence[Passage]) -> Question:
+    """Return the question that a checked row and its resolved passages make."""
+    return Question(
+        id=id_,
+        text=data.question,
+        answers=tuple(normalise(answer) for answer in data.references() if answer.strip()),
+        passages=tuple(passages),
+        documents=data.documents,
+        keywords=tuple(normalise(keyword) for keyword in data.keywords),
+        category=data.category,
+        difficulty=data.difficulty,
+        answerable=data.answerable,
+    )
+
+
+def describe_problems(row: JsonLine, error: ValidationError) -> Iterator[Problem]:
+    """Yield what is wrong with a row, in the words of its author."""
+    for detail in error.errors():
+        where = ".".join(str(part) for part in detail["loc"])
+        if detail["type"] == "extra_forbidden":
+            model = Evidence if detail["loc"][0] == "evidence" else QuestionRow
+            text = f"unknown key {where!r}"
+            hint = suggest(str(detail["loc"][-1]), model.model_fields)
+            if detail["loc"] == (_RETRIEVED,):
+                hint = "contexts are what was retrieved: `evaluate --answers FILE` reads them"
+            yield Problem(row.where, text, hint)
+        else:
+            message = detail["msg"].removeprefix("Value error, ")
+            yield Problem(row.where, f"{where}: {message}" if where else message)

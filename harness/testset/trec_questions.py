@@ -1,0 +1,173 @@
+"""Test-set reader for TREC: topics and their judgements."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from harness import limits
+from harness.corpus import Corpus
+from harness.errors import DataError, Problem
+from harness.files import reading
+from harness.files.reading import FileShape
+from harness.files.trec import read_qrels
+from harness.records import Question
+from harness.testset import Note, readers
+from harness.testset.jsonl_questions import PlacedRow, resolve_questions
+
+_TOPIC = re.compile(r"<(?:top|topic)\b([^<>]*)>", re.IGNORECASE)
+_END = re.compile(r"</(?:top|topic)\b", re.IGNORECASE)
+_ELEMENT = re.compile(r"<([A-Za-z][\w-]*)>((?:[^<]|<(?![A-Za-z/!]))*)")
+"""Its text reaches to the next tag: `<` before anything else, as in "BP < 140", is text."""
+_NUMBER = re.compile(r"""\b(?:number|num|id)\s*=\s*["']([^"']*)["']""")
+_LABEL = re.compile(r"\A\s*(?:Number|Topic|Description|Narrative)\s*:", re.IGNORECASE)
+_QUESTION_ELEMENTS = ("title", "query", "question", "desc", "description")
+_KNOWN_ELEMENTS = (*_QUESTION_ELEMENTS, "num", "number", "narr", "narrative")
+
+
+@dataclass(frozen=True)
+class _Topic:
+    where: str
+    id: str
+    body: str
+    elements: Mapping[str, str]
+    """The first of each name, its white space as single spaces."""
+
+    def cutting_tag(self, name: str) -> str:
+        """Return the tag that cuts an element short; "" where the element is whole.
+
+        Classic elements are not closed: the next one ends them, which begins a line or has one of
+        the known names.
+        """
+        element = next(match for match in _ELEMENT.finditer(self.body) if match[1].lower() == name)
+        rest = self.body[element.end() :]
+        closing = f"</{name}"
+        if closing in rest.lower():
+            whole = rest.lower().startswith(closing)
+        else:
+            tag = re.match(r"<([A-Za-z][\w-]*)", rest)
+            is_element = tag is not None and tag[1].lower() in _KNOWN_ELEMENTS
+            whole = (
+                not rest
+                or is_element
+                or (tag is not None and element[2].rstrip(" \t")[-1:] == "\n")
+            )
+        return (
+            "" if whole else rest[: rest.find(">") + 1][: limits.MAX_VALUE_QUOTE_CHARS] or rest[:20]
+        )
+
+
+@readers.register
+@dataclass(frozen=True)
+class Trec:
+    """TREC topics, `id<tab>text` lines or tagged ones, with judgements: `qrels`.
+
+    The tags are `<top>`, of the classic form, or `<topic>`, of XML. `element` names what of a
+    topic is asked: title, query, question, desc or narr; by default the first that is there.
+    Topics without a judgement are left out, and counted.
+    """
+
+    path: str
+    qrels: str
+    element: str | None = None
+
+    name: ClassVar[str] = "trec"
+    version: ClassVar[int] = 1
+    shape: ClassVar[FileShape] = FileShape(suffixes=(".tsv", ".txt", ".xml", ".trec", ".topics"))
+    paths: ClassVar[tuple[str, ...]] = ("path", "qrels")
+
+    def read(self, corpus: Corpus) -> Iterator[Question | Problem | Note]:
+        """Yield the judged topics in the file's order."""
+        try:
+            qrels = read_qrels(Path(self.qrels))
+        except DataError as error:
+            for problem in error.problems:
+                yield Problem(
+                    f"{Path(self.qrels).name}, {problem.where}", problem.what, problem.hint
+                )
+            return
+        rows = list(self._rows())
+        topics = {row.data["id"] for row in rows if isinstance(row, PlacedRow)}
+        yield from resolve_questions(_add_judgements(rows, qrels), corpus)
+        for id_ in qrels.keys() - topics if topics else ():
+            message = f"judges topic {id_!r}, which is not in {Path(self.path).name}"
+            yield Problem(Path(self.qrels).name, message)
+        if topics - qrels.keys():
+            yield Note(f"{len(topics - qrels.keys())} topics are not judged: left out")
+
+    def count_unplaced(self) -> Mapping[str, int]:
+        """Return how many values of the file a question has no place for, by their element."""
+        counts: dict[str, int] = {}
+        for topic in _parse_topics(reading.read_text(Path(self.path))):
+            for key in topic.elements.keys() - {"num", "number", self._question_element(topic)}:
+                counts[key] = counts.get(key, 0) + 1
+        return counts
+
+    def _rows(self) -> Iterator[PlacedRow | Problem]:
+        text = reading.read_text(Path(self.path))
+        if not text.lstrip().startswith("<"):
+            yield from _parse_lines(text)
+            return
+        number = 0
+        for number, topic in enumerate(_parse_topics(text), start=1):
+            name = self._question_element(topic)
+            question = topic.elements.get(name, "")
+            if not topic.id or not question:
+                elements = ", ".join(topic.elements) or "none"
+                message = f"has no {'number' if question else self.element or 'text to ask'}"
+                yield Problem(topic.where, message, f"the elements there are: {elements}")
+            elif tag := topic.cutting_tag(name):
+                message = f"its {name} holds the tag {tag!r}, and would end there"
+                yield Problem(
+                    topic.where, message, "take it out, or write &lt; for a < that is text"
+                )
+            else:
+                yield PlacedRow(number, {"id": topic.id, "question": question}, topic.where)
+        if not number:
+            yield Problem(
+                self.path, "holds no <top> and no <topic> element", "or write id<tab>text"
+            )
+
+    def _question_element(self, topic: _Topic) -> str:
+        return self.element or next(
+            (name for name in _QUESTION_ELEMENTS if topic.elements.get(name)), ""
+        )
+
+
+def _parse_lines(text: str) -> Iterator[PlacedRow | Problem]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        where = f"line {number}"
+        id_, _, question = (part.strip() for part in line.partition("\t"))
+        if line.strip() and not (id_ and question):
+            yield Problem(where, "is not a topic", "write id<tab>text")
+        elif line.strip():
+            yield PlacedRow(number, {"id": id_, "question": question}, where)
+
+
+def _parse_topics(text: str) -> Iterator[_Topic]:
+    before, *parts = _TOPIC.split(text)
+    line = 1 + before.count("\n")
+    for attributes, body in zip(parts[::2], parts[1::2], strict=True):
+        content = _END.split(body)[0]
+        fields: dict[str, str] = {}
+        for name, value in _ELEMENT.findall(content):
+            fields.setdefault(name.lower(), " ".join(_LABEL.sub("", html.unescape(value)).split()))
+        number = _NUMBER.search(attributes)
+        id_ = html.unescape(number[1]) if number else fields.get("num", fields.get("number", ""))
+        yield _Topic(f"line {line}", id_, content, fields)
+        line += attributes.count("\n") + body.count("\n")
+
+
+def _add_judgements(
+    rows: list[PlacedRow | Problem], qrels: Mapping[str, Mapping[str, int]]
+) -> Iterator[PlacedRow | Problem]:
+    for row in rows:
+        if isinstance(row, Problem):
+            yield row
+        elif row.data["id"] in qrels:
+            data: dict[str, Any] = {**row.data, "documents": dict(qrels[row.data["id"]])}
+            yield PlacedRow(row.line, data, row.where)

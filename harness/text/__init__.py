@@ -1,0 +1,1 @@
+"""Text processing: tokens, sentences, normal forms, spans, escaping, quotes."""
