@@ -16,12 +16,10 @@ from harness.report import chunker_limits, run_summary, terminal
 from harness.report.advice_rules import (
     MIN_USEFUL_GAIN,
     advice,
-    advise_on_retrieval,
     max_plausible_gain,
 )
-from harness.report.potential import potentials
-from harness.report.potential_words import sentences
-from harness.report.potential_words import summary_line as line_of
+from harness.report.potential import potentials, sentences
+from harness.report.potential import summary_line as line_of
 from harness.report.run_view import View
 from harness.report.sections import parts
 from harness.report.sections.oracle import OracleSection
@@ -379,7 +377,8 @@ def useless(tmp_path_factory):
 
 def advised(view):
     """Return the titles of what the oracle advises, of each cell."""
-    return [each.title for cell in view.cells for each in advise_on_retrieval(view, cell)]
+    titles = [each.title for cell in view.cells for each in advice(view, cell)]
+    return [title for title in titles if title.startswith("Work on the generator")]
 
 
 def copied(stored, folder, keep=lambda _: True):

@@ -9,39 +9,110 @@ from typing import Any
 
 import numpy as np
 
-from harness.records import Arrival
+from harness.records import PassageFacts
 from harness.report.document import Advice
-from harness.report.potential import potentials
-from harness.report.potential_words import sentences
-from harness.report.ranking_advice import advise_on_scores
+from harness.report.potential import potentials, sentences
 from harness.report.run_view import View
 from harness.stats.difference_estimate import DifferenceEstimate
 from harness.store.cell_results import CellResult
 from harness.store.frame import UNKNOWN, Mask, Trace
 from harness.text import numbers
 
+_NEAR_FACTOR = 4
+"""Evidence within so many times what is looked at is just below the cut."""
+MIN_USEFUL_GAIN = 0.05
+"""A smaller gain is hardly worth the work on retrieval."""
+_CHAT_SETTING = "generators:\n  - chat: {model: …, prompt: …}"
+_HIT = ("hit_rate", "passage_hit_rate", "recall", "passage_recall", "keyword_recall")
+_ORDER = ("mrr", "passage_mrr", "keyword_mrr", "ndcg", "keyword_ndcg", "ap")
+_RECALL = ("recall", "passage_recall", "keyword_recall")
+_LOW_ANSWER = 0.5
+"""An answer under it counts as wrong, by the metric that decides."""
+_PERFECT = 1 - 1e-6
+
 
 def advice(view: View, cell: CellResult) -> list[Advice]:
     """Return what could mend one cell, by how many questions it could mend at most, most first."""
     frame = view.frame(cell)
-    lost_at, failed, traces = frame.lost, frame.failed, frame.traces
-    unanswerable_ids = {
-        id_ for id_, question in view.stored.questions.items() if not question.answerable
-    }
-    followed = _pick(traces, (lost_at != UNKNOWN) | failed)
-    is_unanswerable = view.mask_of(cell, unanswerable_ids)
-    asked = is_unanswerable & ~failed
-    answered = _pick(traces, asked & frame.answered & ~frame.declined)
     settings = view.run.config["resolved"]
-    lost = Lost(cell, settings, followed, len(followed))
-    suggestions = [advice for rule in _RULES for advice in rule(lost)]
-    suggestions += _advise_on_unanswerable(Lost(cell, settings, answered, int(asked.sum())))
-    suggestions += advise_on_retrieval(view, cell)
-    suggestions += advise_on_scores(view, cell)
-    return sorted(suggestions, key=lambda advice: -advice.mends)
+    unanswerable = ~view.answerable[frame.question] & ~frame.failed
+    followed = _pick(frame.traces, (frame.lost != UNKNOWN) | frame.failed)
+    answered = _pick(frame.traces, unanswerable & frame.answered & ~frame.declined)
+    lost = _Lost(cell, settings, followed, len(followed))
+    suggestions = [piece for rule in _RULES for piece in rule(lost)]
+    suggestions += _on_unanswerable(_Lost(cell, settings, answered, int(unanswerable.sum())))
+    suggestions += _on_potential(view, cell)
+    if cell.losses is None:  # without them, the scores of rankings and answers say something
+        suggestions += _on_scores(view, cell)
+    return sorted(suggestions, key=lambda piece: -piece.mends)
 
 
-def _advise_on_failures(lost: Lost) -> Iterator[Advice]:
+def _pick(traces: Sequence[Trace], chosen: Mask) -> list[Trace]:
+    return [traces[place] for place in np.flatnonzero(chosen).tolist()]
+
+
+@dataclass(frozen=True)
+class _Lost:
+    """Questions of one cell that were not answered, and the settings they were asked under."""
+
+    cell: CellResult
+    settings: Mapping[str, Any]
+    records: Sequence[Trace]
+    of: int
+
+    @property
+    def sent(self) -> int:
+        """How many chunks the context has."""
+        return int(self.settings["context"]["chunks"])
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens the context may have."""
+        return int(self.settings["context"]["tokens"])
+
+    @property
+    def retrieve(self) -> int:
+        """How many the retriever is asked for."""
+        return int(self.settings["retrieve"])
+
+    @property
+    def reranks(self) -> bool:
+        """Whether the cell has a reranker."""
+        return self.cell.reranker != "none"
+
+    @property
+    def depth(self) -> int:
+        """How many of what is retrieved could reach the prompt."""
+        return self.retrieve if self.reranks else self.sent
+
+    def context(self, chunks: int) -> str:
+        """Return settings with so many chunks in the context, and tokens in proportion."""
+        return f"context: {{chunks: {chunks}, tokens: {-(-self.tokens * chunks // self.sent)}}}"
+
+    def lost_at(self, stage: str) -> _Lost:
+        """Return those that a stage lost."""
+        return self.filter(lambda record: record.lost_at == stage)
+
+    def filter(self, predicate: Callable[[Trace], bool]) -> _Lost:
+        """Return those that are wanted; `of` stays."""
+        return replace(self, records=[record for record in self.records if predicate(record)])
+
+    def facts(self, stage: str) -> list[PassageFacts]:
+        """Return what is known of the groups of passages that a stage lost."""
+        return [
+            arrival.facts
+            for record in self.records
+            for arrival in record.passages
+            if arrival.stage == stage
+        ]
+
+    def advice(self, title: str, text: str, stage: str, setting: str = "") -> Advice:
+        """Return advice that could mend all of them."""
+        ids = [record.question for record in self.records]
+        return Advice(len(ids), self.of, title, text, stage, setting, ids)
+
+
+def _on_failures(lost: _Lost) -> Iterator[Advice]:
     lost = lost.filter(lambda record: record.error is not None)
     errors = [record.error for record in lost.records if record.error is not None]
     if errors:
@@ -53,116 +124,106 @@ def _advise_on_failures(lost: Lost) -> Iterator[Advice]:
         )
 
 
-def _advise_on_chunking(lost: Lost) -> Iterator[Advice]:
+def _on_chunking(lost: _Lost) -> Iterator[Advice]:
     lost = lost.lost_at("chunking")
-    facts = [arrival.facts for arrival in lost.arrivals("chunking")]
+    facts = lost.facts("chunking")
     if not facts:
         return
     pieces = [fact.pieces for fact in facts if fact.pieces]
     largest = [fact.largest for fact in facts if fact.largest is not None]
     cut = f"into {median(pieces):.0f} pieces (median)" if pieces else "apart"
     holds = f"; the largest holds {numbers.percentage(median(largest))}" if largest else ""
+    name = lost.cell.chunker.partition("(")[0]
+    configured = (chunker.get(name, {}) for chunker in lost.settings["chunkers"])
+    sizes = [parameters["size"] for parameters in configured if "size" in parameters]
     yield lost.advice(
         "Use larger chunks, or more overlap",
         f"No chunk holds the evidence whole: {lost.cell.chunker} cut it {cut}{holds}.",
         "chunking",
-        _double_chunk_size(lost.cell.chunker, lost.settings["chunkers"]),
+        f"chunkers:\n  - {name}: {{size: {2 * max(sizes)}}}" if sizes else "",
     )
 
 
-def _double_chunk_size(chunker: str, configured: Sequence[Mapping[str, Mapping[str, Any]]]) -> str:
-    """Return the chunker's settings with twice the size, where it has one."""
-    name = chunker.partition("(")[0]
-    sizes = [entry[name]["size"] for entry in configured if "size" in entry.get(name, {})]
-    return f"chunkers:\n  - {name}: {{size: {2 * max(sizes)}}}" if sizes else ""
-
-
-def _advise_on_index(lost: Lost) -> Iterator[Advice]:
+def _on_index(lost: _Lost) -> Iterator[Advice]:
     lost = lost.lost_at("index")
     if not lost.records:
         return
-    index_recall = lost.cell.index_recall
-    share = (
-        ""
-        if index_recall is None
-        else f" It finds {numbers.percentage(index_recall.mean)} of the exact "
-    )
+    recall = lost.cell.index_recall
+    share = ""
+    if recall is not None:
+        found = numbers.percentage(recall.mean)
+        share = f" It finds {found} of the exact {recall.k} nearest."
     searched = int(lost.settings.get("index", {}).get("ef_search", 100))
     yield lost.advice(
         "Make the index search harder",
         f"Exact search finds the evidence within the first {lost.depth}, the approximate index "
-        f"does not.{share}{'' if index_recall is None else f'{index_recall.k} nearest.'}",
+        f"does not.{share}",
         "index",
         f"index: {{ef_search: {2 * searched}}}\n# or\nindex: {{exact: true}}",
     )
 
 
-def _advise_on_near_misses(lost: Lost) -> Iterator[Advice]:
-    lost = lost.lost_at("retrieval").filter(lambda record: _is_near(record, lost.near))
-    ranks = [rank for record in lost.records if (rank := _exact_rank(record)) is not None]
-    if not ranks:
+def _on_retrieval(lost: _Lost) -> Iterator[Advice]:
+    """Yield what to do about evidence just below the cut, and about that far down."""
+    lost = lost.lost_at("retrieval")
+    ranks = {record.question: _exact_rank(record) for record in lost.records}
+    near = max(_NEAR_FACTOR * lost.depth, lost.retrieve)
+    near_ranks = [rank for rank in ranks.values() if rank is not None and rank <= near]
+    far_ranks = [rank for rank in ranks.values() if rank is not None and rank > near]
+    if near_ranks:
+        below = lost.filter(lambda record: (ranks[record.question] or near + 1) <= near)
+        deepest = _round_up_to_five(max(near_ranks))
+        setting = f"retrieve: {max(deepest, lost.retrieve)}"
+        if not lost.reranks:
+            setting += f"\nrerankers: [none, …]\n# or\n{lost.context(deepest)}"
+        yield below.advice(
+            "Give the reranker more candidates" if lost.reranks else "Add a reranker, or send more",
+            f"The evidence is just below the cut: whole at rank {min(near_ranks)} to "
+            f"{max(near_ranks)} under exact search (median {median(near_ranks):.0f}), where the "
+            f"first {lost.depth} are used.",
+            "retrieval",
+            setting,
+        )
+    far = lost.filter(lambda record: (ranks[record.question] or near + 1) > near)
+    if not far.records:
         return
-    deepest = _round_up_to_five(max(ranks))
-    retrieve = f"retrieve: {max(deepest, lost.retrieve)}"
-    more = f"{retrieve}\nrerankers: [none, …]\n# or\n{lost.context(deepest)}"
-    yield lost.advice(
-        "Give the reranker more candidates" if lost.reranks else "Add a reranker, or send more",
-        f"The evidence is just below the cut: whole at rank {min(ranks)} to {max(ranks)} under "
-        f"exact search (median {median(ranks):.0f}), where the first {lost.depth} are used.",
-        "retrieval",
-        retrieve if lost.reranks else more,
-    )
-
-
-def _advise_on_far_misses(lost: Lost) -> Iterator[Advice]:
-    lost = lost.lost_at("retrieval").filter(lambda record: not _is_near(record, lost.near))
-    if not lost.records:
-        return
-    if all(record.traced_to is None for record in lost.records):
-        yield lost.advice(
+    if all(record.traced_to is None for record in far.records):
+        yield far.advice(
             "Improve what is retrieved",
-            f"The evidence is not among what was retrieved, for {len(lost.records):,} of "
-            f"{lost.of:,} questions; how deep it lies is not known here.",
+            f"The evidence is not among what was retrieved, for {len(far.records):,} of "
+            f"{far.of:,} questions; how deep it lies is not known here.",
             "retrieval",
         )
         return
-    ranks = [rank for record in lost.records if (rank := _exact_rank(record)) is not None]
-    beyond = len(lost.records) - len(ranks)
-    where = [f"at rank {min(ranks):,} to {max(ranks):,}"] if ranks else []
+    beyond = len(far.records) - len(far_ranks)
+    where = [f"at rank {min(far_ranks):,} to {max(far_ranks):,}"] if far_ranks else []
     where += [f"for {beyond:,} of them at no rank that was looked at"] if beyond else []
-    meaning = lost.cell.embedder is not None
-    yield lost.advice(
-        "Try another embedding model, or reword the questions"
-        if meaning
-        else "Search by meaning too",
+    title, retrievers = "Search by meaning too", "\n  - dense\n  - hybrid"
+    if lost.cell.embedder is not None:
+        title = "Try another embedding model, or reword the questions"
+        retrievers = "\n  - multi_query: {}\n  - hyde: {}"
+    yield far.advice(
+        title,
         f"The evidence is far down under exact search: whole {', '.join(where)}, where "
         f"{lost.retrieve} are retrieved. `export triplets` writes these questions, their evidence "
         "and the wrong hits above it, to fine-tune an embedding model with.",
         "retrieval",
-        "embedders:\n  - sentence_transformer: {model: …}\nretrievers:\n"
-        + ("  - multi_query: {}\n  - hyde: {}" if meaning else "  - dense\n  - hybrid"),
+        f"embedders:\n  - sentence_transformer: {{model: …}}\nretrievers:{retrievers}",
     )
-
-
-def _is_near(record: Trace, near: int) -> bool:
-    rank = _exact_rank(record)
-    return rank is not None and rank <= near
 
 
 def _exact_rank(record: Trace) -> int | None:
     """Return where all evidence that retrieval lost is whole under exact search, if it is known."""
-    ranks = [
-        arrival.facts.exact_rank for arrival in record.passages if arrival.stage == "retrieval"
-    ]
-    known_ranks = [rank for rank in ranks if rank is not None]
-    return max(known_ranks) if known_ranks and len(known_ranks) == len(ranks) else None
+    lost = [arrival.facts for arrival in record.passages if arrival.stage == "retrieval"]
+    ranks = [facts.exact_rank for facts in lost if facts.exact_rank is not None]
+    return max(ranks) if ranks and len(ranks) == len(lost) else None
 
 
-def _advise_on_reranking(lost: Lost) -> Iterator[Advice]:
+def _on_reranking(lost: _Lost) -> Iterator[Advice]:
     lost = lost.lost_at("reranking")
     if not lost.records:
         return
-    facts = [arrival.facts for arrival in lost.arrivals("reranking")]
+    facts = lost.facts("reranking")
     before = [fact.rank for fact in facts if fact.rank is not None]
     after = [fact.reranked for fact in facts if fact.reranked is not None]
     where = [f"rank {median(before):.0f} before"] if before else []
@@ -177,7 +238,7 @@ def _advise_on_reranking(lost: Lost) -> Iterator[Advice]:
     )
 
 
-def _advise_on_context(lost: Lost) -> Iterator[Advice]:
+def _on_context(lost: _Lost) -> Iterator[Advice]:
     lost = lost.lost_at("context")
     if lost.records and lost.settings.get("system") is not None:
         yield lost.advice(
@@ -186,32 +247,30 @@ def _advise_on_context(lost: Lost) -> Iterator[Advice]:
             "context",
         )
     elif lost.records:
-        tokens = int(lost.settings["context"]["tokens"])
         yield lost.advice(
             "Give the context more tokens",
-            f"The evidence was among the first {lost.sent} chunks, and the budget of {tokens:,} "
-            "tokens ended before it was whole.",
+            f"The evidence was among the first {lost.sent} chunks, and the budget of "
+            f"{lost.tokens:,} tokens ended before it was whole.",
             "context",
-            f"context: {{chunks: {lost.sent}, tokens: {2 * tokens}}}",
+            f"context: {{chunks: {lost.sent}, tokens: {2 * lost.tokens}}}",
         )
 
 
-def _advise_on_generation(lost: Lost) -> Iterator[Advice]:
+def _on_generation(lost: _Lost) -> Iterator[Advice]:
     lost = lost.lost_at("generation")
-    if not lost.records:
-        return
-    declined = sum(bool(record.declined) for record in lost.records)
-    floor = " This generator only copies sentences: it is a floor." if lost.cell.copies else ""
-    yield lost.advice(
-        "Change the generator or its prompt",
-        f"All evidence was in the prompt and the answer did not carry it; {declined:,} of "
-        f"{len(lost.records):,} declined. Better retrieval cannot mend these.{floor}",
-        "generation",
-        "generators:\n  - chat: {model: …, prompt: …}",
-    )
+    if lost.records:
+        declined = sum(bool(record.declined) for record in lost.records)
+        floor = " This generator only copies sentences: it is a floor." if lost.cell.copies else ""
+        yield lost.advice(
+            "Change the generator or its prompt",
+            f"All evidence was in the prompt and the answer did not carry it; {declined:,} of "
+            f"{len(lost.records):,} declined. Better retrieval cannot mend these.{floor}",
+            "generation",
+            _CHAT_SETTING,
+        )
 
 
-def _advise_on_unanswerable(answered: Lost) -> Iterator[Advice]:
+def _on_unanswerable(answered: _Lost) -> Iterator[Advice]:
     if answered.records:
         yield answered.advice(
             "Add the missing sources, or let the generator decline",
@@ -222,50 +281,37 @@ def _advise_on_unanswerable(answered: Lost) -> Iterator[Advice]:
 
 
 _RULES = (
-    _advise_on_failures,
-    _advise_on_chunking,
-    _advise_on_index,
-    _advise_on_near_misses,
-    _advise_on_far_misses,
-    _advise_on_reranking,
-    _advise_on_context,
-    _advise_on_generation,
+    _on_failures,
+    _on_chunking,
+    _on_index,
+    _on_retrieval,
+    _on_reranking,
+    _on_context,
+    _on_generation,
 )
 
 
 def _round_up_to_five(rank: int) -> int:
-    """Return `rank` rounded up to a multiple of five."""
     return -(-rank // 5) * 5
 
 
-MIN_USEFUL_GAIN = 0.05
-
-
-"""A gain that is hardly worth the work on retrieval."""
-
-
-def advise_on_retrieval(view: View, cell: CellResult) -> Iterator[Advice]:
+def _on_potential(view: View, cell: CellResult) -> Iterator[Advice]:
     """Yield that better retrieval would buy little, where that is shown.
 
     A gain that is not shown is no proof that there is none: what counts is the greatest one that
     the questions leave possible. Nothing of a generator that only copies, nor before every question
     was asked.
     """
-    if cell.copies:
-        return
     for potential in potentials(view):
-        if potential.cell is not cell or not potential.rows or potential.asked < potential.askable:
+        if potential.cell is not cell or not potential.rows or cell.copies:
             continue
         max_gain = max_plausible_gain(potential.rows[0].gain)
-        if max_gain >= MIN_USEFUL_GAIN:
+        if potential.asked < potential.askable or max_gain >= MIN_USEFUL_GAIN:
             continue
-        wrong = len(potential.wrong)
-        still_wrong = (
-            f" {numbers.count(wrong, 'question')} of {potential.tested:,} are not answered right "
-            "even then."
-            if potential.tested
-            else ""
-        )
+        wrong, still_wrong = len(potential.wrong), ""
+        if potential.tested:
+            count = numbers.count(wrong, "question")
+            still_wrong = f" {count} of {potential.tested:,} are not answered right even then."
         yield Advice(
             wrong,
             potential.tested or potential.rows[0].evidence.n,
@@ -273,7 +319,7 @@ def advise_on_retrieval(view: View, cell: CellResult) -> Iterator[Advice]:
             f"{next(sentences(view, potential))} A gain of more than "
             f"{numbers.score(max(max_gain, 0.0))} can be ruled out.{still_wrong}",
             "generation",
-            "generators:\n  - chat: {model: …, prompt: …}",
+            _CHAT_SETTING,
             potential.wrong,
         )
 
@@ -288,71 +334,95 @@ def max_plausible_gain(gain: DifferenceEstimate) -> float:
     return float(1 - 0.025 ** (1 / gain.n)) if gain.identical and gain.n else 1.0
 
 
-_NEAR_FACTOR = 4
-"""Evidence within so many times what is looked at is just below the cut."""
+def _on_scores(view: View, cell: CellResult) -> Iterator[Advice]:
+    """Yield what the scores of rankings and answers advise."""
+    hit, order, recall = (_metric(view, names) for names in (_HIT, _ORDER, _RECALL))
+    if hit is not None:
+        found = view.column(cell, hit)
+        retrieve = view.run.config["resolved"].get("retrieve")
+        wider = f"retrieve: {2 * retrieve}\n# or\n" if isinstance(retrieve, int) else ""
+        yield from _on_metric(
+            view,
+            cell,
+            hit,
+            found == 0,
+            "Find more: search wider, or another way",
+            f"Nothing relevant is among what {hit} reads for {{}}; its mean is "
+            f"{_mean(view, cell, hit)}. This is recall: no better order can mend it.",
+            "retrieval",
+            f"{wider}retrievers: [bm25, dense, hybrid]\n# or another embedding model",
+        )
+        if order is not None:
+            better = "try another reranker" if cell.reranker != "none" else "rerank"
+            yield from _on_metric(
+                view,
+                cell,
+                order,
+                (found > 0) & (view.column(cell, order) < _PERFECT),
+                f"Improve the order: {better}",
+                f"Something relevant is found and does not stand where it should for {{}}: {hit} "
+                f"is {_mean(view, cell, hit)}, {order} {_mean(view, cell, order)}.",
+                "reranking",
+                "rerankers:\n  - none\n  - cross_encoder: {model: …}",
+            )
+        if recall is not None:
+            shares = view.column(cell, recall)
+            yield from _on_metric(
+                view,
+                cell,
+                recall,
+                (shares > 0) & (shares < _PERFECT),
+                "Read more results, or larger chunks",
+                f"A part of what is relevant is among what {recall} reads for {{}}, and the rest "
+                "is not.",
+                "retrieval",
+            )
+    elif view.run.provenance.metrics[view.by].kind == "quality":
+        yield from _on_metric(
+            view,
+            cell,
+            view.by,
+            view.column(cell, view.by) < _LOW_ANSWER,
+            "Label the evidence of these questions",
+            f"{view.by} is under {_LOW_ANSWER:g} for {{}}. Without labels of what should be "
+            "retrieved nothing says whether retrieval or the generator lost them.",
+            "generation",
+        )
 
 
-def _pick(traces: Sequence[Trace], chosen: Mask) -> list[Trace]:
-    return [traces[place] for place in np.flatnonzero(chosen).tolist()]
+def _on_metric(
+    view: View,
+    cell: CellResult,
+    metric: str,
+    wanted: Mask,
+    title: str,
+    text: str,
+    stage: str,
+    setting: str = "",
+) -> Iterator[Advice]:
+    """Yield one piece about the questions that are `wanted`; `{}` in `text` is how many they are.
+
+    A system of the user's own has no settings to try.
+    """
+    scored = int((~np.isnan(view.column(cell, metric))).sum())
+    asked = view.question_ids(cell)
+    ids = [asked[number] for number in np.flatnonzero(wanted & ~view.frame(cell).failed)]
+    if ids:
+        counted = f"{len(ids):,} of {numbers.count(scored, 'question')}"
+        setting = "" if view.run.config["resolved"].get("system") is not None else setting
+        yield Advice(len(ids), scored, title, text.replace("{}", counted), stage, setting, ids)
 
 
-@dataclass(frozen=True)
-class Lost:
-    """Questions of one cell that were not answered, and the settings they were asked under."""
+def _metric(view: View, names: tuple[str, ...]) -> str | None:
+    """Return the metric of the run that is the first of these kinds, and reads the most."""
+    built = {name: view.build_metric(name) for name in view.metrics}
+    ranked = [
+        (names.index(metric.name), -(getattr(metric, "k", None) or float("inf")), name)
+        for name, metric in built.items()
+        if metric.name in names
+    ]
+    return min(ranked)[2] if ranked else None
 
-    cell: CellResult
-    settings: Mapping[str, Any]
-    records: Sequence[Trace]
-    of: int
 
-    @property
-    def sent(self) -> int:
-        """How many chunks the context has."""
-        return int(self.settings["context"]["chunks"])
-
-    @property
-    def reranks(self) -> bool:
-        """Whether the cell has a reranker."""
-        return self.cell.reranker != "none"
-
-    @property
-    def retrieve(self) -> int:
-        """How many the retriever is asked for."""
-        return int(self.settings["retrieve"])
-
-    @property
-    def depth(self) -> int:
-        """How many of what is retrieved could reach the prompt."""
-        return self.retrieve if self.reranks else self.sent
-
-    @property
-    def near(self) -> int:
-        """How deep evidence may lie so that it is just below the cut."""
-        return max(_NEAR_FACTOR * self.depth, self.retrieve)
-
-    def context(self, chunks: int) -> str:
-        """Return settings with so many chunks in the context, and tokens in proportion."""
-        tokens = int(self.settings["context"]["tokens"])
-        return f"context: {{chunks: {chunks}, tokens: {-(-tokens * chunks // self.sent)}}}"
-
-    def lost_at(self, stage: str) -> Lost:
-        """Return those that a stage lost."""
-        return self.filter(lambda record: record.lost_at == stage)
-
-    def filter(self, predicate: Callable[[Trace], bool]) -> Lost:
-        """Return those that are wanted; `of` stays."""
-        return replace(self, records=[record for record in self.records if predicate(record)])
-
-    def arrivals(self, stage: str) -> list[Arrival]:
-        """Return the groups of passages that a stage lost."""
-        return [
-            arrival
-            for record in self.records
-            for arrival in record.passages
-            if arrival.stage == stage
-        ]
-
-    def advice(self, title: str, text: str, stage: str, setting: str = "") -> Advice:
-        """Return advice that could mend all of them."""
-        ids = [record.question for record in self.records]
-        return Advice(len(ids), self.of, title, text, stage, setting, ids)
+def _mean(view: View, cell: CellResult, metric: str) -> str:
+    return numbers.score(view.score(cell, metric).mean, view.digits(metric))

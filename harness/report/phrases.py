@@ -1,4 +1,4 @@
-"""Formats aggregates, counts of questions, days and lists for reports."""
+"""Phrases that several reports share: aggregates, evidence of a difference, days and lists."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import datetime
 
 from harness.report.document import Measure
 from harness.stats.aggregate_scores import Aggregate
+from harness.stats.difference_estimate import DifferenceEstimate
 from harness.text import numbers
 
 
@@ -33,6 +34,57 @@ def describe_counts(line: Aggregate, unanswerable: int = 0, digits: int = 3) -> 
     return ", ".join(parts)
 
 
+def describe_evidence(seen: DifferenceEstimate, digits: int, rule: str = "") -> str:
+    """Return interval, corrected p and n of a difference; `rule` says how p is corrected."""
+    ends = f"95 % interval {numbers.between(seen.low, seen.high, digits)}"
+    interval = ends if seen.low is not None else f"no interval: {seen.reason}"
+    return f"{interval}, {format_p_value(seen)}{rule}, {format_n(seen.n)}"
+
+
+def format_p_value(seen: DifferenceEstimate) -> str:
+    """Return `p = 0.03`, corrected, in one piece."""
+    p = numbers.probability(seen.corrected)
+    return f"p {p if p.startswith('<') else f'= {p}'}".replace(" ", "\u00a0")
+
+
+def format_n(n: int) -> str:
+    """Return `n = 1,200` in one piece."""
+    return f"n\u00a0=\u00a0{n:,}"
+
+
+def describe_detectable(n: int, visible: float, digits: int) -> str:
+    """Return what could have been seen at this n: "not shown" is not "equal"."""
+    size, often = numbers.score(visible, digits), "four times in five"
+    if float(size) == 0:
+        size, often = f"{10**-digits:g}", f"more than {often}"
+    return (
+        f"With {format_n(n)}, a difference of {size} would be found {often}, a smaller one less "
+        "often: not shown is not equal."
+    )
+
+
+def describe_too_few(differences: Sequence[DifferenceEstimate], whom: str = "") -> str:
+    """Return that these differences could not have been shown, however large."""
+    unit = "questions" if all(seen.units == seen.n for seen in differences) else "clusters"
+    return f"With this few {unit} no difference{whom}, however large, could be shown."
+
+
+def describe_outcome(seen: DifferenceEstimate) -> str:
+    """Return what is shown of a difference: identical, better, worse, or nothing."""
+    if seen.difference is None:
+        return "not compared"
+    if seen.identical:
+        return "identical"
+    return "better" if seen.better else "worse" if seen.worse else "not shown"
+
+
+def format_mark(seen: DifferenceEstimate | None) -> str:
+    """Return `+` for a difference shown to be above 0, `−` for one below, else nothing."""
+    if seen is None:
+        return ""
+    return "+" if seen.better else numbers.MINUS if seen.worse else ""
+
+
 def format_day(moment: str) -> str:
     """Return the day of a moment as stored: `21 Nov 2026`; a dash where it is none."""
     try:
@@ -41,6 +93,13 @@ def format_day(moment: str) -> str:
         return numbers.MISSING
 
 
-def join_names(names: Sequence[str]) -> str:
-    """Return names joined as in a sentence."""
+def format_moment(when: datetime) -> str:
+    """Return a moment to the minute: `21 Nov 2026, 00:07`."""
+    return f"{when:%d %b %Y, %H:%M}".lstrip("0")
+
+
+def join_names(names: Sequence[str], most: int | None = None) -> str:
+    """Return names joined as in a sentence; of more than `most` how many more there are."""
+    if most is not None and len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

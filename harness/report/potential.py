@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness.metrics.named_metrics import stored_total
-from harness.records import Score
-from harness.report.potential_scores import RIGHT, PotentialPair, PotentialScores, build_pair
+from harness.records import Answer, Case, Score, not_scored
+from harness.report.charts.chart_cells import short_name
 from harness.report.run_view import View
 from harness.runs.oracle.oracle_file import read_records
-from harness.runs.oracle.oracle_scores import read_answer_test
+from harness.runs.oracle.oracle_scores import DECLINE_METRICS, is_right, read_answer_test
 from harness.stats.aggregate_scores import Aggregate, aggregate
 from harness.stats.difference_estimate import DifferenceEstimate
 from harness.stats.differences import estimate_differences
@@ -21,6 +22,13 @@ from harness.stats.paired_units import PairedScores
 from harness.stats.whole_sets import Total
 from harness.store.cell_results import CellResult
 from harness.store.run_file import OracleOutcome
+from harness.text import numbers
+
+RIGHT = "answered right"
+"""What the share of answers that pass the answer test is called, beside the metrics."""
+_NOT_ASKED = not_scored("it was not asked")
+Scores = Mapping[str, Mapping[str, Score]]
+"""The scores of one side, by measure and question."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +37,7 @@ class MeasureRow:
 
     `gain` is by how much perfect retrieval is above the cell, `retrieved` by how much the cell is
     above no retrieval; that is asked of the first measure alone. `finished` are the means of the
-    cell and of perfect retrieval that `gain` is the difference of: over the questions that both
-    finished.
+    cell and of perfect retrieval over the questions that both finished.
     """
 
     name: str
@@ -68,151 +75,266 @@ class Potential:
     declined: int
 
 
+@dataclass(frozen=True)
+class _Generator:
+    """The records of one generator, and the scores of all sides that are compared over `ids`."""
+
+    records: Sequence[OracleOutcome]
+    cell: CellResult
+    best: CellResult | None
+    ids: Sequence[str]
+    names: Sequence[str]
+    nothing: Scores
+    here: Scores
+    highest: Scores | None
+    evidence: Scores
+
+
 _potentials_by_view: WeakKeyDictionary[View, list[Potential]] = WeakKeyDictionary()
 
 
 def potentials(view: View) -> list[Potential]:
     """Return what each generator of a run could come to; none where the oracle was not asked."""
-    if not view.run.oracle:
-        return []
     if view not in _potentials_by_view:
-        _potentials_by_view[view] = _compute_potentials(view)
+        _potentials_by_view[view] = _compute_potentials(view) if view.run.oracle else []
     return _potentials_by_view[view]
 
 
 def _compute_potentials(view: View) -> list[Potential]:
-    records, test = read_records(view.stored), read_answer_test(view.run)
-    records_by_generator: dict[str, list[OracleOutcome]] = {}
-    for record in records:
-        records_by_generator.setdefault(record.generator, []).append(record)
-    candidates = [
-        build_pair(view, name, generator_records, test)
-        for name, generator_records in records_by_generator.items()
+    by_generator: dict[str, list[OracleOutcome]] = {}
+    for record in read_records(view.stored):
+        by_generator.setdefault(record.generator, []).append(record)
+    cells = {cell.generator for cell in view.cells}
+    generators = [
+        _build(view, name, records) for name, records in by_generator.items() if name in cells
     ]
-    generator_pairs = [
-        generator_pair for generator_pair in candidates if generator_pair is not None
+    generators.sort(key=lambda generator: generator.cell is not view.focus)
+    pairs: list[PairedScores] = []
+    for generator in generators:
+        for index, name in enumerate(generator.names):
+            pairs.append(_pair(view, generator.ids, name, generator.evidence, generator.here))
+            if index == 0:
+                pairs.append(_pair(view, generator.ids, name, generator.here, generator.nothing))
+    compared = zip(pairs, estimate_differences(pairs, view.run.provenance.seed), strict=True)
+    return [_potential(view, generator, compared) for generator in generators]
+
+
+def _build(view: View, name: str, records: Sequence[OracleOutcome]) -> _Generator:
+    cells = [cell for cell in view.cells if cell.generator == name]
+    best = next((cell for cell in cells if not cell.floor), cells[0])
+    cell = next((cell for cell in cells if cell is view.shipped), best)
+    asked = set(view.question_ids(cell))
+    names = _measure_names(view, records)
+    evidence = [record for record in records if record.given == "evidence"]
+    return _Generator(
+        records=records,
+        cell=cell,
+        best=None if best is cell else best,
+        ids=[r.question for r in evidence if r.context is not None and r.question in asked],
+        names=names,
+        nothing=_oracle_scores([r for r in records if r.given == "nothing"], names),
+        here=_cell_scores(view, cell, names),
+        highest=None if best is cell else _cell_scores(view, best, names),
+        evidence=_oracle_scores(evidence, names),
+    )
+
+
+def _measure_names(view: View, records: Sequence[OracleOutcome]) -> list[str]:
+    """Return what is compared: the deciding metric first if it is of answers, then right ones."""
+    about = view.run.provenance.metrics
+    names = [
+        name
+        for name in view.metrics
+        if name in records[0].scores
+        and about[name].kind != "descriptive"
+        and name.partition("(")[0] not in DECLINE_METRICS
     ]
-    generator_pairs.sort(key=lambda generator_pair: generator_pair.cell is not view.focus)
-    pairs = [
-        _pair(view, generator_pair, name, one, other)
-        for generator_pair in generator_pairs
-        for name, one, other in generator_pair.compared
-    ]
-    differences = iter(estimate_differences(pairs, view.run.provenance.seed))
-    return [
-        _potential(
-            view,
-            generator_pair,
-            lambda: next(differences),
-            records_by_generator[generator_pair.generator],
-        )
-        for generator_pair in generator_pairs
-    ]
+    tested = [RIGHT] if any(record.answered is not None for record in records) else []
+    deciding = [name for name in names if name == view.by]
+    return [*deciding, *tested, *(name for name in names if name != view.by)]
+
+
+def _oracle_scores(records: Sequence[OracleOutcome], names: Sequence[str]) -> Scores:
+    right = {r.question: _right_score(r.answered, r.error is not None) for r in records}
+    return {
+        name: right if name == RIGHT else {r.question: r.scores[name] for r in records}
+        for name in names
+    }
+
+
+def _cell_scores(view: View, cell: CellResult, names: Sequence[str]) -> Scores:
+    test = read_answer_test(view.run)
+    scores: dict[str, dict[str, Score]] = {name: {} for name in names}
+    for record in view.records(cell):
+        text = record.answer
+        answer = None if text is None else Answer(text, bool(record.declined))
+        for name in names:
+            if name == RIGHT:
+                passed = is_right(test, Case(view.question(record), answer=answer))
+                score = _right_score(passed, record.error is not None)
+            else:
+                score = record.scores[name]
+            scores[name][record.question] = score
+    return scores
+
+
+def _right_score(passed: bool | None, failed: bool) -> Score:
+    if passed is None:
+        return not_scored("nothing says what a right answer is")
+    return Score(None, "it failed", "failed") if failed else Score(float(passed))
+
+
+def _pair(view: View, ids: Sequence[str], name: str, left: Scores, right: Scores) -> PairedScores:
+    """Return one measure of two sides on the questions that both finished."""
+    sides = [[side[name].get(id_, _NOT_ASKED) for side in (left, right)] for id_ in ids]
+    scored = [sum(score.state == "scored" for score in scores) for scores in sides]
+    both = [place for place, count in enumerate(scored) if count == 2]
+    left_values, right_values = (
+        np.array([sides[place][side].counts or sides[place][side].value for place in both], float)
+        for side in (0, 1)
+    )
+    groups = None
+    if clusters := view.stored.clusters:
+        places = {cluster: place for place, cluster in enumerate(dict.fromkeys(clusters.values()))}
+        groups = np.array([places[clusters[ids[place]]] for place in both], dtype=np.int64)
+    order = {id_: number for number, id_ in enumerate(view.stored.questions)}
+    questions = np.array([order[ids[place]] for place in both], dtype=np.int64)
+    return PairedScores(
+        left_values, right_values, _total(view, name), groups, scored.count(1), questions
+    )
 
 
 def _total(view: View, name: str) -> Total | None:
-    about = view.run.provenance.metrics
-    return None if name == RIGHT else stored_total(about[name])
-
-
-def _pair(
-    view: View, pair: PotentialPair, name: str, one: PotentialScores, other: PotentialScores
-) -> PairedScores:
-    """Return one measure of two sides on the questions that both finished."""
-    left, right = one.scores_of(name, pair.ids), other.scores_of(name, pair.ids)
-    both = [
-        index for index in range(len(left)) if _is_scored(left[index]) and _is_scored(right[index])
-    ]
-    alone = sum(
-        _is_scored(left_score) != _is_scored(right_score)
-        for left_score, right_score in zip(left, right, strict=True)
-    )
-    clusters = view.stored.clusters
-    groups = None
-    if clusters is not None:
-        places = {name: index for index, name in enumerate(dict.fromkeys(clusters.values()))}
-        groups = np.array([places[clusters[pair.ids[index]]] for index in both], dtype=np.int64)
-    values = [
-        np.array([_value(scores[index]) for index in both], np.float64) for scores in (left, right)
-    ]
-    order = {id_: number for number, id_ in enumerate(view.stored.questions)}
-    numbers = np.array([order[pair.ids[index]] for index in both], dtype=np.int64)
-    return PairedScores(values[0], values[1], _total(view, name), groups, alone, numbers)
-
-
-def _is_scored(score: Score) -> bool:
-    return score.state == "scored"
-
-
-def _value(score: Score) -> float | Sequence[float] | None:
-    return score.counts or score.value
+    return None if name == RIGHT else stored_total(view.run.provenance.metrics[name])
 
 
 def _potential(
-    view: View,
-    pair: PotentialPair,
-    following: Callable[[], DifferenceEstimate],
-    records: Sequence[OracleOutcome],
+    view: View, of: _Generator, compared: Iterator[tuple[PairedScores, DifferenceEstimate]]
 ) -> Potential:
-    rows = [
-        MeasureRow(
-            name,
-            _mean(view, pair, name, pair.nothing),
-            _mean(view, pair, name, pair.here),
-            None if pair.highest is None else _mean(view, pair, name, pair.highest),
-            _mean(view, pair, name, pair.evidence),
-            following(),
-            _finished(view, pair, name),
-            following() if index == 0 else None,
+    clusters = view.stored.clusters
+    groups = None if clusters is None else [clusters[id_] for id_ in of.ids]
+    rows: list[MeasureRow] = []
+    for index, name in enumerate(of.names):
+        total = _total(view, name)
+        nothing, here, highest, evidence = (
+            None
+            if side is None
+            else aggregate([side[name].get(id_, _NOT_ASKED) for id_ in of.ids], total, groups)
+            for side in (of.nothing, of.here, of.highest, of.evidence)
         )
-        for index, name in enumerate(pair.names)
-    ]
-    tested_records = [
-        record
-        for record in records
-        if record.given == "evidence" and record.answered is not None and record.error is None
-    ]
+        assert nothing is not None
+        assert here is not None
+        assert evidence is not None
+        pair, gain = next(compared)
+        finished = _mean(pair.right, total), _mean(pair.left, total)
+        retrieved = next(compared)[1] if index == 0 else None
+        rows.append(MeasureRow(name, nothing, here, highest, evidence, gain, finished, retrieved))
+    given_evidence = [record for record in of.records if record.given == "evidence"]
+    tested = [r for r in given_evidence if r.answered is not None and r.error is None]
     return Potential(
-        generator=pair.generator,
-        cell=pair.cell,
-        best=pair.best,
+        generator=of.cell.generator,
+        cell=of.cell,
+        best=of.best,
         rows=[row for row in rows if row.evidence.n],
         family=rows[0].gain.family if rows else 0,
-        asked=len(pair.ids),
+        asked=len(of.ids),
         askable=sum(
             question.answerable and bool(question.passages)
             for question in view.stored.questions.values()
         ),
-        remembered=[
-            record.question for record in records if record.given == "nothing" and record.answered
-        ],
-        wrong=[record.question for record in tested_records if not record.answered],
-        tested=len(tested_records),
-        declined=sum(
-            record.given == "evidence" and bool(record.declined) and record.question in pair.ids
-            for record in records
-        ),
+        remembered=[r.question for r in of.records if r.given == "nothing" and r.answered],
+        wrong=[record.question for record in tested if not record.answered],
+        tested=len(tested),
+        declined=sum(bool(r.declined) and r.question in of.ids for r in given_evidence),
     )
 
 
-def _finished(view: View, pair: PotentialPair, name: str) -> tuple[float | None, float | None]:
-    """Return the means of the cell and of perfect retrieval over what both finished."""
-    pairs = zip(
-        pair.here.scores_of(name, pair.ids), pair.evidence.scores_of(name, pair.ids), strict=True
-    )
-    both = [
-        (retrieved, perfect)
-        for retrieved, perfect in pairs
-        if _is_scored(retrieved) and _is_scored(perfect)
-    ]
-    total = _total(view, name)
-    retrieved, perfect = (
-        aggregate([scores[side] for scores in both], total).mean for side in (0, 1)
-    )
-    return retrieved, perfect
+def _mean(values: NDArray[np.float64], total: Total | None) -> float | None:
+    if not len(values):
+        return None
+    return float(values.mean()) if total is None else total(values.sum(axis=0).tolist())
 
 
-def _mean(view: View, pair: PotentialPair, name: str, side: PotentialScores) -> Aggregate:
-    clusters = view.stored.clusters
-    groups = None if clusters is None else [clusters[id_] for id_ in pair.ids]
-    return aggregate(side.scores_of(name, pair.ids), _total(view, name), groups)
+def sentences(view: View, potential: Potential, several: bool = False) -> Iterator[str]:
+    """Yield what the first measure of one generator says; `several`: name the generator."""
+    if not potential.rows:
+        return
+    row = potential.rows[0]
+    whom = f"With {potential.generator}, perfect" if several else "Perfect"
+    alone = "what the model reaches alone was not measured"
+    if row.nothing.mean is not None:
+        reached = numbers.score(row.nothing.mean, _digits(view, row))
+        alone = f"the model alone, without any context, reaches {reached}"
+    yield f"{whom} retrieval, the gold passages alone, {_gain_clause(view, row)}; {alone}."
+    asked = describe_asked(potential)
+    if potential.asked < potential.askable:
+        yield f"Only {asked} were asked with their gold passages: the run was ended early."
+    if potential.declined:
+        floor = " It only copies sentences: it is a floor." if potential.cell.copies else ""
+        yield f"Even with them it declined {potential.declined:,} of {asked}.{floor}"
+    if row.retrieved is not None and not row.retrieved.better:
+        name, change = _measure_name(row), _change(view, row, row.retrieved)
+        yield f"What is retrieved is not shown to raise {name} either ({change})."
+
+
+def _gain_clause(view: View, row: MeasureRow) -> str:
+    name, change = _measure_name(row), _change(view, row, row.gain)
+    before, after = (numbers.score(mean, _digits(view, row)) for mean in row.finished)
+    if row.gain.better:
+        return f"would raise {name} from {before} to {after} ({change})"
+    if row.gain.worse:
+        return (
+            f"would lower {name}, from {before} to {after} ({change}): what is retrieved holds "
+            "more than the gold passages do"
+        )
+    return f"is not shown to raise {name}: {after} with it, {before} as retrieved ({change})"
+
+
+def headline(view: View, potentials: Sequence[Potential]) -> str:
+    """Return in a few words what there is to see, of the first generator."""
+    first = next((potential for potential in potentials if potential.rows), None)
+    if first is None:
+        return "What better retrieval could buy"
+    row = first.rows[0]
+    whom = f" with {short_name(first.generator)}" if len(potentials) > 1 else ""
+    if row.gain.better:
+        gain = numbers.score(row.gain.difference, _digits(view, row))
+        return f"Perfect retrieval would raise {_measure_name(row)} by {gain}{whom}"
+    return f"Perfect retrieval is not shown to raise {_measure_name(row)}{whom}"
+
+
+def summary_line(view: View, potential: Potential) -> str:
+    """Return the same as one line for a terminal."""
+    row = potential.rows[0]
+    nothing, retrieved, gold = (
+        numbers.score(mean, _digits(view, row)) for mean in (row.nothing.mean, *row.finished)
+    )
+    early = ""
+    if potential.asked < potential.askable:
+        early = f"; {describe_asked(potential)} were asked"
+    return (
+        f"{short_name(potential.generator)}: {row.name} {nothing} without retrieval, {retrieved} "
+        f"as retrieved, {gold} with the gold passages alone ({_change(view, row, row.gain)}; "
+        f"n = {row.gain.n:,}{early})"
+    )
+
+
+def describe_asked(potential: Potential) -> str:
+    """Return how many questions were asked with their evidence; of how many, if not all were."""
+    of = f"{potential.asked:,} of " if potential.asked < potential.askable else ""
+    return f"{of}{numbers.count(potential.askable, 'question')}"
+
+
+def _measure_name(row: MeasureRow) -> str:
+    return f"the share {RIGHT}" if row.name == RIGHT else row.name
+
+
+def _digits(view: View, row: MeasureRow) -> int:
+    return view.digits(row.name) if row.name in view.metrics else 2
+
+
+def _change(view: View, row: MeasureRow, seen: DifferenceEstimate) -> str:
+    """Return a difference and its interval."""
+    digits = _digits(view, row)
+    span = "no interval" if seen.low is None else numbers.between(seen.low, seen.high, digits)
+    return f"{numbers.difference(seen.difference, digits)}, {span}"

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from harness.report import gate
 from harness.report.document import Block, Heading, Items, Paragraph, TableBlock
-from harness.report.potential import potentials
-from harness.report.potential_words import summary_line
+from harness.report.potential import potentials, summary_line
 from harness.report.run_view import View
 from harness.report.unjudged_results import UnjudgedResults
 from harness.store.cell_results import CellResult

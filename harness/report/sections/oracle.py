@@ -11,9 +11,15 @@ from harness.report import chunker_limits
 from harness.report.charts import potential_chart as chart
 from harness.report.document import Block, Cell, Links, Paragraph, TableBlock
 from harness.report.phrases import measure
-from harness.report.potential import MeasureRow, Potential, potentials
-from harness.report.potential_scores import RIGHT
-from harness.report.potential_words import describe_asked, headline, sentences
+from harness.report.potential import (
+    RIGHT,
+    MeasureRow,
+    Potential,
+    describe_asked,
+    headline,
+    potentials,
+    sentences,
+)
 from harness.report.run_view import View
 from harness.report.sections import sections
 from harness.text import numbers
