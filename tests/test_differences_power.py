@@ -47,7 +47,7 @@ class TestOfMeans:
         found = sign_flip.p_values(drawn, 10_000, seed=3) <= level
         # At n = 20 and a low level Student's critical value is somewhat too high.
         above = 0.08 if n == 20 and level < 0.05 else 0
-        assert power.POWER - NEAR <= found.mean() <= power.POWER + NEAR + above
+        assert mcnemar.POWER - NEAR <= found.mean() <= mcnemar.POWER + NEAR + above
 
     def test_halves_with_four_times_the_questions(self):
         seen = graded(90)

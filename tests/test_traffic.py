@@ -17,7 +17,6 @@ from harness.preflight.traffic.traffic_reader import read
 from harness.records import Question
 from harness.runs.artefacts import Artefacts
 from harness.runs.runner import prepare
-from harness.stats.rank_sum import rank_sum
 from tests import small
 
 
@@ -116,25 +115,6 @@ def test_of_a_large_file_every_question_has_the_same_chance_and_the_same_ones_ar
     assert stats.kstest(np.array(lines) / 5_000, "uniform").statistic < 1.63 / 500**0.5
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_the_rank_sum_is_that_of_mann_and_whitney(seed):
-    chance = np.random.default_rng(seed)
-    first = chance.integers(0, 12, size=20 + 7 * seed).astype(float)
-    second = chance.integers(seed // 2, 14, size=35).astype(float)
-
-    found = rank_sum(first, second)
-
-    theirs = stats.mannwhitneyu(first, second, method="asymptotic")
-    assert found.larger == pytest.approx(theirs.statistic / (len(first) * 35))
-    assert found.p_value == pytest.approx(theirs.pvalue, abs=1e-12)
-
-
-def test_equal_values_show_no_difference():
-    found = rank_sum(np.full(9, 3.0), np.full(4, 3.0))
-
-    assert (found.larger, found.p_value) == (0.5, 1.0)
-
-
 def angles(**degrees):
     """Return what embeds each text as the unit vector at an angle."""
 
@@ -228,7 +208,16 @@ def test_lengths_and_categories_stand_side_by_side():
 
     assert (found.lengths.real, found.lengths.tests) == ((2, 2, 2), (4, 4, 4))
     assert found.lengths.longer == 0
+    assert found.lengths.p_value < 0.05
     assert found.categories == (CategoryShare("billing", 0.75, 0), CategoryShare("other", 0.25, 1))
+
+
+def test_questions_of_one_length_show_no_difference():
+    found = measure_likeness(
+        asked("one two", "three four"), [Question("q", "five six")], lambda texts: np.eye(9)[:1]
+    )
+
+    assert (found.lengths.longer, found.lengths.p_value) == (0.5, 1.0)
 
 
 QUESTIONS = """What does a day pass cost?

@@ -11,13 +11,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.stats.bootstrap import bootstrap_interval
-from harness.stats.estimate import Estimate
-from harness.stats.intervals import MIN_SAMPLE_SIZE, explain_few_groups
-from harness.stats.whole_sets import Defined, WholeSetTotal
+from harness.stats.estimate import Estimate, estimate_figures
+from harness.stats.whole_sets import Defined
 
 Floats = NDArray[np.float64]
 Scale = Literal["nominal", "ordinal", "interval"]
+_DRAWS = 10_000
 _ROUNDING = 1e-12
 
 
@@ -50,13 +49,8 @@ def alpha(
 ) -> Estimate:
     """Return Krippendorff's alpha of any number of raters; at most 1, 0 by chance.
 
-    Args:
-        units: The grades that each item got, from 0, by whoever rated it. Of those with fewer than
-            two nothing can be said: they count for nothing.
-        grades: How many grades there are.
-        scale: How far apart two grades are.
-        groups: The group of each item: whole groups are drawn for the interval. None: each alone.
-        seed: Of the draws.
+    `units` are the grades that each item got; those with fewer than two count for nothing. `scale`
+    says how far apart two grades are. All else is as for `kappa`.
     """
     rated = [index for index, unit in enumerate(units) if len(unit) > 1]
     tables = np.zeros((len(rated), grades, grades))
@@ -64,11 +58,13 @@ def alpha(
         counts = np.bincount(units[index], minlength=grades).astype(np.float64)
         table += (np.outer(counts, counts) - np.diag(counts)) / (len(units[index]) - 1)
     rated_groups = None if groups is None else [groups[index] for index in rated]
-
-    def alphas(summed: Floats) -> tuple[Floats, Defined]:
-        return _alphas(summed, scale)
-
-    return _estimate(tables, rated_groups, seed, alphas, "everything got the same grade")
+    return _estimate(
+        tables,
+        rated_groups,
+        seed,
+        lambda summed: _alphas(summed, scale),
+        "everything got the same grade",
+    )
 
 
 def _estimate(
@@ -78,33 +74,17 @@ def _estimate(
     values: Callable[[Floats], tuple[Floats, Defined]],
     undefined: str,
 ) -> Estimate:
-    """Return what summed tables [grades, grades] come to, and its interval over groups of them."""
+    """Return what summed tables [n, grades, grades] come to, and its interval."""
     n, size = len(tables), tables.shape[1]
     if not n:
         return Estimate(None, None, None, 0, "nothing was rated by two")
-
-    def many(rows: Floats) -> tuple[Floats, Defined]:
-        return values(rows.reshape(-1, size, size))
-
-    def one(row: Sequence[float]) -> float | None:
-        value, defined = many(np.asarray(row, dtype=np.float64)[None])
-        return float(value[0]) if defined[0] else None
-
     flat = tables.reshape(n, -1)
-    value = one(flat.sum(axis=0).tolist())
-    if value is None:
-        return Estimate(None, None, None, n, undefined)
-    names = list(groups) if groups is not None else [str(index) for index in range(n)]
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    summed = np.zeros((len(numbers), size * size))
-    np.add.at(summed, [numbers[name] for name in names], flat)
-    ends = bootstrap_interval(summed, WholeSetTotal(one, many), seed)
-    too_few = len(numbers) < min(
-        n, MIN_SAMPLE_SIZE
-    )  # else `n = 5 is under 6` would stand beside n = 7
-    return Estimate(
-        value, ends.low, ends.high, n, explain_few_groups(len(numbers)) if too_few else ends.reason
-    )
+
+    def figures(weights: Floats) -> tuple[Floats, Defined]:
+        figure, defined = values((weights @ flat).reshape(-1, size, size))
+        return figure[None], defined[None]
+
+    return estimate_figures(figures, n, groups, _DRAWS, seed, [undefined])[0]
 
 
 def _kappas(tables: Floats) -> tuple[Floats, Defined]:
@@ -138,6 +118,4 @@ def _distances(counts: Floats, scale: Scale) -> Floats:
 
 def _chance_corrected(observed: Floats, chance: Floats) -> tuple[Floats, Defined]:
     defined = chance > _ROUNDING
-    values = np.zeros_like(observed)
-    values[defined] = 1.0 - observed[defined] / chance[defined]
-    return values, defined
+    return 1.0 - observed / np.where(defined, chance, np.inf), defined

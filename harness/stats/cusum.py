@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from math import ceil
 
 import numpy as np
@@ -86,35 +85,34 @@ def find_shifts(
             place of one: p counts as often as the series has values.
     """
     arrays = [np.asarray(values, dtype=np.float64) for values in series]
-    long = [len(values) >= MIN_SERIES_VALUES for values in arrays]
-    varying = [n for n, values in enumerate(arrays) if long[n] and np.ptp(values) > 0]
+    family = [n for n, values in enumerate(arrays) if _is_testable(values)]
     looks = [len(values) if every_night else 1 for values in arrays]
-    needed = [_needed_orders(times * len(varying)) for times in looks]
+    needed = [_needed_orders(times * len(family)) for times in looks]
     p = {
         n: _p_value(arrays[n], max(_MIN_ORDERS, needed[n]), seed, FAMILYWISE_ERROR_RATE / looks[n])
-        for n in varying
+        for n in family
         if needed[n] <= MAX_ORDERS
     }
-    weighted = [min(1.0, looks[n] * p.get(n, 1.0)) for n in varying]
-    corrected = dict(zip(varying, holm(weighted), strict=True))
+    weighted = [min(1.0, looks[n] * p.get(n, 1.0)) for n in family]
+    corrected = dict(zip(family, holm(weighted), strict=True))
     results = []
     for n, values in enumerate(arrays):
-        if not long[n]:
+        reason = ""
+        if len(values) < MIN_SERIES_VALUES:
             reason = f"{len(values)} values are under {MIN_SERIES_VALUES}"
-            results.append(ShiftTest(None, None, reason))
         elif n in corrected and n not in p:
             reason = f"it would need {needed[n]:,} orders of its values, over {MAX_ORDERS:,}"
+        if reason:
             results.append(ShiftTest(None, None, reason))
-        else:
-            corrected_p = corrected.get(n, 1.0)
-            called = (
-                dict(_find_parts(values, 0, corrected_p, looks[n] * len(varying), seed))
-                if corrected_p <= FAMILYWISE_ERROR_RATE
-                else {}
-            )
-            shifts = _measure_shifts(values, called)
-            results.append(ShiftTest(p.get(n, 1.0), corrected_p, "", shifts))
-    return ShiftFamily(tuple(results), len(varying))
+            continue
+        called = list(_divide(values, 0, corrected.get(n, 1.0), looks[n] * len(family), seed))
+        ends = [0, *(at for at, _ in called), len(values)]
+        means = [float(values[ends[i] : ends[i + 1]].mean()) for i in range(len(called) + 1)]
+        shifts = tuple(
+            Shift(at, means[i], means[i + 1], level) for i, (at, level) in enumerate(called)
+        )
+        results.append(ShiftTest(p.get(n, 1.0), corrected.get(n, 1.0), "", shifts))
+    return ShiftFamily(tuple(results), len(family))
 
 
 @cache
@@ -144,41 +142,60 @@ def locate_shift(values: Floats) -> int:
     return int(_distances(values - values.mean()).argmax()) + 1
 
 
+def _divide(
+    values: Floats, start: int, corrected: float, weight: float, seed: int
+) -> Iterator[tuple[int, float]]:
+    """Yield place and p value of the shift of `values` and of its parts', in the order of time."""
+    if corrected > FAMILYWISE_ERROR_RATE:
+        return
+    place = locate_shift(values)
+    for part, first in ((values[:place], start), (values[place:], start + place)):
+        if first > start:
+            yield start + place, corrected
+        times = weight * len(values) / len(part)
+        orders = _needed_orders(times)
+        if _is_testable(part) and orders <= MAX_ORDERS:
+            draws = max(_MIN_ORDERS_OF_PART, orders)
+            p = times * _p_value(part, draws, seed, FAMILYWISE_ERROR_RATE / times)
+            yield from _divide(part, first, max(corrected, p), times, seed)
+
+
+def _is_testable(values: Floats) -> bool:
+    return len(values) >= MIN_SERIES_VALUES and bool(np.ptp(values) > 0)
+
+
+def _needed_orders(times: float) -> int:
+    """Return how many orders a p value needs to be called, where it counts so many times."""
+    return ceil(times / FAMILYWISE_ERROR_RATE)
+
+
 def _p_value(values: Floats, draws: int, seed: int, needed: float = 1.0) -> float:
     """Return the p value of the greatest distance of a running sum from 0, of all places.
 
     The running sum is that of the differences from the mean, in the standard deviations that such
-    a sum has at its place. p = (1 + orders as far) / (draws + 1); the drawing stops early where p
-    is sure to be above `needed`.
+    a sum has at its place. p = (1 + orders as far) / (draws + 1). One order: the series as a circle
+    is cut at a random night, and its blocks are put together at random. The drawing stops early
+    where p is sure to be above `needed`.
     """
+    n, length = len(values), block_length(values)
     centred = values - values.mean()
     centred /= np.abs(centred).max()
     least = _distances(centred).max() - _TIE_TOLERANCE * np.abs(centred).sum()
-    as_far = drawn = 0
-    circle = np.concatenate([centred, centred])
-    for orders in _draw_orders(len(centred), block_length(values), draws, seed):
-        as_far += int(np.count_nonzero(_distances(circle.take(orders)).max(axis=-1) >= least))
-        drawn += len(orders)
-        if 1 + as_far > needed * (draws + 1):
-            break
-    return (1 + as_far) / (1 + drawn)
-
-
-def _draw_orders(n: int, length: int, draws: int, seed: int) -> Iterator[NDArray[np.intp]]:
-    """Yield orders of n nights in a circle, cut at random and put together block by block.
-
-    The circle is written twice, one after the other: night n is night 0 again.
-    """
-    generator = np.random.default_rng([seed, n])
+    circle = np.concatenate([centred, centred])  # night n is night 0 again
     blocks = np.arange(-(-n // length) * length).reshape(-1, length)
+    generator = np.random.default_rng([seed, n])
     at_once = max(1, min(_MAX_ORDERS_AT_ONCE, _MAX_VALUES_AT_ONCE // n))
-    block_numbers = np.tile(np.arange(len(blocks)), (at_once, 1))
-    for start in range(0, draws, at_once):
-        count = min(at_once, draws - start)
-        nights = blocks[generator.permuted(block_numbers[:count], axis=1)].reshape(count, -1)
+    as_far = drawn = 0
+    while drawn < draws and 1 + as_far <= needed * (draws + 1):
+        count = min(at_once, draws - drawn)
+        orders = np.tile(np.arange(len(blocks)), (count, 1))
+        nights = blocks[generator.permuted(orders, axis=1)].reshape(count, -1)
         if blocks.size > n:  # the last block is shorter
             nights = nights[nights < n].reshape(count, n)
-        yield nights + generator.integers(n, size=(count, 1))
+        nights = nights + generator.integers(n, size=(count, 1))
+        as_far += int(np.count_nonzero(_distances(circle.take(nights)).max(axis=-1) >= least))
+        drawn += count
+    return (1 + as_far) / (1 + drawn)
 
 
 def _distances(centred: Floats) -> Floats:
@@ -188,36 +205,3 @@ def _distances(centred: Floats) -> Floats:
     sums: Floats = np.cumsum(centred, axis=-1)[..., :-1]
     sums *= 1 / np.sqrt(before * (n - before) / n)
     return np.abs(sums, out=sums)
-
-
-def _find_parts(
-    values: Floats, start: int, corrected: float, weight: float, seed: int
-) -> Iterator[tuple[int, float]]:
-    """Yield the place and p value of the shift of `values`, and of those of its two parts."""
-    place = locate_shift(values)
-    yield start + place, corrected
-    for part, first in ((values[:place], start), (values[place:], start + place)):
-        times = weight * len(values) / max(1, len(part))
-        orders = _needed_orders(times)
-        if len(part) < MIN_SERIES_VALUES or np.ptp(part) == 0 or orders > MAX_ORDERS:
-            continue
-        draws = max(_MIN_ORDERS_OF_PART, orders)
-        p = times * _p_value(part, draws, seed, FAMILYWISE_ERROR_RATE / times)
-        if p <= FAMILYWISE_ERROR_RATE:
-            yield from _find_parts(part, first, max(corrected, p), times, seed)
-
-
-def _needed_orders(times: float) -> int:
-    """Return how many orders a p value needs to be called, where it counts so many times."""
-    return ceil(times / FAMILYWISE_ERROR_RATE)
-
-
-def _measure_shifts(values: Floats, p_by_position: dict[int, float]) -> tuple[Shift, ...]:
-    """Return the shifts in the order of time, each with the means on its two sides."""
-    ordered = sorted(p_by_position.items())
-    ends = [0, *(start for start, _ in ordered), len(values)]
-    means = [float(values[one:other].mean()) for one, other in pairwise(ends)]
-    return tuple(
-        Shift(start, means[number], means[number + 1], corrected)
-        for number, (start, corrected) in enumerate(ordered)
-    )

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from math import ceil, floor, log10
 from typing import Literal
 
-Method = Literal["max-t", "t", "bonett-price", "none"]
+from harness.stats.intervals import Method
+
 MeanTest = Literal["sign-flip", "wilcoxon", "t"]
 Test = Literal["mcnemar", "swap"] | MeanTest
 
@@ -15,16 +16,6 @@ FAMILYWISE_ERROR_RATE = 0.05
 """The highest chance that a family of comparisons has any false positive."""
 _Z, _Z_POWER = 1.959963984540054, 0.8416212335729143
 """The normal distribution's 97.5th and 80th percentile."""
-
-
-@dataclass(frozen=True)
-class DifferenceInterval:
-    """The 95 % interval of a difference; `low` and `high` are None where there is none, and why."""
-
-    low: float | None
-    high: float | None
-    method: Method
-    reason: str = ""
 
 
 @dataclass(frozen=True)

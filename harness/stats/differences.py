@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Sequence
 from math import isfinite, sqrt
 
@@ -13,9 +12,9 @@ from harness.stats import mcnemar, power
 from harness.stats.difference_estimate import (
     FAMILYWISE_ERROR_RATE,
     DifferenceEstimate,
-    DifferenceInterval,
     Test,
 )
+from harness.stats.intervals import Interval
 from harness.stats.max_t import MaxT, Swap, max_t
 from harness.stats.paired_units import PairedScores, PairedUnits
 from harness.stats.separate_tests import estimate_separately
@@ -71,30 +70,22 @@ class _Family:
 
     def visible(self, units: Sequence[PairedUnits], seed: int) -> dict[PairedUnits, float | None]:
         """Return the smallest difference that would have been found with 80 % power."""
-        visible: dict[PairedUnits, float | None] = {}
-        same_length: dict[int, list[PairedUnits]] = defaultdict(list)
-        for unit in units:
-            if unit.difference is None or self._too_few(unit):
-                continue
-            if unit.binary:
-                needed = mcnemar.wins_above(unit.n, self._critical(unit))
-                visible[unit] = mcnemar.smallest_detectable(unit.n, unit.wins + unit.losses, needed)
-            else:
-                same_length[unit.units].append(unit)
-        for group in same_length.values():
-            table = np.stack([unit.values for unit in group], axis=1)
+        return power.visible_differences(
+            [unit for unit in units if unit.difference is not None and not self._too_few(unit)],
+            lambda unit: mcnemar.wins_above(unit.n, self._critical(unit)),
             # Where hardly any question differs, c is that of so few: of all it is at least this.
-            least = power.critical_value(len(table), FAMILYWISE_ERROR_RATE)
-            critical = np.array([max(least, self._critical(unit)) for unit in group])
-            visible |= zip(group, power.smallest_detectable(table, critical, seed), strict=True)
-        return visible
+            lambda unit: max(
+                power.critical_value(unit.units, FAMILYWISE_ERROR_RATE), self._critical(unit)
+            ),
+            seed,
+        )
 
     def estimate(self, unit: PairedUnits, visible: float | None) -> DifferenceEstimate:
         """Return the estimate of one hypothesis."""
         column, critical = self.columns[unit], self._critical(unit)
         test: Test = "sign-flip" if unit.pair.total is None else "swap"
         if self.found.undefined[column]:
-            interval = DifferenceInterval(None, None, "none", _UNDEFINED)
+            interval = Interval(None, None, "none", _UNDEFINED)
             return unit.tested(self.size, interval, test, None, None, None, too_few=False)
         corrected = float(self.found.corrected[column])
         return unit.tested(
@@ -116,18 +107,18 @@ class _Family:
     def _critical(self, unit: PairedUnits) -> float:
         return float(self.found.critical[self.columns[unit]])
 
-    def _interval(self, unit: PairedUnits, critical: float, shown: bool) -> DifferenceInterval:
+    def _interval(self, unit: PairedUnits, critical: float, shown: bool) -> Interval:
         """Return the simultaneous interval, which excludes 0 where a difference is shown."""
         if unit.missing_interval:
-            return DifferenceInterval(None, None, "none", unit.missing_interval)
+            return Interval(None, None, "none", unit.missing_interval)
         ends = _simultaneous_ends(unit, critical)
         if ends is None:
             reason = f"{unit.unit} {unit.units} is too few for {self.size} tests"
-            return DifferenceInterval(None, None, "none", reason)
+            return Interval(None, None, "none", reason)
         low, high = max(-1.0, ends[0]), min(1.0, ends[1])
         if not shown:  # an end within rounding of 0 is 0
             low, high = min(low, 0.0), max(high, 0.0)
-        return DifferenceInterval(low, high, "max-t")
+        return Interval(low, high, "max-t")
 
 
 def _swap(unit: PairedUnits, column: int, rows: int) -> Swap:

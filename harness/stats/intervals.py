@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import sqrt
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Method = Literal["wilson", "t", "exact", "none"]
+Method = Literal["wilson", "t", "exact", "max-t", "bonett-price", "bca", "none"]
 
 MIN_SAMPLE_SIZE = 6
 _Z = 1.959963984540054
@@ -25,7 +25,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Interval:
-    """A 95 % interval of a mean; `low` and `high` are None where there is none, and why."""
+    """A 95 % interval; `low` and `high` are None where there is none, and why."""
 
     low: float | None
     high: float | None
@@ -100,11 +100,18 @@ def cluster_deviation(sums: Floats, sizes: Floats) -> float:
     return float(count * np.sqrt((residuals**2).sum() / (count - 1)) / total)
 
 
+def number_clusters(clusters: Iterable[Hashable]) -> NDArray[np.int64]:
+    """Return the number of each cluster, from 0 in the order of their first places."""
+    numbers: dict[Hashable, int] = {}
+    places = [numbers.setdefault(name, len(numbers)) for name in clusters]
+    return np.array(places, dtype=np.int64)
+
+
 def sum_by_cluster(table: Floats, clusters: Sequence[Hashable]) -> Floats:
     """Return the rows of a table, or the values of a column, summed by cluster."""
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
-    sums = np.zeros((len(numbers), *table.shape[1:]))
-    np.add.at(sums, [numbers[name] for name in clusters], table)
+    places = number_clusters(clusters)
+    sums = np.zeros((places.max(initial=-1) + 1, *table.shape[1:]))
+    np.add.at(sums, places, table)
     return sums
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.stats import sign_patterns
 from harness.stats.paired_units import total_differences
+from harness.stats.sign_flip import all_patterns, drawn_patterns
 from harness.stats.whole_sets import Total
 
 Floats = NDArray[np.float64]
@@ -66,9 +66,9 @@ def max_t(table: Floats, swaps: Sequence[Swap], seed: int) -> MaxT:
     observed, _ = family.statistics(np.ones((1, family.units)))
     least = observed[0] * (1 - _RELATIVE) - _ABSOLUTE
     exact = family.units <= MAX_ENUMERATED
-    patterns = sign_patterns.half_of_all(family.units)
+    patterns = all_patterns(family.units)
     if not exact:
-        patterns = sign_patterns.drawn(family.units, DRAWS, seed)
+        patterns = drawn_patterns(family.units, DRAWS, seed)
     as_far = np.zeros(table.shape[1], dtype=np.int64)
     maxima, undefined_blocks = [], []
     for signs in patterns:

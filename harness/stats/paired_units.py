@@ -13,11 +13,16 @@ from harness.stats import mcnemar
 from harness.stats.difference_estimate import (
     IDENTICAL,
     DifferenceEstimate,
-    DifferenceInterval,
     Test,
     round_up,
 )
-from harness.stats.intervals import MIN_SAMPLE_SIZE, cluster_deviation, student, too_few
+from harness.stats.intervals import (
+    MIN_SAMPLE_SIZE,
+    Interval,
+    cluster_deviation,
+    student,
+    too_few,
+)
 from harness.stats.whole_sets import Defined, Total, pseudo_values, total_rows
 
 Floats = NDArray[np.float64]
@@ -151,20 +156,18 @@ class PairedUnits:
         return too_few(self.units, self.unit).reason if self.units < MIN_SAMPLE_SIZE else ""
 
     @cached_property
-    def pointwise(self) -> DifferenceInterval:
+    def pointwise(self) -> Interval:
         """The 95 % interval of this difference alone: Bonett-Price, or that of a mean."""
         if self.missing_interval:
-            return DifferenceInterval(None, None, "none", self.missing_interval)
+            return Interval(None, None, "none", self.missing_interval)
         if self.binary:
-            return DifferenceInterval(
-                *mcnemar.bonett_price(self.wins, self.losses, self.n), "bonett-price"
-            )
+            return Interval(*mcnemar.bonett_price(self.wins, self.losses, self.n), "bonett-price")
         assert self.difference is not None
         assert self.deviation is not None
         ends = student((self.difference + 1) / 2, self.deviation / 2, self.units)
         if ends.low is None or ends.high is None:
-            return DifferenceInterval(None, None, "none", "not from -1 to 1")
-        return DifferenceInterval(2 * ends.low - 1, 2 * ends.high - 1, "t")
+            return Interval(None, None, "none", "not from -1 to 1")
+        return Interval(2 * ends.low - 1, 2 * ends.high - 1, "t")
 
     def untested(self, family: int) -> DifferenceEstimate:
         """Return what is said where the difference is not defined."""
@@ -174,7 +177,7 @@ class PairedUnits:
     def tested(
         self,
         family: int,
-        interval: DifferenceInterval,
+        interval: Interval,
         test: Test,
         p: float | None,
         corrected: float | None,

@@ -1,18 +1,22 @@
-"""Power of the sign-flip test: the smallest difference of means that it would detect."""
+"""Power: the smallest difference that a test would detect, of means by the sign-flip test."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.stats.bootstrap import resampled_sums
+from harness.stats import mcnemar
+from harness.stats.estimate import resampled_sums
 from harness.stats.intervals import t_quantile
+from harness.stats.mcnemar import POWER, Integers
+from harness.stats.paired_units import PairedUnits
 
 Floats = NDArray[np.float64]
 
-POWER = 0.8
 _RESAMPLES = 2_000
 _MIN_SPREAD = 1e-12
 
@@ -43,6 +47,32 @@ def smallest_detectable(table: Floats, critical: Floats, seed: int) -> list[floa
         possible.tolist(), np.quantile(shifts, POWER, axis=0, method="higher"), strict=True
     ):
         visible[index] = float(shift)
+    return visible
+
+
+def visible_differences(
+    units: Iterable[PairedUnits],
+    needed_wins: Callable[[PairedUnits], Integers],
+    critical: Callable[[PairedUnits], float],
+    seed: int,
+) -> dict[PairedUnits, float | None]:
+    """Return the smallest difference of each pair that is found with 80 % power.
+
+    `needed_wins` is what `mcnemar.smallest_detectable` needs of shares, `critical` what u must
+    exceed of means.
+    """
+    visible: dict[PairedUnits, float | None] = {}
+    same_length: dict[int, list[PairedUnits]] = defaultdict(list)
+    for unit in units:
+        if unit.binary:
+            differing = unit.wins + unit.losses
+            visible[unit] = mcnemar.smallest_detectable(unit.n, differing, needed_wins(unit))
+        else:
+            same_length[unit.units].append(unit)
+    for group in same_length.values():
+        table = np.stack([unit.values for unit in group], axis=1)
+        found = smallest_detectable(table, np.array([*map(critical, group)]), seed)
+        visible |= zip(group, found, strict=True)
     return visible
 
 

@@ -1,31 +1,25 @@
 """Spearman's rank correlation with a bootstrap interval over groups of rows.
 
 Source: Spearman, 1904; ties get the mean of their ranks. The interval draws whole groups, and
-ranks anew in each draw: BCa. Several columns share what is
-expensive: the draws, and the ranks of the column that they are compared with.
+ranks anew in each draw: BCa. Several columns share what is expensive: the draws, and the ranks of
+the column that they are compared with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.stats.bootstrap import BootstrapInterval, bca, resampled_counts
-from harness.stats.estimate import Estimate
-from harness.stats.intervals import MIN_SAMPLE_SIZE, explain_few_groups
+from harness.stats.estimate import Estimate, Figures, estimate_figures
+from harness.stats.intervals import MIN_SAMPLE_SIZE, too_few
 from harness.stats.whole_sets import Defined
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
-Values = Callable[[Floats], tuple[Floats, Defined]]
-"""Makes figures, shape [figures, draws], of weights [draws, n]; says where they are defined."""
 
-SAME_IN_EVERY_RESAMPLE = "the same in every resample"
 _DRAWS = 2_000
-_MAX_WEIGHTS_PER_BLOCK = 500_000
-"""Weights that are looked at together: a few MB."""
 _ROUNDING = 1e-9
 
 
@@ -57,11 +51,9 @@ def spearman_by_column(
         names: What a column and the other are called, where one does not vary.
     """
     second, first = _value_codes(other), [_value_codes(column) for column in columns]
-    undefined_reasons = [
-        f"{names[1 if codes.max(initial=0) else 0]} does not vary" for codes in first
-    ]
-    return _estimates(
-        lambda weights: _rhos(first, second, weights), len(other), groups, seed, undefined_reasons
+    reasons = [f"{names[1 if codes.max(initial=0) else 0]} does not vary" for codes in first]
+    return _estimate(
+        lambda weights: _rhos(first, second, weights), len(other), groups, seed, reasons
     )
 
 
@@ -79,65 +71,15 @@ def spearman_gain(
         rhos, defined = _rhos(columns, target, weights)
         return rhos[:1] - rhos[1:], defined[:1] & defined[1:]
 
-    return _estimates(differences, len(people), groups, seed, ["one of them does not vary"])[0]
+    return _estimate(differences, len(people), groups, seed, ["one of them does not vary"])[0]
 
 
-def _estimates(
-    values: Values,
-    n: int,
-    groups: Sequence[str] | None,
-    seed: int,
-    undefined_reasons: Sequence[str],
+def _estimate(
+    figures: Figures, n: int, groups: Sequence[str] | None, seed: int, reasons: Sequence[str]
 ) -> list[Estimate]:
-    """Return each figure with its interval; `undefined_reasons` says why one has no value."""
-    names = list(groups) if groups is not None else [str(index) for index in range(n)]
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    member = np.array([numbers[name] for name in names], dtype=np.int64)
     if n < MIN_SAMPLE_SIZE:
-        return [Estimate(None, None, None, n, f"n = {n} is under {MIN_SAMPLE_SIZE}")] * len(
-            undefined_reasons
-        )
-    size = len(numbers)
-    observed, defined = values(np.ones((1, n)))
-    drawn, drawn_defined = _compute_in_blocks(values, resampled_counts(size, seed, _DRAWS), member)
-    left_out, left_out_defined = _compute_in_blocks(values, 1.0 - np.eye(size), member)
-    estimates = []
-    for index, reason in enumerate(undefined_reasons):
-        if not defined[index, 0]:
-            estimates.append(Estimate(None, None, None, n, reason))
-            continue
-        value = float(observed[index, 0])
-        ends = _bootstrap_interval(
-            value,
-            drawn[index, drawn_defined[index]],
-            left_out[index, left_out_defined[index]],
-            size,
-        )
-        estimates.append(Estimate(value, ends.low, ends.high, n, ends.reason))
-    return estimates
-
-
-def _bootstrap_interval(
-    value: float, drawn: Floats, left_out: Floats, size: int
-) -> BootstrapInterval:
-    """Return a figure's interval, of its draws of `size` groups and of leaving each of them out."""
-    if size < MIN_SAMPLE_SIZE:
-        return BootstrapInterval(None, None, explain_few_groups(size))
-    if len(drawn) < 0.95 * _DRAWS or not len(left_out):
-        return BootstrapInterval(None, None, "not defined in many resamples")
-    if drawn.max() - drawn.min() <= _ROUNDING:
-        return BootstrapInterval(None, None, SAME_IN_EVERY_RESAMPLE)
-    return bca(value, drawn, left_out.mean() - left_out)
-
-
-def _compute_in_blocks(values: Values, weights: Floats, member: Codes) -> tuple[Floats, Defined]:
-    """Return the figures of weights of groups, shape [draws, groups], some draws at a time."""
-    step = max(1, _MAX_WEIGHTS_PER_BLOCK // len(member))
-    blocks = [
-        values(weights[start : start + step][:, member]) for start in range(0, len(weights), step)
-    ]
-    figures, defined = zip(*blocks, strict=True)
-    return np.concatenate(figures, axis=1), np.concatenate(defined, axis=1)
+        return [Estimate(None, None, None, n, too_few(n).reason)] * len(reasons)
+    return estimate_figures(figures, n, groups, _DRAWS, seed, reasons)
 
 
 def _value_codes(values: Sequence[float]) -> Codes:

@@ -7,11 +7,9 @@ for. The tables of a report are families of max-T.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from harness.stats import classical, mcnemar, power, sign_flip
 from harness.stats.corrections import CORRECTIONS, Correction
@@ -22,18 +20,6 @@ from harness.stats.difference_estimate import (
     Test,
 )
 from harness.stats.paired_units import PairedScores, PairedUnits
-
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """What all tests share: the level of Holm's first step, the draws, the seed, the test."""
-
-    level: float
-    draws: int
-    seed: int
-    test: MeanTest
 
 
 def estimate_separately(
@@ -48,90 +34,72 @@ def estimate_separately(
 
     McNemar's exact test where all values are 0 or 1, the swap test for metrics of the whole set,
     else `test`. `family` counts every test that could have been made, where that is more than
-    these. `alarms` is how often at most the family may hold a false alarm: `visible` depends on it.
+    these. `alarms` is how often at most the family may hold a false alarm: `visible`, the smallest
+    difference that is found with 80 % power at Holm's first step, depends on it.
     """
     units = [PairedUnits(pair) for pair in pairs]
     defined = [unit for unit in units if unit.difference is not None]
     size = max(family or 0, len(defined))
     if not defined:
         return [unit.untested(size) for unit in units]
-    plan = _Plan(alarms / size, sign_flip.draws_for(size, alarms), seed, test)
-    p_values, visible = _p_values(defined, plan), _visible(defined, plan)
+    level, draws = alarms / size, sign_flip.draws_for(size, alarms)
+    tests = {unit: _choose_test(unit, test) for unit in defined}
+    p_values = _p_values(tests, draws, seed)
+    visible = power.visible_differences(
+        (unit for unit in defined if _has_power(unit, tests[unit], level)),
+        lambda unit: mcnemar.wins_that_reject(unit.n, level),
+        lambda unit: power.critical_value(unit.units, level),
+        seed,
+    )
     corrected = CORRECTIONS[correction]([p_values[unit] for unit in defined], size)
     estimates = {
         unit: unit.tested(
             size,
             unit.pointwise,
-            _test_of(unit, plan),
+            tests[unit],
             p_values[unit],
             p,
-            visible[unit],
-            too_few=power.cannot_reject(unit.units, plan.level),
+            visible.get(unit),
+            too_few=power.cannot_reject(unit.units, level),
         )
         for unit, p in zip(defined, corrected, strict=True)
     }
     return [estimates[unit] if unit in estimates else unit.untested(size) for unit in units]
 
 
-def _test_of(unit: PairedUnits, plan: _Plan) -> Test:
+def _choose_test(unit: PairedUnits, test: MeanTest) -> Test:
     if unit.pair.total is not None:
         return "swap"
-    return "mcnemar" if unit.binary else plan.test
+    return "mcnemar" if unit.binary else test
 
 
-def _p_values(units: Sequence[PairedUnits], plan: _Plan) -> dict[PairedUnits, float]:
-    p_values: dict[PairedUnits, float] = {}
-    for unit in units:
-        if unit.pair.total is not None:
-            p_values[unit] = sign_flip.whole_set_p_value(
-                unit.left, unit.right, unit.pair.total, plan.draws, plan.seed
-            )
-        elif unit.binary:
-            p_values[unit] = mcnemar.p_value(unit.wins, unit.losses)
-    for group in _by_length(unit for unit in units if unit not in p_values):
-        found = _mean_p_values(np.stack([unit.gains for unit in group], axis=1), plan)
-        p_values |= zip(group, found.tolist(), strict=True)
-    return p_values
-
-
-def _mean_p_values(table: Floats, plan: _Plan) -> Floats:
-    if plan.test == "t":
-        return classical.student(table)
-    if plan.test == "wilcoxon":
-        p_values = classical.wilcoxon(table, plan.draws, plan.seed)
-        # Ranks that point the other way than the mean do not show what the mean says.
-        against = np.sign(classical.signed_ranks(table).sum(axis=0)) != np.sign(table.sum(axis=0))
-        return np.where(against, 1.0, p_values)
-    return sign_flip.p_values(table, plan.draws, plan.seed)
-
-
-def _visible(units: Sequence[PairedUnits], plan: _Plan) -> dict[PairedUnits, float | None]:
-    """Return the smallest difference that is found with 80 % power at Holm's first step.
+def _has_power(unit: PairedUnits, test: Test, level: float) -> bool:
+    """Return whether a smallest visible difference can be worked out.
 
     With tied scores a shift of the differences says nothing of ranks: none for Wilcoxon's test.
     """
-    visible: dict[PairedUnits, float | None] = dict.fromkeys(units)
-    graded = []
-    for unit in units:
-        if unit.binary:
-            visible[unit] = mcnemar.smallest_detectable(
-                unit.n, unit.wins + unit.losses, mcnemar.wins_that_reject(unit.n, plan.level)
+    return test == "mcnemar" or (test != "wilcoxon" and not power.cannot_reject(unit.units, level))
+
+
+def _p_values(tests: Mapping[PairedUnits, Test], draws: int, seed: int) -> dict[PairedUnits, float]:
+    p_values: dict[PairedUnits, float] = {}
+    same_length: dict[int, list[PairedUnits]] = defaultdict(list)
+    for unit, test in tests.items():
+        if unit.pair.total is not None:
+            p_values[unit] = sign_flip.whole_set_p_value(
+                unit.left, unit.right, unit.pair.total, draws, seed
             )
-        elif not power.cannot_reject(unit.units, plan.level) and (
-            plan.test != "wilcoxon" or unit.pair.total is not None
-        ):
-            graded.append(unit)
-    for group in _by_length(graded):
-        table = np.stack([unit.values for unit in group], axis=1)
-        critical = power.critical_value(len(table), plan.level)
-        found = power.smallest_detectable(table, np.full(len(group), critical), plan.seed)
-        visible |= zip(group, found, strict=True)
-    return visible
-
-
-def _by_length(units: Iterable[PairedUnits]) -> list[list[PairedUnits]]:
-    """Return the pairs in groups of as many units."""
-    groups: dict[int, list[PairedUnits]] = defaultdict(list)
-    for unit in units:
-        groups[unit.units].append(unit)
-    return list(groups.values())
+        elif test == "mcnemar":
+            p_values[unit] = mcnemar.p_value(unit.wins, unit.losses)
+        else:
+            same_length[unit.units].append(unit)
+    for group in same_length.values():
+        table = np.stack([unit.gains for unit in group], axis=1)
+        if tests[group[0]] == "t":
+            found = classical.student(table)
+        elif tests[group[0]] == "wilcoxon":
+            found = classical.wilcoxon(table, draws, seed)
+        else:
+            found = sign_flip.p_values(table, draws, seed)
+        p_values |= zip(group, found.tolist(), strict=True)
+    return p_values

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.stats import sign_patterns
 from harness.stats.paired_units import total_differences
 from harness.stats.whole_sets import Total
 
@@ -18,6 +17,9 @@ MIN_DRAWS = 10_000
 _DRAWS_PER_TEST = 40
 _EXPECTED_EXTREME_DRAWS = 4
 _TIE_TOLERANCE = 1e-9
+_MAX_PATTERNS_PER_BLOCK = 2**16
+_MAX_SIGNS_PER_BLOCK = 2**20
+"""Signs in memory at once: 8 MB."""
 
 
 def draws_for(family: int, alarms: float = 0.05) -> int:
@@ -45,13 +47,13 @@ def p_values(table: Floats, draws: int, seed: int) -> Floats:
         values = table[table[:, index] != 0, index]
         as_far = sum(
             int((np.abs(signs @ values) >= least[index]).sum())
-            for signs in sign_patterns.half_of_all(len(values))
+            for signs in all_patterns(len(values))
         )
         result[index] = as_far / 2 ** (len(values) - 1)
     if not exact.all():
         as_far_drawn = sum(
             (np.abs(signs @ table[:, ~exact]) >= least[~exact]).sum(axis=0)
-            for signs in sign_patterns.drawn(len(table), draws, seed)
+            for signs in drawn_patterns(len(table), draws, seed)
         )
         result[~exact] = (1 + as_far_drawn) / (draws + 1)
     return result
@@ -69,9 +71,9 @@ def whole_set_p_value(left: Floats, right: Floats, total: Total, draws: int, see
     gap = (left[changed] - right[changed]) / 2
     middle = (left + right).sum(axis=0) / 2
     exact = units <= _max_exact_signs(draws)
-    patterns: Iterable[Floats] = sign_patterns.half_of_all(units)
+    patterns: Iterable[Floats] = all_patterns(units)
     if not exact:
-        patterns = sign_patterns.drawn(units, draws, seed)
+        patterns = drawn_patterns(units, draws, seed)
     observed, _ = total_differences(total, left.sum(axis=0)[None], right.sum(axis=0)[None])
     least, as_far = abs(float(observed[0])) - _TIE_TOLERANCE, 0
     for signs in patterns:
@@ -84,3 +86,21 @@ def whole_set_p_value(left: Floats, right: Floats, total: Total, draws: int, see
 def _max_exact_signs(draws: int) -> int:
     """Return how many signs have at most `draws` patterns."""
     return draws.bit_length() - 1
+
+
+def all_patterns(units: int) -> Iterator[Floats]:
+    """Yield every pattern of 1 and -1 of which none is another's mirror, [patterns, units]."""
+    count = 2 ** max(0, units - 1)
+    for start in range(0, count, _MAX_PATTERNS_PER_BLOCK):
+        numbers = np.arange(start, min(start + _MAX_PATTERNS_PER_BLOCK, count))[:, None]
+        yield 1.0 - 2.0 * (numbers >> np.arange(units) & 1).astype(np.float64)
+
+
+def drawn_patterns(units: int, draws: int, seed: int) -> Iterator[Floats]:
+    """Yield patterns drawn at random, a block at a time, shape [block, units]."""
+    generator = np.random.default_rng([seed, units, 1])
+    block = max(1, min(1_000, _MAX_SIGNS_PER_BLOCK // units))
+    for start in range(0, draws, block):
+        packed = generator.integers(0, 256, size=(block, -(-units // 8)), dtype=np.uint8)
+        bits = np.unpackbits(packed, axis=1, count=units)[: draws - start]
+        yield 1.0 - 2.0 * bits.astype(np.float64)

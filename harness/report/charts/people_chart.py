@@ -9,8 +9,7 @@ from harness.report.charts import intervals_chart, lettering, svg, theme
 from harness.report.charts.svg import ChartCache
 from harness.report.charts.theme import Row
 from harness.report.document import ChartFigure, Drawing, TableBlock
-from harness.stats.estimate import Estimate
-from harness.stats.rank_correlation import SAME_IN_EVERY_RESAMPLE
+from harness.stats.estimate import SAME_IN_EVERY_RESAMPLE, Estimate
 from harness.text import numbers
 
 _HUES = {"answer": 2, "retrieval": 1, "composite": 3}
