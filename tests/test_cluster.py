@@ -18,7 +18,8 @@ from harness.embedders.sentence_transformer import SentenceTransformer
 from harness.errors import ConfigError, MissingExtra, RunError
 from harness.models.runtime import runtime_choice
 from harness.models.runtime.runtime_choice import Choice
-from harness.preflight.machine import Fact, checks
+from harness.preflight.machine import Fact
+from harness.preflight.machine.services import check_cluster
 from harness.runs.cluster.work import Job, explain_crashes
 from harness.runs.runner import prepare
 from tests.cluster_runs import begun, records, scores, stored
@@ -163,7 +164,7 @@ def test_where_no_cluster_is_found_the_run_says_so(project, cli):
 def test_doctor_looks_for_the_cluster_that_is_named(project, address, fact):
     project.config(execution={"ray": {"address": address}})
 
-    assert list(checks["cluster"]().facts(load(Path("config.yaml")))) == [fact]
+    assert list(check_cluster(load(Path("config.yaml")))) == [fact]
 
 
 def test_doctor_names_the_cluster_that_it_found(project, monkeypatch):
@@ -172,7 +173,7 @@ def test_doctor_names_the_cluster_that_it_found(project, monkeypatch):
         monkeypatch.setenv("RAY_ADDRESS", address)
         project.config(execution={"ray": {"address": "auto"}})
 
-        found = list(checks["cluster"]().facts(load(Path("config.yaml"))))
+        found = list(check_cluster(load(Path("config.yaml"))))
     assert found == [Fact("ok", f"work is done on a Ray cluster: {address}")]
 
 

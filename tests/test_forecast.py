@@ -81,7 +81,7 @@ def figures(found):
     """Return documents, chunks, chunks and questions to embed, answers, and whether exact."""
     (embedding,) = found.embeddings
     answers = calls(found)
-    cut = sum(each.chunks for each in found.cuts)
+    cut = sum(found.chunks)
     asked = (embedding.chunks, embedding.questions, answers.most, answers.exact)
     return (found.documents, cut, *asked)
 
@@ -166,7 +166,7 @@ def test_rewordings_that_cells_share_are_counted_once(place):
     found = ahead(place, *changes)
 
     (embedding,) = found.embeddings
-    assert (embedding.questions, embedding.exact) == (5 + 3 * 5, False)
+    assert (embedding.questions, bool(embedding.rewordings)) == (5 + 3 * 5, True)
     assert calls(found, "reworded questions").most == 5
 
 
@@ -214,7 +214,7 @@ def test_without_deep_nothing_is_written_and_what_models_name_is_not_taken_off(p
 
     (embedding,) = found.embeddings
     assert (embedding.chunks, embedding.questions) == (9, 5)
-    assert [each.chunks for each in found.cuts] == [6, 3]
+    assert found.chunks == [6, 3]
     assert found.unlooked
     assert not (place.parent / "cache").exists()
     *rest, last = lines(found)
@@ -310,12 +310,12 @@ class TestHostedEmbedding:
 
         sent = [text for each in hosted.asked for text in each["texts"]]
         assert len(sent) == 9 + 5
-        assert embedding.most == sum(len(each.encode()) for each in sent)
+        assert embedding.sent.most == sum(len(each.encode()) for each in sent)
         assert embedding.tokens == math.ceil(
             sum(planned_calls.estimate(each).about for each in sent)
         )
         assert found.money == pytest.approx(embedding.tokens * 100 / 1e6)
-        assert found.most_money == pytest.approx(embedding.most * 100 / 1e6)
+        assert found.most_money == pytest.approx(embedding.sent.most * 100 / 1e6)
         assert lines(found)[:2] == [
             "to do: 3 documents; 9 chunks; 9 chunks and 5 questions to embed with openai:text-big",
             "time: not known yet for embedding with openai:text-big",
@@ -439,7 +439,7 @@ def made(**changes):
 
 
 def said(*asked, **changes):
-    rest = {"cuts": [], "embeddings": [], "pairs": 0, "pairs_exact": True, "system_questions": []}
+    rest = {"chunks": [], "embeddings": [], "pairs": 0, "pairs_exact": True, "system_questions": []}
     given = {**rest, "documents": 1, "unlooked": False, "currency": "USD", **changes}
     return lines(Forecast(calls=asked, **given))
 

@@ -51,11 +51,10 @@ def limits(forecast: Forecast, settings: Settings) -> Iterator[Paragraph]:
 
 def _data(forecast: Forecast) -> str:
     parts = [numbers.count(forecast.documents, "document")]
-    if forecast.cuts:
-        counts = [cut.chunks for cut in forecast.cuts if cut.chunks is not None]
-        parts.append(numbers.count(sum(counts), "chunk") if counts else "")
-        if len(counts) < len(forecast.cuts):
-            parts.append("chunks that --deep counts")
+    counts = [chunks for chunks in forecast.chunks if chunks is not None]
+    parts.append(numbers.count(sum(counts), "chunk") if counts else "")
+    if len(counts) < len(forecast.chunks):
+        parts.append("chunks that --deep counts")
     parts += [part for embedding in forecast.embeddings if (part := _describe_embedding(embedding))]
     if forecast.pairs:
         most = "" if forecast.pairs_exact else "at most "
@@ -66,7 +65,7 @@ def _data(forecast: Forecast) -> str:
 def _describe_embedding(embedding: Embedding) -> str:
     """Return what an embedder has still to do; "" where that is nothing."""
     texts = "all chunks" if embedding.chunks is None else numbers.count(embedding.chunks, "chunk")
-    most = "" if embedding.exact else "at most "
+    most = "at most " if embedding.rewordings else ""
     questions = f"{most}{numbers.count(embedding.questions, 'question')}"
     parts = [texts] * (embedding.chunks != 0) + [questions] * (embedding.questions != 0)
     return f"{' and '.join(parts)} to embed with {embedding.embedder}" if parts else ""
@@ -97,13 +96,9 @@ def _tokens_out(calls: PlannedCalls) -> str:
 
 def _time(forecast: Forecast) -> str:
     parts: list[str] = []
-    unknown: list[str] = []
-    for embedding in forecast.embeddings:
-        if embedding.seconds:
-            parts.append(
-                f"{numbers.duration(embedding.seconds)} for embedding with {embedding.embedder}"
-            )
-    unknown += [f"embedding with {embedding.model}" for embedding in forecast.hosted]
+    unknown = [
+        f"embedding with {work.embedder}" for work in forecast.embedding_left if work.is_slow
+    ]
     for calls in forecast.asking:
         if calls.seconds is not None:
             parts.append(f"{numbers.duration(calls.seconds)} for {calls.purpose} by {calls.model}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from harness import index
@@ -19,7 +20,7 @@ from harness.models.chat import ChatModel
 from harness.models.chat_replies import ChatReplies
 from harness.preflight.cost.planned_calls import (
     CallCount,
-    EmbeddingCount,
+    Embedding,
     TokenCount,
     estimate,
     estimate_all,
@@ -56,6 +57,7 @@ Known = Mapping[AnswerRequest, Answer | None]
 """The answers that are kept."""
 
 
+@dataclass
 class DryRun:
     """Counts each thing once, however many cells share it.
 
@@ -63,38 +65,24 @@ class DryRun:
     do rankings unless what is `searched` is known, which a collection is once it was read.
     """
 
-    def __init__(
-        self,
-        prepared: RunInputs,
-        artefacts: Artefacts,
-        cache: Cache,
-        deep: bool,
-        searched: bool,
-    ) -> None:
-        self.artefacts = artefacts
-        self.plan = prepared.plan
-        self.embeddings: dict[Embedder, EmbeddingCount] = {}
-        self.calls: dict[Hashable, CallCount] = {}
-        self.pairs: dict[Hashable, int] = {}
-        """Pairs of question and chunk to be reranked, by cell and question."""
-        self.pairs_exact = self.ranked = True
-        self.unlooked = False
-        self._prepared = prepared
-        self._questions = prepared.testset.questions
-        self._cache = cache
-        self._deep = deep
-        self._searched = searched
-        self._judged = _judge_metrics(prepared.plan.metrics)
-        # Rankings are long, and say nothing where no model reads them.
-        self.reads_rankings = bool(self._judged) or any(
-            cell.reranker.name != "none" or model_of(cell.generator) is not None
-            for cell in prepared.config.cells
-        )
-        self._longest: dict[Chunker, str] = {}
+    inputs: RunInputs
+    artefacts: Artefacts
+    cache: Cache
+    deep: bool
+    searched: bool
+    embeddings: dict[Embedder, Embedding] = field(default_factory=dict)
+    calls: dict[Hashable, CallCount] = field(default_factory=dict)
+    pairs: dict[Hashable, int] = field(default_factory=dict)
+    """Pairs of question and chunk to be reranked, by cell and question."""
+    pairs_exact: bool = True
+    ranked: bool = True
+    unlooked: bool = False
+    _longest: dict[Chunker, str] = field(default_factory=dict)
 
     def walk(self) -> None:
         """Go through the cells, and through what the oracle asks."""
-        plan, cells = self.plan, self._prepared.config.cells
+        plan, cells, questions = self.inputs.plan, self.inputs.config.cells, self._questions
+        judged = _judge_metrics(plan.metrics)
         indexed: set[Hashable] = set()
         for cell in cells:
             if cell.retriever.uses_vectors and (cell.chunker, cell.embedder) not in indexed:
@@ -102,31 +90,32 @@ class DryRun:
                 self._count_chunks(cell)
             subject = _DryCell(cell, self.artefacts, plan)
             subject.run = self
-            for batch in batched(self._questions, BATCH_QUESTIONS):
-                states = subject.prepare(batch)
-                known = self._count_answers("answers", subject, states)
-                for metric in self._judged:
-                    self._count_verdicts(metric, cell, _cases(metric, cell, states, known))
-        if not plan.settings.oracle:
-            return
-        level = plan.settings.relevance_level
-        judged = _judge_metrics(select_answer_metrics(plan.metrics, plan.labels, level))
-        for oracle in oracle_subjects(cells, self._questions, plan, self.artefacts):
-            asked = oracle.prepare(self._questions)
-            known = self._count_answers("oracle answers", oracle, asked)
-            for metric in judged:
-                cases = _cases(metric, oracle.cell, asked, known)
-                self._count_verdicts(metric, oracle.cell, cases)
+            # Rankings are long, and say nothing where no model reads them.
+            subject.reads_rankings = bool(judged) or any(
+                other.reranker.name != "none" or model_of(other.generator) is not None
+                for other in cells
+            )
+            for batch in batched(questions, BATCH_QUESTIONS):
+                self._count_asked("answers", subject, subject.prepare(batch), judged)
+        if plan.settings.oracle:
+            level = plan.settings.relevance_level
+            judged = _judge_metrics(select_answer_metrics(plan.metrics, plan.labels, level))
+            for oracle in oracle_subjects(cells, questions, plan, self.artefacts):
+                self._count_asked("oracle answers", oracle, oracle.prepare(questions), judged)
+
+    @property
+    def _questions(self) -> Sequence[Question]:
+        return self.inputs.testset.questions
 
     def can_look_up(self, *parts: Any) -> bool:
         """Return whether parts of a cell can be named in the cache without a model's files."""
-        possible = self._deep or not any(map(_has_files, parts))
+        possible = self.deep or not any(map(_has_files, parts))
         self.unlooked |= not possible
         return possible
 
     def has_chunks(self, chunker: Chunker) -> bool:
         """Return whether the chunks that a chunker makes are known."""
-        return self._searched and self.can_look_up(chunker, hit_chunker(chunker))
+        return self.searched and self.can_look_up(chunker, hit_chunker(chunker))
 
     def count_searches(self, cell: Cell, questions: Sequence[Question]) -> None:
         """Count what it takes to retrieve these: rewordings by a model, and vectors."""
@@ -138,7 +127,7 @@ class DryRun:
             calls = self._calls("reworded questions", chat, chat)
             requests = retriever.requests(texts)
             if self.can_look_up(chat):
-                replies = ChatReplies(self._cache, chat)
+                replies = ChatReplies(self.cache, chat)
                 requests = replies.missing(requests)
                 calls.replies = calls.replies or replies.some(_MAX_REPLIES_READ)
             for request in requests:
@@ -147,92 +136,102 @@ class DryRun:
             usual = estimate(max(texts, key=_byte_length)).about
             size = TokenCount(usual, _BYTES_PER_TOKEN * chat.max_tokens) * retriever.n
         if retriever.uses_vectors and cell.embedder is not None:
-            count = self._embedding(cell)
-            count.sent += size * len(rewordings.keys() - count.rewordings)
-            count.rewordings |= rewordings
-            self._count_texts(count, count.questions, cell.embedder, texts, "query")
+            work = self._embedding(cell, cell.embedder)
+            work.sent += size * len(rewordings.keys() - work.rewordings)
+            work.rewordings |= rewordings
+            self._count_texts(work, work.question_keys, cell.embedder, texts, "query")
 
     def _count_chunks(self, cell: Cell) -> None:
         """Count the chunks of a cell that have no vector, unless its index is there."""
-        assert cell.embedder is not None
-        count, settings = self._embedding(cell), self.plan.settings.index
+        embedder, settings = cell.embedder, self.inputs.plan.settings.index
+        assert embedder is not None
+        work = self._embedding(cell, embedder)
         if settings.existing is not None:
             return
         if not self.has_chunks(cell.chunker):
-            count.unknown = True
-            if count.model is not None:
-                documents = self._prepared.corpus.documents.values()
-                count.sent += estimate_all(document.text for document in documents)
+            work.unknown = True
+            if work.model is not None:
+                documents = self.inputs.corpus.documents.values()
+                work.sent += estimate_all(document.text for document in documents)
             return
         chunks = self.artefacts.chunks(cell.chunker)
-        if self.can_look_up(cell.embedder):
-            identity = index.index_identity(chunks.id, cell.embedder, settings)
-            if self._cache.there(index.KIND, identity):
+        if self.can_look_up(embedder):
+            identity = index.index_identity(chunks.id, embedder, settings)
+            if self.cache.there(index.KIND, identity):
                 return
         for batch in batched((chunk.indexed_text for chunk in chunks), _BATCH_CHUNKS):
-            self._count_texts(count, count.chunks, cell.embedder, batch, "document")
+            self._count_texts(work, work.chunk_keys, embedder, batch, "document")
 
     def _count_texts(
         self,
-        count: EmbeddingCount,
-        counted: dict[int, int],
+        work: Embedding,
+        counted: set[int],
         embedder: Embedder,
         texts: Sequence[str],
         kind: TextKind,
     ) -> None:
         missing: Iterable[str] = texts
         if embedder.kept and self.can_look_up(embedder):
-            missing = CachedEmbedder(embedder, self._cache).missing(texts, kind)
+            missing = CachedEmbedder(embedder, self.cache).missing(texts, kind)
         for text in missing:
             # Chunks whose vectors are not kept are embedded each, though two be the same text.
             key = hash(text) if embedder.kept or kind == "query" else len(counted)
-            if count.model is not None and key not in counted:
-                count.sent += estimate(text)
-            counted[key] = len(text)
+            if work.model is not None and key not in counted:
+                work.sent += estimate(text)
+            counted.add(key)
 
-    def _embedding(self, cell: Cell) -> EmbeddingCount:
-        assert cell.embedder is not None
-        if cell.embedder not in self.embeddings:
-            model = embedding_model(cell.embedder)
+    def _embedding(self, cell: Cell, embedder: Embedder) -> Embedding:
+        if embedder not in self.embeddings:
+            model, prices = embedding_model(embedder), self.inputs.config.prices
             name = model or str(cell.labels()["embedder"])
-            self.embeddings[cell.embedder] = EmbeddingCount(name, model)
-        return self.embeddings[cell.embedder]
+            price = None if prices is None or model is None else prices.price_of(model)
+            self.embeddings[embedder] = Embedding(name, embedder.kept, model, price)
+        return self.embeddings[embedder]
 
-    def _count_answers(
+    def _count_asked(
         self,
         purpose: str,
         subject: AnswerCalls,
         states: Sequence[QuestionState],
+        judged: Sequence[MeanVerdictMetric],
+    ) -> None:
+        """Count the answers that are not kept, and the verdicts on them."""
+        generator: Any = subject.cell.generator
+        known: Known = {}
+        if generator.answers and (judged or model_of(generator) is not None):
+            known = self._count_answers(purpose, subject, states)
+        for metric in judged:
+            cases = _cases(metric, subject.cell, states, known)
+            self._count_verdicts(metric, subject.cell, cases)
+
+    def _count_answers(
+        self, purpose: str, subject: AnswerCalls, states: Sequence[QuestionState]
     ) -> Known:
         """Count the answers that are not kept, and return those that are."""
         generator: Any = subject.cell.generator
         chat, look_up = model_of(generator), self.can_look_up(generator)
-        if not generator.answers or (chat is None and not self._judged):
-            return {}
         requests = [request for state in states for request in state.requests]
         stored = subject.known(requests) if look_up else {}
         known = {request: result.answer for request, result in stored.items()}
         if chat is None:
             return known
-        # Generators whose answers are the same share them.
+        # Generators whose answers are the same share them, and the oracle's with those of cells.
         key = fingerprint(identity_of(generator)) if look_up else repr(generator)
         counted = self._calls("answers", chat, key).prompts
         calls = self._calls(purpose, chat, key)
         if look_up and not calls.replies:
-            kept = [timed for timed in subject.answers.some(_MAX_REPLIES_READ) if timed.answer]
-            calls.seconds = [timed.seconds for timed in kept]
-            calls.replies = [timed.answer for timed in kept if timed.answer is not None]
+            timed = [row for row in subject.answers.some(_MAX_REPLIES_READ) if row.answer]
+            calls.seconds = [row.seconds for row in timed]
+            calls.replies = [row.answer for row in timed if row.answer is not None]
         for request in requests:
             if request not in known and (purpose == "answers" or hash(request) not in counted):
                 calls.add(hash(request), generator.filled(*request[:2]))
         unknown = [state.question.text for state in states if state.failure is not None]
         if unknown:
-            longest, read = (
-                max(unknown, key=_byte_length),
-                self._longest_context(subject.cell.chunker),
-            )
+            longest = max(unknown, key=_byte_length)
+            read = self._longest_context(subject.cell.chunker)
+            cut, _ = words.cut(read, self.inputs.plan.settings.context.tokens)
             most = estimate(generator.filled(longest, read)).most
-            cut, _ = words.cut(read, self.plan.settings.context.tokens)
             usual = estimate(generator.filled(longest, cut)).about
             number = len(unknown) * generator.repeat
             calls.add_unknown(number, number, TokenCount(usual, most))
@@ -247,20 +246,20 @@ class DryRun:
         """Count what a judge is asked about these; of a case that is not known yet, the most."""
         assert metric.judge is not None
         calls = self._calls("verdicts", metric.judge, metric.judge, MAX_TRIES)
+        likely, most = 1, 1
+        if metric.name == "faithfulness":
+            likely, most = _EXPECTED_STATEMENTS, _max_statements(cell.generator)
         prompts: list[str] = []
-        several = metric.name == "faithfulness"
         for question, case in cases:
             items = metric.items(case or self._largest_case(question, cell))
             for item in [] if isinstance(items, Score) else items:
-                if case is not None:
-                    prompts.append(item.prompt)
-                else:
-                    likely = _EXPECTED_STATEMENTS if several else 1
-                    most = _max_statements(cell.generator) if several else 1
+                if case is None:
                     calls.add_unknown(likely, most, estimate(item.prompt))
+                else:
+                    prompts.append(item.prompt)
         kept: Iterable[str] = ()
         if self.can_look_up(metric.judge):
-            table = JudgeReplyTable(self._cache, metric.judge)
+            table = JudgeReplyTable(self.cache, metric.judge)
             kept = table.get(prompts).keys()
             calls.replies = calls.replies or table.some(_MAX_REPLIES_READ)
         for prompt in prompts:
@@ -273,7 +272,8 @@ class DryRun:
     def _largest_case(self, question: Question, cell: Cell) -> Case:
         """Return a case as large as any can be, of which only sizes mean anything."""
         longest, chat = self._longest_chunk(cell.chunker), model_of(cell.generator)
-        hits = (Hit(Chunk(0, Span("", 0, 0), longest), 0.0),) * self.plan.settings.retrieve
+        retrieve = self.inputs.plan.settings.retrieve
+        hits = (Hit(Chunk(0, Span("", 0, 0), longest), 0.0),) * retrieve
         n_words = _MAX_ANSWER_WORDS if chat is None else chat.max_tokens
         answer = Answer(f"{'x' * (_BYTES_PER_TOKEN - 1)} " * n_words)
         return Case(question, hits, context=self._longest_context(cell.chunker), answer=answer)
@@ -281,14 +281,14 @@ class DryRun:
     def _longest_chunk(self, chunker: Chunker) -> str:
         """Return the longest text that a hit can have; a document, where chunks are not known."""
         if chunker not in self._longest:
-            texts = (document.text for document in self._prepared.corpus.documents.values())
+            texts = (document.text for document in self.inputs.corpus.documents.values())
             if self.has_chunks(chunker):
                 texts = (chunk.text for chunk in self.artefacts.hit_chunks(chunker))
             self._longest[chunker] = max(texts, key=_byte_length)
         return self._longest[chunker]
 
     def _longest_context(self, chunker: Chunker) -> str:
-        bounds = self.plan.settings.context
+        bounds = self.inputs.plan.settings.context
         text, _ = words.cut(self._longest_chunk(chunker), bounds.tokens)
         return context.SEPARATOR.join([text] * bounds.chunks)
 
@@ -297,28 +297,27 @@ class _DryCell(CellSubject):
     """A cell that searches nothing: a question whose ranking is not kept has failed here."""
 
     run: DryRun
+    reads_rankings: bool
 
     def prepare(self, questions: Sequence[Question]) -> list[QuestionState]:
         """Read the rankings that are kept, and cut the contexts."""
         cell, run = self.cell, self.run
         embedder = cell.embedder if cell.retriever.uses_vectors else None
+        states = [QuestionState(question) for question in questions]
         if not run.has_chunks(cell.chunker) or not run.can_look_up(cell.retriever, embedder):
-            states = [QuestionState(question) for question in questions]
             self.retrieve(states)
             return states
-        if run.reads_rankings:
+        if self.reads_rankings:
             return super().prepare(questions)
         kept = self.artefacts.rankings(cell).stored_ids(questions)
-        self.retrieve([QuestionState(each) for each in questions if each.id not in kept])
+        self.retrieve([state for state in states if state.question.id not in kept])
         return []
 
     def retrieve(self, states: Sequence[QuestionState]) -> dict[str, TimedRanking]:
         """Count what it takes."""
         if states:
             self.run.count_searches(self.cell, [state.question for state in states])
-        for state in states:
-            state.failure = Failure("retrieval", "its ranking is not kept")
-            self._count_pairs(state, self.plan.settings.retrieve)
+            self._count_pairs(states, self.plan.settings.retrieve)
             self.run.pairs_exact &= self.cell.reranker.name == "none"
         return {}
 
@@ -326,22 +325,23 @@ class _DryCell(CellSubject):
         self, states: Sequence[QuestionState]
     ) -> Iterator[tuple[QuestionState, TimedRanking]]:
         """Count the pairs."""
-        for state in states:
-            state.failure = Failure("retrieval", "its ranking is not kept")
-            self._count_pairs(state, len(state.candidates))
+        self._count_pairs(states)
         return iter(())
 
     def _rerank(self, states: Sequence[QuestionState]) -> None:
         if self.run.can_look_up(self.cell.reranker):
             super()._rerank(states)
         else:
-            self.rerank(states)
+            self._count_pairs(states)
 
-    def _count_pairs(self, state: QuestionState, pairs: int) -> None:
+    def _count_pairs(self, states: Sequence[QuestionState], most: int | None = None) -> None:
         cell = self.cell
-        if cell.reranker.name != "none":
-            key = (cell.chunker, cell.embedder, cell.retriever, cell.reranker, state.question.id)
-            self.run.pairs[key] = pairs
+        for state in states:
+            state.failure = Failure("retrieval", "its ranking is not kept")
+            if cell.reranker.name != "none":
+                key = (cell.chunker, cell.embedder, cell.retriever, cell.reranker)
+                pairs = len(state.candidates) if most is None else most
+                self.run.pairs[*key, state.question.id] = pairs
 
 
 def _judge_metrics(metrics: Iterable[NamedMetric]) -> list[MeanVerdictMetric]:
@@ -372,14 +372,13 @@ def _cases(
 
 def _has_files(part: Any) -> bool:
     """Return whether the identity of a component, or of a chat model, needs a model's files."""
-    if part is None:
-        return False
     chat = part if isinstance(part, ChatModel) else model_of(part)
-    if chat is not None and chat.file is not None:
-        return True
-    if any(getattr(part, key, None) is not None for key in ("tokenizer", "embedder")):
-        return True
-    return getattr(part, "kept", False) or getattr(part, "name", "") in _RERANKERS_WITH_FILES
+    return (
+        (chat is not None and chat.file is not None)
+        or any(getattr(part, key, None) is not None for key in ("tokenizer", "embedder"))
+        or getattr(part, "kept", False)
+        or getattr(part, "name", "") in _RERANKERS_WITH_FILES
+    )
 
 
 def _max_statements(generator: Any) -> int:

@@ -52,37 +52,40 @@ def estimate_all(texts: Iterable[str]) -> TokenCount:
     return sum(map(estimate, texts), TokenCount())
 
 
-@dataclass(frozen=True)
-class ChunkWork:
-    """The chunks of one chunker; None: how many is not known without a model, or the collection."""
-
-    chunker: str
-    chunks: int | None
-
-
-@dataclass(frozen=True)
+@dataclass
 class Embedding:
     """Texts that an embedder has still to embed: different ones, whose vectors are not kept.
 
-    `chunks` None: not known yet. `questions` counts all that stands for questions, and is an upper
-    bound unless `exact`. `seconds` None: nothing tells how long it takes. `model` is the name of
-    one that may cost money, which is sent about so many `tokens`, and at `most`.
+    `model` names one that may cost money, which is sent `sent`; `is_slow` tells models from what
+    embeds in no time.
     """
 
     embedder: str
-    chunks: int | None
-    questions: int
-    exact: bool
-    seconds: float | None = None
+    is_slow: bool = True
     model: str | None = None
-    tokens: int = 0
-    most: int = 0
     price: Price | None = None
+    chunk_keys: set[int] = field(default_factory=set)
+    question_keys: set[int] = field(default_factory=set)
+    rewordings: dict[Hashable, int] = field(default_factory=dict)
+    """How many texts will stand for each question, at most, that are not written yet."""
+    unknown: bool = False
+    """Whether there are chunks that were not looked at."""
+    sent: TokenCount = TokenCount()
 
     @property
-    def texts(self) -> int:
-        """How many texts are known to be left."""
-        return (self.chunks or 0) + self.questions
+    def chunks(self) -> int | None:
+        """How many chunks are left; None: not known yet."""
+        return None if self.unknown else len(self.chunk_keys)
+
+    @property
+    def questions(self) -> int:
+        """How many texts are left that stand for questions; at most, where some are reworded."""
+        return len(self.question_keys) + sum(self.rewordings.values())
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens the model is expected to read."""
+        return round(self.sent.about + 0.5)
 
     @property
     def money(self) -> float | None:
@@ -92,7 +95,7 @@ class Embedding:
     @property
     def most_money(self) -> float | None:
         """What it costs at most."""
-        return tokens_cost(self.price, self.most, 0)
+        return tokens_cost(self.price, self.sent.most, 0)
 
 
 @dataclass(frozen=True)
@@ -162,9 +165,10 @@ class CallCount:
 
     def planned(self, price: Price | None) -> PlannedCalls:
         """Return what is expected, by what is kept of earlier runs, and the most there can be."""
-        usual_in = _mean([reply.tokens_in for reply in self.replies])
-        usual_out = _mean([reply.tokens_out for reply in self.replies])
-        known, likely = len(self.prompts), len(self.prompts) + self._likely_more
+        usual_in = _mean(reply.tokens_in for reply in self.replies)
+        usual_out = _mean(reply.tokens_out for reply in self.replies)
+        seconds = _mean(self.seconds)
+        likely = len(self.prompts) + self._likely_more
         tokens_in = sum(size.about for size in self.prompts.values())
         tokens_in += self._likely_more * (self._longest.about if usual_in is None else usual_in)
         # A reply that cannot be read is not kept, so that each cell asks for it again.
@@ -172,43 +176,25 @@ class CallCount:
         most_in = sum(size.most * times[key] for key, size in self.prompts.items())
         most_in = (most_in + self._longest.most * self._more) * self.tries
         most_calls = (sum(times.values()) + self._more) * self.tries
-        most_out = most_calls * self.chat.max_tokens
-        out = self.chat.max_tokens if usual_out is None else usual_out
-        seconds = _mean(self.seconds)
         return PlannedCalls(
-            purpose=self.purpose,
-            model=self.chat.shown,
-            likely=likely,
-            most=known + self._more,
+            self.purpose,
+            self.chat.shown,
+            likely,
+            len(self.prompts) + self._more,
             exact=not self._more,
             tokens_in=min(math.ceil(tokens_in), most_in),
             most_in=most_in,
-            tokens_out=math.ceil(likely * out),
-            most_out=most_out,
+            tokens_out=math.ceil(
+                likely * (self.chat.max_tokens if usual_out is None else usual_out)
+            ),
+            most_out=most_calls * self.chat.max_tokens,
             guessed=usual_out is None,
             seconds=None if seconds is None else likely * seconds / self.chat.at_once,
             price=price,
         )
 
 
-@dataclass
-class EmbeddingCount:
-    """What one embedder has still to embed: the characters of each text, by its hash."""
-
-    name: str
-    model: str | None
-    """The name of the model that may cost money."""
-    chunks: dict[int, int] = field(default_factory=dict)
-    questions: dict[int, int] = field(default_factory=dict)
-    unknown: bool = False
-    """Whether there are chunks that were not looked at."""
-    rewordings: dict[Hashable, int] = field(default_factory=dict)
-    """How many texts will stand for each question, at most, that are not written yet."""
-    sent: TokenCount = field(default_factory=TokenCount)
-    """What a model that may cost money has still to read."""
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
+def _mean(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return fmean(known) if known else None
 
@@ -217,6 +203,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 class Forecast:
     """What a run has still to do, after what is kept.
 
+    `chunks` are those of each chunker; None: not known without a model, or the collection.
     `pairs` of question and chunk are to be reranked, exactly so many where `pairs_exact`.
     `system_questions` counts what each of the user's own systems has still to be asked, by name.
     `ranked` says whether all rankings are kept; `scoring` names metrics that run models of their
@@ -225,7 +212,7 @@ class Forecast:
     """
 
     documents: int
-    cuts: Sequence[ChunkWork]
+    chunks: Sequence[int | None]
     embeddings: Sequence[Embedding]
     pairs: int
     pairs_exact: bool
@@ -239,12 +226,8 @@ class Forecast:
     @property
     def nothing(self) -> bool:
         """Whether all is kept that takes a model or a system."""
-        texts = sum(embedding.texts for embedding in self.embeddings)
-        unknown = any(embedding.chunks is None for embedding in self.embeddings)
-        n_calls = sum(calls.most for calls in self.calls) + sum(
-            count for _, count in self.system_questions
-        )
-        return not (texts or unknown or self.pairs or n_calls)
+        asked = any(count for _, count in self.system_questions)
+        return not (self.embedding_left or self.pairs or self.asking or asked)
 
     @property
     def asking(self) -> list[PlannedCalls]:
@@ -252,14 +235,14 @@ class Forecast:
         return [calls for calls in self.calls if calls.most]
 
     @property
+    def embedding_left(self) -> list[Embedding]:
+        """Those embeddings that there are texts for."""
+        return [work for work in self.embeddings if work.questions or work.chunks != 0]
+
+    @property
     def hosted(self) -> list[Embedding]:
         """Those embeddings left that may cost money."""
-        remaining = [
-            embedding
-            for embedding in self.embeddings
-            if embedding.texts or embedding.chunks is None
-        ]
-        return [embedding for embedding in remaining if embedding.model is not None]
+        return [work for work in self.embedding_left if work.model is not None]
 
     @property
     def unpriced(self) -> list[str]:
@@ -269,7 +252,7 @@ class Forecast:
     @property
     def unpriced_embedders(self) -> list[str]:
         """The embedding models of which nobody said what they cost."""
-        models = (embedding.model for embedding in self.hosted if embedding.price is None)
+        models = (work.model for work in self.hosted if work.price is None)
         return list(dict.fromkeys(filter(None, models)))
 
     @property
@@ -278,12 +261,12 @@ class Forecast:
 
         None where the price of a model that is called is not known.
         """
-        return total(work.money for work in self._paid)
+        return _total(work.money for work in self._paid)
 
     @property
     def most_money(self) -> float | None:
         """What the same costs at most; None where a price is not known."""
-        return total(work.most_money for work in self._paid)
+        return _total(work.most_money for work in self._paid)
 
     @property
     def tokens(self) -> int:
@@ -302,14 +285,10 @@ class Forecast:
 
     @property
     def _paid(self) -> list[PlannedCalls | Embedding]:
-        return [
-            *self.asking,
-            *(embedding for embedding in self.hosted if embedding.price is not None),
-        ]
+        return [*self.asking, *(work for work in self.hosted if work.price is not None)]
 
 
-def total(values: Iterable[float | None]) -> float | None:
-    """Return the sum of values; None where one is not known."""
-    every = list(values)
-    numbers = [value for value in every if value is not None]
-    return fsum(numbers) if len(numbers) == len(every) else None
+def _total(values: Iterable[float | None]) -> float | None:
+    amounts = list(values)
+    known = [amount for amount in amounts if amount is not None]
+    return fsum(known) if len(known) == len(amounts) else None
