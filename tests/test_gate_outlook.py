@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from harness.comparison.gate.score_spread import ScoreSpread
+from harness.comparison.gate.detectable_drop import ScoreSpread
 from harness.config.gate_rules import Drop
 from harness.stats import mcnemar, power
 

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
 
 from harness.comparison.baselines import baseline_reader
 from harness.comparison.baselines.baseline_reader import Absent
-from harness.comparison.gate.score_spread import ScoreSpread, estimate_spreads
+from harness.comparison.gate import drop_rules
 from harness.comparison.operand import Operand
-from harness.config.gate_rules import Gate
+from harness.config.gate_rules import Drop, Gate
+from harness.metrics import Metric
+from harness.metrics.named_metrics import LABEL_OF_NEED, label_of, leaf_metrics, stored_total
+from harness.ranking.relevance import has_label
+from harness.records import Score
 from harness.runs.run_inputs import RunInputs
+from harness.stats import mcnemar, power
+from harness.stats.clusters import find_clusters
+from harness.stats.intervals import number_clusters
+from harness.stats.whole_sets import pseudo_values, total_rows
+from harness.store.run_file import MetricDescription
 from harness.text import numbers
 
 _SPREAD_NOTE = (
@@ -21,6 +34,10 @@ _NO_SPREAD_NOTE = (
     "one question in ten changes its score, by all of it; with a baseline, the standard deviation "
     "of its own scores is taken"
 )
+_POOLED_NOTE = "samples of several days are judged together: what they catch is not worked out"
+_ASSUMED_CHANGED_SHARE = 0.1
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -37,6 +54,49 @@ class DetectableDrops:
     tests: int = 0
     caught: Sequence[tuple[str, str]] = ()
     assumed: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreSpread:
+    """The questions of one cell that a rule will judge, `n` of them, and how much scores vary.
+
+    `scores` are the baseline's, shape [n]; None where they are not known. `groups` numbers each
+    question's cluster, shape [n], where whole ones are drawn.
+    """
+
+    n: int
+    scores: Floats | None = None
+    groups: NDArray[np.int64] | None = None
+
+    @property
+    def clusters(self) -> int | None:
+        """How many clusters the questions are in, where whole ones are drawn."""
+        return None if self.groups is None else len(np.unique(self.groups))
+
+    def smallest_detectable_drop(self, rule: Drop, family: int, seed: int) -> float | None:
+        """Return the smallest drop that a rule in such a family catches four times in five."""
+        level = 2 * (1 - rule.confidence) / family
+        units = self.n if self.clusters is None else self.clusters
+        if not units:
+            return None
+        if self.scores is None or (self.groups is None and np.isin(self.scores, (0.0, 1.0)).all()):
+            share = _ASSUMED_CHANGED_SHARE if self.scores is None else float(np.var(self.scores))
+            visible = mcnemar.smallest_detectable(
+                units, round(share * units), mcnemar.wins_that_reject(units, level)
+            )
+            return drop_rules.smallest_detectable_drop(
+                rule.drop_more_than, visible, sqrt(share / units)
+            )
+        changes = self.scores.mean() - self.scores
+        if self.groups is not None:
+            changes = np.bincount(self.groups, changes) * units / self.n
+        error = float(changes.std(ddof=1)) / sqrt(units) if units > 1 else None
+        # The 1 makes it a drop that is looked for: the way of the mean.
+        if power.cannot_reject(units, level):
+            return None
+        critical = np.array([power.critical_value(units, level)])
+        visible = power.smallest_detectable((1 + changes)[:, None], critical, seed)[0]
+        return drop_rules.smallest_detectable_drop(rule.drop_more_than, visible, error)
 
 
 def find_detectable_drops(prepared: RunInputs) -> DetectableDrops | None:
@@ -61,15 +121,20 @@ def find_detectable_drops(prepared: RunInputs) -> DetectableDrops | None:
     cells = _judged_cells(gate, prepared, side)
     if not cells:
         notes.append("no cell will be judged: each is a floor, or not in the baseline")
+    if prepared.config.settings.sample is not None:
+        notes.append(_POOLED_NOTE)
+    if not cells or prepared.config.settings.sample is not None:
         return replace(drops, notes=notes)
-    seed = prepared.config.settings.seed
     built = {metric.name: metric.metric for metric in prepared.plan.metrics}
-    by_rule = [
-        estimate_spreads(rule, built[rule.metric], cells, side, prepared) for rule in gate.fail_if
-    ]
+    clusters = _question_clusters(side, prepared)
+    by_rule = []
+    for rule in gate.fail_if:
+        ids = _rule_questions(rule, built[rule.metric], prepared)
+        by_rule.append([_estimate_spread(rule, cell, side, ids, clusters) for cell in cells])
     family = sum(spread.n > 0 for by_cell in by_rule for spread in by_cell)
     caught = []
     for rule, by_cell in zip(gate.fail_if, by_rule, strict=True):
+        seed = prepared.config.settings.seed
         least = [spread.smallest_detectable_drop(rule, max(1, family), seed) for spread in by_cell]
         caught.append((str(rule), _describe_drop(by_cell, least)))
     assumed = _NO_SPREAD_NOTE if side is None else _SPREAD_NOTE
@@ -92,6 +157,70 @@ def _judged_cells(gate: Gate, prepared: RunInputs, side: Operand | None) -> list
     if len(held) == len(names) == 1:
         return [held[0] for _ in judged]
     return [name for name in judged if name in held]
+
+
+def _rule_questions(rule: Drop, metric: Metric, prepared: RunInputs) -> list[str]:
+    """Return the questions of the test set that a rule is about, and that its metric can score."""
+    labels = prepared.plan.labels
+    judged = list(leaf_metrics(metric, labels))
+    kinds = {LABEL_OF_NEED[need] for leaf in judged for need in leaf.needs if need in LABEL_OF_NEED}
+    kinds |= {kind for leaf in judged if (kind := label_of(leaf)) is not None}
+    return [
+        question.id
+        for question in prepared.whole.questions
+        if (question.answerable or getattr(metric, "unanswerable", False))
+        and all(has_label(question, kind) for kind in kinds)
+        and (rule.segment is None or rule.segment.holds(question.category, question.difficulty))
+    ]
+
+
+def _question_clusters(side: Operand | None, prepared: RunInputs) -> Mapping[str, str] | None:
+    """Return the cluster of each question where the run, or the baseline, draws whole ones."""
+    if prepared.config.settings.clusters:
+        return find_clusters(prepared.whole.questions)
+    questions = {} if side is None else side.questions
+    by_question = {id_: question.cluster for id_, question in questions.items() if question.cluster}
+    return by_question or None
+
+
+def _estimate_spread(
+    rule: Drop,
+    cell: str | None,
+    side: Operand | None,
+    ids: Sequence[str],
+    clusters: Mapping[str, str] | None,
+) -> ScoreSpread:
+    """Return what is known of a cell, by its name in the baseline; None where it has none."""
+    ids, scores = list(ids), None
+    if side is not None and cell is not None and rule.metric in side.provenance.metrics:
+        results = side.cells[cell].results
+        lines = {id_: results[id_].scores.get(rule.metric) for id_ in ids if id_ in results}
+        ids, scores = _scored_questions(lines, side.provenance.metrics[rule.metric])
+    groups = None
+    if clusters is not None:
+        groups = number_clusters(clusters.get(id_, id_) for id_ in ids)
+    return ScoreSpread(len(ids), scores, groups)
+
+
+def _scored_questions(
+    lines: Mapping[str, Score | None], about: MetricDescription
+) -> tuple[list[str], Floats]:
+    """Return the scored questions and their scores.
+
+    Of a metric of the whole set it is what each question adds, by the jackknife.
+    """
+    total = stored_total(about)
+    values = {
+        id_: line.value if total is None else line.counts
+        for id_, line in lines.items()
+        if line is not None and (line.counts if total is not None else line.value is not None)
+    }
+    table = np.array([*values.values()], dtype=np.float64)
+    if total is None or not values:
+        return [*values], table
+    whole = table.sum(axis=0)
+    observed = total(whole.tolist()) or 0.0
+    return [*values], pseudo_values(observed, *total_rows(total, whole - table))
 
 
 def _describe_drop(spreads: Sequence[ScoreSpread], smallest_drops: Sequence[float | None]) -> str:
