@@ -10,7 +10,7 @@ from harness.comparison.cell_differences import CellDifferences
 from harness.comparison.compare_runs import compare_operands
 from harness.comparison.compared_runs import Options
 from harness.comparison.operand import Incomparable
-from harness.comparison.pairing import Pairing
+from harness.comparison.paired_values import Pairing
 from harness.errors import HarnessError
 from harness.report import comparison_words, terminal
 from harness.report.comparison import as_dict

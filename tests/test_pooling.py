@@ -2,9 +2,7 @@
 
 import json
 import shutil
-from dataclasses import replace
 from datetime import date, timedelta
-from statistics import fmean
 
 import pytest
 
@@ -16,9 +14,6 @@ from harness.config.run_config import load
 from harness.errors import DataError
 from harness.runs import runner
 from harness.store import reader
-from harness.store.reader import StoredRun
-from harness.store.run_file import QuestionSample
-from tests.runs_made import stored
 from tests.small import QUESTIONS, project
 
 FIRST = date.fromordinal(739_580)
@@ -78,7 +73,7 @@ def test_the_days_together_have_every_question_with_its_value(nights):
 
     assert pool.runs == names(three, two, one)
     assert set(pool.operand.questions) == {each["id"] for each in QUESTIONS}
-    assert (pool.questions, pool.of, pool.stopped, pool.left_out) == (5, 5, "", ())
+    assert (pool.stopped, pool.left_out) == ("", ())
     (cell,) = pool.operand.cells.values()
     for place in (one, two, three):
         (own,) = sides.read(place).cells.values()
@@ -96,18 +91,14 @@ def test_the_pool_says_what_its_newest_run_asked_and_a_whole_run_is_its_own(nigh
     assert pooling.pool_runs(whole, 7).operand.newest is None
 
 
-def test_the_pool_has_the_means_that_a_whole_run_has(nights):
+def test_the_pool_has_the_scores_that_a_whole_run_has(nights):
     three = [nights.run(day) for day in range(3)][-1]
-    whole = reader.load(nights.run(3, sample=None)).run.cells[0]
-    pool = pooling.pool_runs(three, 7).operand.stored.run.cells[0]
+    (whole,) = sides.read(nights.run(3, sample=None)).cells.values()
+    (cell,) = pooling.pool_runs(three, 7).operand.cells.values()
 
-    assert (pool.asked, pool.answered, pool.declined) == (
-        whole.asked, whole.answered, whole.declined,
-    )  # fmt: skip
-    # The order of the questions is another, and so are the test sets that are drawn.
-    for name, score in whole.scores.items():
-        assert pool.scores[name].mean == pytest.approx(score.mean, abs=1e-12), name
-        assert (pool.scores[name].n, pool.scores[name].method) == (score.n, score.method), name
+    assert {id_: each.scores for id_, each in cell.results.items()} == {
+        id_: each.scores for id_, each in whole.results.items()
+    }
 
 
 def test_a_question_asked_twice_has_its_latest_value(nights):
@@ -222,7 +213,7 @@ def test_a_fixed_sample_is_pooled_by_the_days_of_its_runs(nights):
 
     assert pooling.pool_runs(new, 3).runs == names(new, old)
     assert pooling.pool_runs(new, 2).runs == names(new)
-    assert pooling.pool_runs(new, 3).questions == 2
+    assert len(pooling.pool_runs(new, 3).operand.questions) == 2
 
 
 def test_a_run_that_did_not_finish_is_refused(nights):
@@ -231,17 +222,3 @@ def test_a_run_that_did_not_finish_is_refused(nights):
 
     with pytest.raises(Incomparable):
         pooling.pool_runs(last, 7)
-
-
-def test_merged_runs_have_the_figures_of_all_questions():
-    newest = stored({"a": {"m": [1.0, None, 0.5]}})
-    sample = QuestionSample(size=3, of=9, seed=7, day=FIRST)
-    run = replace(newest.run, sample=sample)
-    newest = StoredRun(newest.folder, run, newest.records, newest.questions, {})
-    older = stored({"a": {"m": [0.0, 0.0, 0.0, 0.25, 0.75]}})
-    (cell,) = pooling.merge_runs([newest, older]).run.cells
-
-    score = cell.scores["m"]
-    assert (score.n, score.failed, cell.asked, cell.failed) == (5, 1, 5, 1)
-    assert score.mean == pytest.approx(fmean([1.0, 0.0, 0.5, 0.25, 0.75]))
-    assert score.mean_finished == pytest.approx(fmean([1.0, 0.5, 0.25, 0.75]))

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from harness.comparison.changes import between_cells, changes
-from harness.comparison.compared_runs import (
-    ComparedCells,
-    ComparedRuns,
-    Gap,
-    MetricRow,
-    Options,
-    Unpaired,
-)
+from harness.comparison.compared_runs import ComparedCells, ComparedRuns, MetricRow, Options
 from harness.comparison.operand import Incomparable, Operand
-from harness.comparison.paired_values import CellPair
-from harness.comparison.pairing import Pairing, pairings
-from harness.comparison.rating_conflicts import compare_grades, question_clusters, read_grades
+from harness.comparison.paired_values import CellPair, mean_values, pair_cells, shared_questions
+from harness.comparison.rating_conflicts import compare_ratings
 from harness.comparison.refusals import changed_metrics, check_comparable
 from harness.errors import HarnessError, suggest
-from harness.stats.difference_estimate import DifferenceEstimate
 from harness.stats.differences import estimate_differences
 from harness.stats.paired_units import PairedScores
 from harness.stats.separate_tests import estimate_separately
 
 MIN_SEGMENT_QUESTIONS = 5
 """Of a segment with fewer questions nothing is said."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of a table before it is tested; `pair` is the number of its pair of cells."""
+
+    pair: int
+    metric: str
+    scores: PairedScores
+    way: str = ""
+    segment: str = ""
 
 
 def compare_operands(
@@ -41,26 +44,72 @@ def compare_operands(
     options = options or Options()
     both = _select_metrics(baseline, run, options.metrics)
     check_comparable(baseline, run, both, options.allow, advised=True)
-    left_out = _one_sided_metrics(baseline, run, both) | changed_metrics(baseline, run, both)
+    left_out = {
+        name: f"only {side.id} was scored by it"
+        for side, other in ((baseline, run), (run, baseline))
+        for name in side.provenance.metrics
+        if name not in other.provenance.metrics
+    }
+    left_out |= changed_metrics(baseline, run, both)
     metrics = [name for name in both if name not in left_out]
-    shared = [
-        id_
-        for id_, question in run.questions.items()
-        if id_ in baseline.questions and baseline.questions[id_].content == question.content
-    ]
+    shared = shared_questions(baseline, run)
     _require_shared(baseline, run, metrics, shared)
-    chosen = pairings(baseline, run, options.pairs)
-    by = _deciding_metric(baseline, run, metrics, options.metrics)
-    contrasts = [CellPair(baseline, run, pairing, shared) for pairing in chosen]
-    rows, family = _metric_rows(contrasts, metrics, run, options)
-    _require_values(baseline, run, contrasts, rows)
-    segment_metrics = [name for name in metrics if name in options.metrics] or [by]
-    segments, segment_family = _segment_rows(contrasts, segment_metrics, run, options)
-    finished, _ = _run_tests([contrast.finished() for contrast in contrasts], run, options)
+    pairs = pair_cells(baseline, run, shared, options.pairs)
+    by = next(
+        (name for name in (*options.metrics, run.decide_by, baseline.decide_by) if name in metrics),
+        metrics[0],
+    )
+    tested = [[name for name in metrics if name not in pair.untested(metrics)] for pair in pairs]
+    rows, family = _test_rows(
+        [
+            _Row(index, name, pair.pair(name))
+            for index, pair in enumerate(pairs)
+            for name in tested[index]
+        ],
+        len(pairs),
+        run,
+        options,
+    )
+    _require_values(baseline, run, pairs, rows)
+    by_segment = [name for name in metrics if name in options.metrics] or [by]
+    segments, segment_family = _test_rows(
+        [
+            _Row(index, name, scores, way, segment)
+            for index, pair in enumerate(pairs)
+            for name in by_segment
+            if name in tested[index]
+            for (way, segment), ids in pair.segments().items()
+            if len((scores := pair.pair(name, ids)).left) >= MIN_SEGMENT_QUESTIONS
+        ],
+        len(pairs),
+        run,
+        options,
+    )
+    finished, _ = _test_rows(
+        [_Row(index, "finished", pair.finished()) for index, pair in enumerate(pairs)],
+        len(pairs),
+        run,
+        options,
+    )
+    if not (options.pairs or baseline is run):
+        chosen = (
+            (baseline, {pair.left.name for pair in pairs}),
+            (run, {pair.right.name for pair in pairs}),
+        )
+        left_out |= {
+            f"cell {name}": f"only in {side.id}"
+            for side, names in chosen
+            for name in side.cells
+            if name not in names
+        }
     in_both = baseline.questions.keys() & run.questions.keys()
-    changed_ids = in_both - set(shared)
-    before, after = read_grades(baseline), read_grades(run)
-    clusters = question_clusters(baseline, run)
+    people = compare_ratings(
+        baseline,
+        run,
+        [pair.pairing for pair in pairs],
+        shared,
+        [{row.metric: row.difference for row in pair_rows} for pair_rows in rows],
+    )
     return ComparedRuns(
         baseline=baseline,
         run=run,
@@ -68,91 +117,47 @@ def compare_operands(
         options=options,
         pairs=tuple(
             ComparedCells(
-                pairing=contrast.pairing,
+                pairing=pair.pairing,
                 rows=tuple(rows[index]),
                 segments=tuple(segments[index]),
-                finished=MetricRow("finished", *contrast.finished_shares(), finished[index]),
-                lost=tuple(Gap(*gap) for gap in contrast.gaps(by) if gap[1] > gap[2]),
-                won=tuple(Gap(*gap) for gap in contrast.gaps(by) if gap[1] < gap[2]),
-                unpaired=tuple(
-                    Unpaired(*lone) for name in metrics for lone in contrast.unpaired(name)
-                ),
-                untested=contrast.untested(metrics),
-                differs=between_cells(contrast.left, contrast.right),
-                people=compare_grades(
-                    before.get(contrast.pairing.baseline, {}),
-                    after.get(contrast.pairing.run, {}),
-                    shared,
-                    {row.metric: row.difference for row in rows[index]},
-                    clusters,
-                    run.provenance.seed,
-                ),
+                finished=finished[index][0],
+                lost=tuple(gap for gap in pair.gaps(by) if gap.baseline > gap.run),
+                won=tuple(gap for gap in pair.gaps(by) if gap.baseline < gap.run),
+                unpaired=tuple(lone for name in metrics for lone in pair.unpaired(name)),
+                untested=pair.untested(metrics),
+                differs=between_cells(pair.left, pair.right),
+                people=people[index],
             )
-            for index, contrast in enumerate(contrasts)
+            for index, pair in enumerate(pairs)
         ),
         shared=tuple(shared),
         only_baseline=tuple(id_ for id_ in baseline.questions if id_ not in in_both),
         only_run=tuple(id_ for id_ in run.questions if id_ not in in_both),
-        changed=tuple(id_ for id_ in run.questions if id_ in changed_ids),
-        left_out=left_out | ({} if options.pairs else _one_sided_cells(baseline, run, chosen)),
+        changed=tuple(id_ for id_ in run.questions if id_ in in_both - set(shared)),
+        left_out=left_out,
         changes=() if baseline is run else changes(baseline, run),
         family=family,
         segment_family=segment_family,
     )
 
 
-def _metric_rows(
-    contrasts: Sequence[CellPair], metrics: Sequence[str], run: Operand, options: Options
+def _test_rows(
+    drafts: Sequence[_Row], pairs: int, run: Operand, options: Options
 ) -> tuple[list[list[MetricRow]], int]:
-    """Return each pair's rows, all of them one family, and its size."""
-    places = [
-        (index, name)
-        for index, contrast in enumerate(contrasts)
-        for name in metrics
-        if name not in contrast.untested(metrics)
-    ]
-    tested, family = _run_tests(
-        [contrasts[index].pair(name) for index, name in places], run, options
-    )
-    rows: list[list[MetricRow]] = [[] for _ in contrasts]
-    for (index, name), difference in zip(places, tested, strict=True):
-        rows[index].append(MetricRow(name, *contrasts[index].values(name), difference))
-    return rows, family
-
-
-def _segment_rows(
-    contrasts: Sequence[CellPair], metrics: Sequence[str], run: Operand, options: Options
-) -> tuple[list[list[MetricRow]], int]:
-    """Return each pair's rows by category and difficulty, a family of their own, and its size."""
-    places = [
-        (index, name, way, segment, ids)
-        for index, contrast in enumerate(contrasts)
-        for name in metrics
-        if name not in contrast.untested(metrics)
-        for (way, segment), ids in contrast.segments().items()
-        if len(contrast.pair(name, ids).left) >= MIN_SEGMENT_QUESTIONS
-    ]
-    tested, family = _run_tests(
-        [contrasts[index].pair(name, ids) for index, name, _, _, ids in places], run, options
-    )
-    rows: list[list[MetricRow]] = [[] for _ in contrasts]
-    for (index, name, way, segment, ids), difference in zip(places, tested, strict=True):
-        rows[index].append(
-            MetricRow(name, *contrasts[index].values(name, ids), difference, way, segment)
-        )
-    return rows, family
-
-
-def _run_tests(
-    pairs: Sequence[PairedScores], run: Operand, options: Options
-) -> tuple[list[DifferenceEstimate], int]:
-    seed = run.provenance.seed
-    method = options.method
+    """Return the rows of each pair of cells, all of them one family, and its size."""
+    scores, seed, method = [draft.scores for draft in drafts], run.provenance.seed, options.method
     if method == "max-t":
-        differences = estimate_differences(pairs, seed)
+        differences = estimate_differences(scores, seed)
     else:
-        differences = estimate_separately(pairs, seed, test=options.test, correction=method)
-    return differences, max((difference.family for difference in differences), default=0)
+        differences = estimate_separately(scores, seed, test=options.test, correction=method)
+    rows: list[list[MetricRow]] = [[] for _ in range(pairs)]
+    for draft, difference in zip(drafts, differences, strict=True):
+        rows[draft.pair].append(
+            MetricRow(
+                draft.metric, *mean_values(draft.scores), difference, draft.way, draft.segment
+            )
+        )
+    return rows, max((difference.family for difference in differences), default=0)
 
 
 def _select_metrics(baseline: Operand, run: Operand, requested: Sequence[str]) -> list[str]:
@@ -169,28 +174,6 @@ def _select_metrics(baseline: Operand, run: Operand, requested: Sequence[str]) -
                 f"  score it, if its run is at hand: python -m harness score RUN -m '{name}'"
             )
     return [name for name in after if name in before and (not requested or name in requested)]
-
-
-def _one_sided_metrics(baseline: Operand, run: Operand, both: Collection[str]) -> dict[str, str]:
-    """Return, of metrics that one side alone has, which one it is."""
-    before, after = baseline.provenance.metrics, run.provenance.metrics
-    reasons = {name: f"only {baseline.id} was scored by it" for name in before if name not in after}
-    return reasons | {
-        name: f"only {run.id} was scored by it" for name in after if name not in before
-    }
-
-
-def _one_sided_cells(baseline: Operand, run: Operand, chosen: Sequence[Pairing]) -> dict[str, str]:
-    if baseline is run:
-        return {}
-    baseline_names, run_names = (
-        {pairing.baseline for pairing in chosen},
-        {pairing.run for pairing in chosen},
-    )
-    reasons = {
-        f"cell {name}": f"only in {baseline.id}" for name in baseline.cells.keys() - baseline_names
-    }
-    return reasons | {f"cell {name}": f"only in {run.id}" for name in run.cells.keys() - run_names}
 
 
 def _require_shared(
@@ -234,10 +217,3 @@ def _require_values(
         f"{run.id} and {baseline.id} have no value to compare: "
         f"{failures or tried[0].reason}\n  find out why, and run it again"
     )
-
-
-def _deciding_metric(
-    baseline: Operand, run: Operand, metrics: Sequence[str], requested: Sequence[str]
-) -> str:
-    preferred = [*requested, run.decide_by, baseline.decide_by]
-    return next((name for name in preferred if name in metrics), metrics[0])

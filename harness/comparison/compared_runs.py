@@ -8,7 +8,7 @@ from typing import Literal
 
 from harness.comparison.changes import Change
 from harness.comparison.operand import Operand
-from harness.comparison.pairing import Pairing
+from harness.comparison.paired_values import Gap, Pairing, Unpaired
 from harness.comparison.rating_conflicts import Rating
 from harness.comparison.refusals import Allowed
 from harness.stats.corrections import Correction
@@ -53,25 +53,6 @@ class MetricRow:
     def identical(self) -> bool:
         """Whether no question tells the two apart."""
         return self.difference.identical
-
-
-@dataclass(frozen=True)
-class Gap:
-    """A question's value by one metric on both sides."""
-
-    question: str
-    baseline: float
-    run: float
-
-
-@dataclass(frozen=True)
-class Unpaired:
-    """A question that one metric has a value of on one side alone, and why not on the other."""
-
-    question: str
-    metric: str
-    missing: str
-    reason: str
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.comparison.operand import Operand
+from harness.comparison.paired_values import Pairing
 from harness.people.ratings_reader import TOP_GRADE, rated_answers, read
 from harness.stats.difference_estimate import DifferenceEstimate
 from harness.stats.differences import estimate_differences
@@ -68,12 +69,39 @@ class Rating:
         return ""
 
 
-def read_grades(side: Operand) -> Grades:
-    """Return what people said of each cell of a side; nothing of a baseline that is no run.
+def compare_ratings(
+    baseline: Operand,
+    run: Operand,
+    pairings: Sequence[Pairing],
+    shared: Collection[str],
+    differences: Sequence[Mapping[str, DifferenceEstimate]],
+) -> list[Rating | None]:
+    """Return what people said of each pair of cells; None of those that were not both rated.
+
+    `shared` are the questions that are the same on both sides, `differences` those that were tested
+    between each pair, by metric.
 
     Raises:
-        DataError: the ratings of the run are damaged.
+        DataError: the ratings of a run are damaged.
     """
+    before, after = _read_grades(baseline), _read_grades(run)
+    clusters = {
+        id_: question.cluster
+        for side in (baseline, run)
+        for id_, question in side.questions.items()
+        if question.cluster
+    }
+    seed = run.provenance.seed
+    return [
+        compare_grades(
+            before.get(names.baseline), after.get(names.run), shared, metrics, clusters, seed
+        )
+        for names, metrics in zip(pairings, differences, strict=True)
+    ]
+
+
+def _read_grades(side: Operand) -> Grades:
+    """Return what people said of each cell of a side; nothing of a baseline that is no run."""
     by_cell: dict[str, dict[str, float]] = {}
     for answer in () if side.stored is None else rated_answers(read(side.stored)):
         mean = answer.mean("overall")
@@ -82,34 +110,15 @@ def read_grades(side: Operand) -> Grades:
     return by_cell
 
 
-def question_clusters(baseline: Operand, run: Operand) -> Mapping[str, str]:
-    """Return the cluster of each question that was drawn with its cluster, the run's first."""
-    return {
-        id_: question.cluster
-        for side in (baseline, run)
-        for id_, question in side.questions.items()
-        if question.cluster
-    }
-
-
 def compare_grades(
-    before: Mapping[str, float],
-    after: Mapping[str, float],
+    before: Mapping[str, float] | None,
+    after: Mapping[str, float] | None,
     shared: Collection[str],
     metrics: Mapping[str, DifferenceEstimate],
     clusters: Mapping[str, str],
     seed: int,
 ) -> Rating | None:
-    """Return what people said of a pair of cells; None unless both were rated.
-
-    Args:
-        before: The grade of each question in the baseline's cell.
-        after: The same in the run's cell.
-        shared: The questions that are the same on both sides.
-        metrics: The differences that were tested between the two.
-        clusters: The cluster of each question that has one: whole ones are drawn.
-        seed: Of the draws.
-    """
+    """Return what people said of a pair of cells; whole `clusters` of questions are drawn."""
     if not before or not after:
         return None
     both = sorted(before.keys() & after.keys() & set(shared))
@@ -120,15 +129,8 @@ def compare_grades(
         rose, fell = difference.positive, difference.high is not None and difference.high < 0
     up = tuple(name for name, estimate in metrics.items() if estimate.better)
     still = tuple(name for name, estimate in metrics.items() if not estimate.better)
-    has_interval = paired or difference.low is not None
-    return Rating(
-        difference,
-        paired,
-        rose,
-        fell,
-        up if has_interval and not rose else (),
-        still if rose else (),
-    )
+    alone = up if (paired or difference.low is not None) and not rose else ()
+    return Rating(difference, paired, rose, fell, alone, still if rose else ())
 
 
 def _paired_difference(
@@ -173,9 +175,6 @@ def _unpaired_difference(
 
 
 def _join_names(names: Sequence[str]) -> str:
-    shown_names = list(names[:_MAX_NAMED])
-    if len(names) > _MAX_NAMED:
-        shown_names.append(f"{len(names) - _MAX_NAMED} more")
-    return " and ".join(
-        [", ".join(shown_names[:-1]), shown_names[-1]] if len(shown_names) > 1 else shown_names
-    )
+    shown, more = list(names[:_MAX_NAMED]), len(names) - _MAX_NAMED
+    shown += [f"{more} more"] if more > 0 else []
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from harness.comparison.gate.gate_verdicts import DropReason, Outcome, RuleVerdict, SeenDrop
-from harness.comparison.paired_values import CellPair
+from harness.comparison.paired_values import CellPair, mean_values
 from harness.config.gate_rules import Drop
 from harness.stats.corrections import holm
 from harness.stats.difference_estimate import DifferenceEstimate
@@ -55,7 +55,7 @@ def judge_drop_rules(
     verdicts = []
     for index, (rule, contrast, ids) in enumerate(checks):
         drop = None
-        before, after = contrast.values(rule.metric, ids)
+        before, after = mean_values(pairs[index])
         if index in p_values and before is not None and after is not None:
             difference = differences[index]
             caught = smallest_detectable_drop(

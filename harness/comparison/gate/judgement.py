@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from harness.comparison import pairing, refusals
+from harness.comparison import refusals
 from harness.comparison.baselines.baseline_reader import round_scores
 from harness.comparison.gate import drop_rules
 from harness.comparison.gate.gate_verdicts import GateResult, LimitKind, RuleVerdict, SeenLimit
 from harness.comparison.operand import Incomparable, Operand, OperandCell, QuestionResult
-from harness.comparison.paired_values import CellPair
+from harness.comparison.paired_values import CellPair, pair_cells, shared_questions
 from harness.config.gate_rules import Gate
 from harness.metrics.failures import NO_LABELS, lack_labels
 from harness.metrics.named_metrics import stored_total
@@ -100,15 +100,10 @@ def _pair_cells(gate: Gate, run: Operand, baseline: Operand | None) -> list[Cell
     refusals.check_comparable(baseline, run, metrics, ())
     if baseline.stored is None:
         run = round_scores(run)
-    shared = [
-        id_
-        for id_, question in run.questions.items()
-        if id_ in baseline.questions and baseline.questions[id_].content == question.content
-    ]
     contrasts = [
-        CellPair(baseline, run, pair, shared)
-        for pair in pairing.pairings(baseline, run)
-        if _is_judged(gate, run.cells[pair.run])
+        pair
+        for pair in pair_cells(baseline, run, shared_questions(baseline, run))
+        if _is_judged(gate, pair.right)
     ]
     if not contrasts:
         raise Incomparable(_no_cell_message(gate, run))

@@ -9,22 +9,14 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from harness import limits
 from harness.comparison import operand as operands
 from harness.comparison.metric_identity import metric_identity
 from harness.comparison.operand import Operand
 from harness.errors import DataError, HarnessError, Problem
-from harness.metrics.named_metrics import stored_total
-from harness.records import Outcome
-from harness.runs import aggregate as run_aggregate
-from harness.stats.aggregate_scores import aggregate
-from harness.store import integrity, reader
-from harness.store.cell_results import CellResult
-from harness.store.frame import Frame
-from harness.store.reader import RUN, StoredRun
-from harness.store.run_file import RUN_FORMAT, Provenance, RunFile
+from harness.store import integrity
+from harness.store.reader import RUN
+from harness.store.run_file import RUN_FORMAT, RunFile
 from harness.text.numbers import count
 
 DEFAULT_DAYS = 7
@@ -42,26 +34,25 @@ _MAX_NAMED = 3
 class PooledRuns:
     """What a run was pooled with: `operand` has each question's latest value.
 
-    `runs` are the ids of the runs in it, the newest first, and `questions` how many they asked
-    together `of` all there are. `stopped` says which change ended it before `days` were full, ""
-    where none did; `left_out` which other runs of those days are not in it, and why.
+    `runs` are the ids of the runs in it, the newest first. `stopped` says which change ended it
+    before `days` were full, "" where none did; `left_out` which other runs of those days are not in
+    it, and why.
     """
 
     operand: Operand
     days: int
     runs: tuple[str, ...]
-    questions: int
-    of: int
     stopped: str = ""
     left_out: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Return what was pooled and why it stopped, in a few sentences; "" for a whole run."""
-        if self.operand.stored is None or self.operand.stored.run.sample is None:
+        sample = None if self.operand.stored is None else self.operand.stored.run.sample
+        if sample is None:
             return ""
         over = "one run" if len(self.runs) == 1 else f"the last {count(len(self.runs), 'run')}"
         sentences = [
-            f"{self.questions} of {self.of} questions, from {over} of at most "
+            f"{len(self.operand.questions)} of {sample.of} questions, from {over} of at most "
             f"{count(self.days, 'day')}, each with its latest value."
         ]
         sentences += [f"The pool begins anew: {self.stopped}."] if self.stopped else []
@@ -86,10 +77,9 @@ def pool_runs(folder: Path, days: int = DEFAULT_DAYS, side: Operand | None = Non
     side = side or operands.read(folder)
     newest = side.stored
     assert newest is not None
-    sample = newest.run.sample
-    if sample is None:
-        return PooledRuns(side, days, (side.id,), len(side.questions), len(side.questions))
-    runs, stopped = [newest], ""
+    if newest.run.sample is None:
+        return PooledRuns(side, days, (side.id,))
+    sides, stopped = [side], ""
     left_out: list[str] = []
     for path, earlier in _earlier_runs(folder, newest.run, days, left_out):
         reason = _reason_unfit(earlier, newest.run)
@@ -97,45 +87,30 @@ def pool_runs(folder: Path, days: int = DEFAULT_DAYS, side: Operand | None = Non
             stopped = f"{earlier.id} is from before {change}"
             break
         try:
-            runs += [] if reason else [reader.load(path)]
+            sides += [] if reason else [operands.read(path)]
         except HarnessError as error:
             reason = " ".join(str(error).split())
         left_out += [f"{path.name}, {reason}"] if reason else []
-    pool = merge_runs(runs)
-    return PooledRuns(
-        replace(operands.operand_from_run(pool), newest=frozenset(newest.questions)),
-        days,
-        tuple(stored.run.id for stored in runs),
-        len(pool.questions),
-        sample.of,
-        stopped,
-        tuple(left_out),
-    )
+    ids = tuple(merged.id for merged in sides)
+    return PooledRuns(_merge(sides), days, ids, stopped, tuple(left_out))
 
 
-def merge_runs(runs: Sequence[StoredRun]) -> StoredRun:
-    """Return runs of one system as one run, by each question's latest record; the newest first."""
-    newest = runs[0]
-    latest: dict[tuple[str, str], Outcome] = {}
-    for stored in runs:
-        for record in stored.records:
-            latest.setdefault((record.cell, record.question), record)
-    questions = {id_: line for stored in reversed(runs) for id_, line in stored.questions.items()}
-    texts = {key: text for stored in reversed(runs) for key, text in stored.texts.items()}
-    about, cells = newest.run.provenance, newest.run.cells
-    pairs = ((cell.name, id_) for cell in cells for id_ in questions)
-    records = tuple(latest[pair] for pair in pairs if pair in latest)
-    pool = StoredRun(newest.folder, newest.run, records, questions, texts)
-    frame, asked = pool.frame, list(questions.values())
-    parts = [frame.at(np.flatnonzero(frame.cell == number)) for number in range(len(cells))]
-    merged = tuple(
-        _merge_cell(cell, part, about, run_aggregate.clusters_of(part, asked))
-        for cell, part in zip(cells, parts, strict=True)
-    )
-    sample = newest.run.sample
-    assert sample is not None
-    run = replace(newest.run, cells=merged, sample=replace(sample, size=len(questions)))
-    return replace(pool, run=run)
+def _merge(sides: Sequence[Operand]) -> Operand:
+    """Return runs of one system as one, by each question's latest result; the newest is first."""
+    newest = sides[0]
+    questions = {id_: line for side in reversed(sides) for id_, line in side.questions.items()}
+    cells = {}
+    for name, cell in newest.cells.items():
+        latest = {
+            id_: result
+            for side in reversed(sides)
+            if name in side.cells
+            for id_, result in side.cells[name].results.items()
+        }
+        cells[name] = replace(
+            cell, results={id_: latest[id_] for id_ in questions if id_ in latest}
+        )
+    return replace(newest, questions=questions, cells=cells, newest=frozenset(newest.questions))
 
 
 def _earlier_runs(
@@ -225,22 +200,3 @@ def _value_inputs(run: RunFile) -> dict[str, Any]:
         },
         "the harness": about.harness,
     }
-
-
-def _merge_cell(
-    line: CellResult, frame: Frame, about: Provenance, clusters: Sequence[str] | None
-) -> CellResult:
-    """Return a cell's line over other outcomes."""
-    return replace(
-        line,
-        asked=len(frame),
-        answered=int(frame.answered.sum()),
-        declined=int(frame.declined.sum()),
-        failed=int(frame.failed.sum()),
-        seconds=run_aggregate.mean_seconds(frame),
-        scores={
-            name: aggregate(frame.scores(name), stored_total(metric), clusters)
-            for name, metric in about.metrics.items()
-        },
-        spread=run_aggregate.measure_spread(frame),
-    )
