@@ -87,6 +87,7 @@ class Cache:
         self._store = store
         self._recording = recording
         self._recorded: dict[Path, TableRows] = {}
+        self._at_close: list[Callable[[], object]] = []
         if not read_only:
             _prepare(root)
             self._user = User(root)
@@ -221,8 +222,15 @@ class Cache:
         if text not in self.warnings:
             self.warnings.append(text)
 
+    def call_at_close(self, release: Callable[[], object]) -> None:
+        """Call `release` once the cache is closed; until then nobody replaces what it lets go."""
+        self._at_close.append(release)
+
     def close(self) -> None:
         """Let go of everything."""
+        for release in self._at_close:
+            release()
+        self._at_close.clear()
         for rows in self._rows.values():
             rows.close()
         self._rows.clear()

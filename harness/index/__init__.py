@@ -93,7 +93,9 @@ def open_or_build(
     if _compares_all(settings, chunks):
         return ExactIndex(folder, settings.space)
     if settings.remote is None:
-        return Chroma(folder, settings.space)
+        opened = Chroma(folder, settings.space)
+        cache.call_at_close(opened.close)
+        return opened
     with timed("indexing"):
         return ServerIndex(folder, settings, Connection(settings.remote), fingerprint(description))
 

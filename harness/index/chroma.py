@@ -106,8 +106,9 @@ class Chroma(Approximate):
         super().__init__(folder, space)
         client = open_client(folder / FOLDER)
         # Chroma keeps what it opened under a path for as long as the process lives, also when the
-        # folder has been deleted and built anew.
-        weakref.finalize(self, close_client, client).atexit = False
+        # folder has been deleted and built anew: then it reads half of the one, half of the other.
+        self.close = weakref.finalize(self, close_client, client)
+        self.close.atexit = False
         self._collection = client.get_collection(_COLLECTION, embedding_function=None)
 
     def _find(self, vectors: Vectors, k: int) -> list[list[int]]:
