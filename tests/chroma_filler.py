@@ -5,11 +5,11 @@ import sys
 from pathlib import Path
 from harness.cache.folders import Cache
 from harness.index import open_or_build, IndexSettings
-from harness.index import request_size
+from harness.index.local import ChromaClient
 from harness.index.index_settings import ChromaServer
 from tests.given import Given, numbered, unit
 url, folder, rows = sys.argv[1], sys.argv[2], int(sys.argv[3])
-request_size._MAX_ROWS_ADDED = 50
+ChromaClient.max_rows = 50
 vectors = unit(rows)
 settings = IndexSettings(ef_construction=600, ef_search=600, server=ChromaServer(url, timeout=20))
 with Cache(Path(folder)) as cache:

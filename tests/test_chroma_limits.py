@@ -5,9 +5,10 @@ import pytest
 
 from harness.cache.folders import Cache
 from harness.errors import RunError
-from harness.index import IndexSettings, open_or_build, request_size
-from harness.index.collection import Source
+from harness.index import IndexSettings, open_or_build
+from harness.index.existing import Source
 from harness.index.index_settings import ChromaServer, Existing
+from harness.index.local import ChromaClient
 from tests.chroma_between import between
 from tests.chroma_server import chroma_running
 from tests.given import Given, numbered, unit
@@ -80,17 +81,16 @@ def test_no_more_rows_are_sent_than_the_server_says_that_it_takes(running, passi
     assert len(asked_for(passing, "add")) == 3
 
 
-@pytest.mark.parametrize(("packed", "number"), [(True, 5.4), (False, 24)])
-def test_no_number_takes_more_bytes_than_are_reckoned_with(passing, tmp_path, packed, number):
+def test_no_number_takes_more_bytes_than_are_reckoned_with(passing, tmp_path):
     passing.changed = lambda what, answer: (
-        {**answer, "supports_base64_encoding": packed} if what == "pre-flight-checks" else answer
+        {**answer, "supports_base64_encoding": False} if what == "pre-flight-checks" else answer
     )
     bits = np.random.default_rng(5).integers(0, 2**32, (90, 64), dtype=np.uint32).view(np.float32)
     vectors = np.where(np.abs(bits) < 1e15, bits, np.float32(-1.1754944e-38))
     index = opened(tmp_path, passing, vectors)
     index._find(vectors[:40], 5)
     (added,) = asked_for(passing, "add")
-    assert added <= 90 * (64 * number + 64)
+    assert added <= 90 * (64 * 24 + 64)
     assert asked_for(passing, "query")[-1] <= 40 * 64 * 24
 
 
@@ -129,19 +129,6 @@ def test_rankings_that_cannot_be_are_no_rankings(passing, tmp_path):
         passing.changed = lambda what, answer, given=given: {**answer, "ids": given}
         with pytest.raises(RunError, match=said):
             index.nearest(VECTORS[:3], 2)
-
-
-def test_a_server_that_gives_the_same_page_for_ever_is_not_read_for_ever(
-    running, passing, tmp_path
-):
-    first = opened(tmp_path, passing)
-    with running.client() as client:
-        client.get_collection(first.name, embedding_function=None).delete(ids=["3"])
-    passing.changed = lambda what, answer: (
-        {**answer, "ids": ["1", "2"]} if what == "get" else answer
-    )
-    with pytest.raises(RunError, match="the same ids, again and again"):
-        opened(tmp_path, passing)
 
 
 def test_other_vectors_under_our_name_are_not_taken_for_ours(running, passing, tmp_path):
@@ -200,13 +187,12 @@ def test_a_collection_that_is_there_is_read_in_pages_of_so_many_bytes(
     passing, tmp_path, monkeypatch
 ):
     name = opened(tmp_path / "cache", passing).name
-    monkeypatch.setattr(
-        request_size, "_MAX_PAYLOAD_BYTES", 50_000
-    )  # 60 times 32 numbers in JSON, and ids
+    # 60 times 32 numbers in JSON, and ids
+    monkeypatch.setattr(ChromaClient, "_payload_bytes", 50_000)
     pages = []
     passing.changed = lambda what, answer: (
         pages.append(len(answer["ids"])) or answer if what == "get" else answer
     )
-    rows, _ = Source(Existing(name, server=ChromaServer(passing.url)), tmp_path).content()
+    rows, _, _ = Source(Existing(name, server=ChromaServer(passing.url)), tmp_path).read()
     assert pages == [1, 60, 59, 0]
     assert [row.id for row in rows] == list(map(str, range(ROWS)))

@@ -11,10 +11,9 @@ from harness import api
 from harness.cache.folders import Cache
 from harness.config.run_config import load
 from harness.errors import HarnessError, RunError
-from harness.index import IndexSettings, open_or_build, remote
+from harness.index import IndexSettings, open_or_build, server
 from harness.index.index_settings import ChromaServer, Cloud
-from harness.index.remote import Connection
-from harness.index.request_size import RequestSizes
+from harness.index.server import ServerClient
 from harness.runs import runner
 from tests.chroma_filler import DONE, FILL
 from tests.chroma_server import chroma_running, free_port
@@ -186,16 +185,15 @@ def test_more_vectors_than_a_request_may_hold_are_sent_in_several(running, tmp_p
     vectors = unit(5_500, dimensions=300, seed=10)
     found = opened(tmp_path, vectors, settings(running, ef_construction=20, ef_search=20))
     assert collections(running)[found.name] == (5_500, {"complete": 5_500})
-    portions = RequestSizes(Connection(ChromaServer(running.url)))
-    # 4 bytes a number are 5 1/3 in base64, and up to 24 in JSON, as replies and questions have it.
-    assert portions.most_added(3_072) == 30_000_000 // (5.4 * 3_072 + 64)
-    assert portions.rows(3_072, 2_000) == 30_000_000 // (24 * 3_072 + 64)
-    assert (portions.most_added(384), portions.rows(4, 2_000)) == (5_000, 2_000)
+    client = ServerClient(ChromaServer(running.url))
+    # A number takes up to 24 bytes in JSON.
+    assert client.rows_per_request(3_072) == 30_000_000 // (24 * 3_072 + 64)
+    assert client.rows_per_request(4) == 5_000
 
 
 def test_the_cloud_is_given_and_asked_300_at_most():
-    connection = Connection(Cloud("team", "docs"))
-    assert (RequestSizes(connection).rows(4, 5_000), connection.most_found) == (300, 300)
+    cloud = ServerClient(Cloud("team", "docs"))
+    assert (cloud.rows_per_request(4), cloud.max_hits) == (300, 300)
 
 
 def test_one_chunk_alone_is_compared_without_the_server(tmp_path):
@@ -254,7 +252,7 @@ def test_a_server_that_goes_away_while_the_client_is_made_is_asked_again():
 
         answering = threading.Thread(target=answer_once)
         answering.start()
-        connection = Connection(ChromaServer(f"http://127.0.0.1:{port}", retries=2))
+        connection = ServerClient(ChromaServer(f"http://127.0.0.1:{port}", retries=2))
         with pytest.raises(RunError, match=r"gave up at request 3: .*Connection refused"):
             connection.ask(lambda client: client.heartbeat())
         answering.join()
@@ -264,7 +262,7 @@ class TestCheck:
     def test_nobody_there(self):
         url = f"http://127.0.0.1:{free_port()}"
         with pytest.raises(HarnessError) as caught:
-            Connection(ChromaServer(url)).check()
+            ServerClient(ChromaServer(url)).check()
         assert str(caught.value).splitlines() == [
             f"Chroma at {url} cannot be used: [Errno 111] Connection refused",
             "  start it, or correct `index` in the configuration",
@@ -272,23 +270,23 @@ class TestCheck:
 
     def test_somebody_else_there(self, asked):
         with pytest.raises(HarnessError, match=r"cannot be used: .*404"):
-            Connection(ChromaServer(asked.url)).check()
+            ServerClient(ChromaServer(asked.url)).check()
 
     def test_somebody_who_never_answers(self, silent):
         with pytest.raises(HarnessError, match="cannot be used: timed out"):
-            Connection(ChromaServer(silent, timeout=0.2)).check()
+            ServerClient(ChromaServer(silent, timeout=0.2)).check()
 
     def test_a_cloud_that_never_answers(self, silent, monkeypatch):
         monkeypatch.setenv("CHROMA_API_KEY", "s3cret")
-        monkeypatch.setattr(remote, "_CLOUD", silent)
+        monkeypatch.setattr(server, "_CLOUD_URL", silent)
         with pytest.raises(HarnessError, match=r"Chroma Cloud, .* cannot be used: timed out"):
-            Connection(Cloud("team", "docs", timeout=0.2)).check()
+            ServerClient(Cloud("team", "docs", timeout=0.2)).check()
 
     def test_a_cloud_that_refuses_the_key_names_its_variable(self, asked, monkeypatch):
         monkeypatch.setenv("CHROMA_API_KEY", "s3cret")
-        monkeypatch.setattr(remote, "_CLOUD", asked.url)
+        monkeypatch.setattr(server, "_CLOUD_URL", asked.url)
         with pytest.raises(HarnessError, match="404") as caught:
-            Connection(Cloud("team", "docs")).check()
+            ServerClient(Cloud("team", "docs")).check()
         assert asked.keys == ["s3cret"]
         assert "s3cret" not in str(caught.value)
 
@@ -296,9 +294,9 @@ class TestCheck:
         nobody = ChromaServer(running.url, tenant="nobody")
         path = "/api/v2/tenants/nobody/databases/default_database"
         with pytest.raises(HarnessError, match=f"cannot be used: 404 Not Found, asked for {path}"):
-            Connection(nobody).check()
+            ServerClient(nobody).check()
         with pytest.raises(HarnessError, match=r"Collection \[nothing\] does not exist"):
-            Connection(ChromaServer(running.url)).check("nothing")
+            ServerClient(ChromaServer(running.url)).check("nothing")
 
     def test_a_key_that_is_not_set(self, monkeypatch):
         monkeypatch.delenv("CHROMA_API_KEY", raising=False)
@@ -307,7 +305,7 @@ class TestCheck:
             (ChromaServer("http://127.0.0.1:1", token="${OUR_TOKEN}"), "OUR_TOKEN"),
         ):
             with pytest.raises(HarnessError) as caught:
-                Connection(place).check()
+                ServerClient(place).check()
             assert str(caught.value).splitlines() == [
                 f"index: the environment variable {name} is not set",
                 f"  run it as: {name}=... python -m harness ...",
@@ -316,7 +314,7 @@ class TestCheck:
     def test_the_token_is_sent_with_every_request_and_is_in_no_message(self, asked, monkeypatch):
         monkeypatch.setenv("OUR_TOKEN", "s3cret")
         with pytest.raises(HarnessError) as caught:
-            Connection(ChromaServer(asked.url, token="${OUR_TOKEN}")).check()
+            ServerClient(ChromaServer(asked.url, token="${OUR_TOKEN}")).check()
         assert asked.tokens == ["Bearer s3cret"]
         assert "404 nothing for Bearer $OUR_TOKEN, asked for " in str(caught.value)
         assert "s3cret" not in str(caught.value)

@@ -11,7 +11,7 @@ from harness.cache.folders import Cache
 from harness.corpus import Corpus
 from harness.embedders.hashing import Hashing
 from harness.errors import HarnessError, RunError
-from harness.index import collection, existing
+from harness.index import existing
 from harness.index.index_settings import ChromaServer, Existing
 from harness.records import Span
 from harness.store import reader
@@ -47,7 +47,7 @@ def cache(tmp_path):
 def opened(cache, folder, name="docs", corpus=CORPUS, **keys):
     where = {"server": folder} if isinstance(folder, ChromaServer) else {"path": str(folder)}
     found = Existing(name, **where, **keys)
-    collection.check(found)
+    existing.check(found)
     return existing.open_existing(cache, found, corpus)
 
 

@@ -6,7 +6,7 @@ Tables of replies know besides which earlier ones a run may use, and which of th
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -77,10 +77,6 @@ class Table(Generic[V]):
         if self._used is not None:
             self._used |= rows
         self._rows.put(rows)
-
-    def rows(self, keys: Iterable[K]) -> dict[bytes, bytes]:
-        """Return the rows of those of `keys` that are there."""
-        return self._rows.get([_hash(key) for key in keys])
 
     def missing(self, keys: Collection[K]) -> list[K]:
         """Return those of `keys` that are not there, by the keys alone: no value is read."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.cache.folders import Cache
-from harness.cache.tables import Table, TableRows
+from harness.cache.tables import Table
 from harness.errors import ModelError
 from harness.files.batches import batched
 from harness.protocols import Embedder, Shortens, TextKind, Vectors
@@ -69,11 +69,6 @@ class CachedEmbedder:
             lacking = keys if self._table is None else self._table.missing(keys)
             missing += [text for _, text in lacking]
         return missing
-
-    def rows(self, texts: Iterable[str], kind: TextKind) -> TableRows:
-        """Return the vectors that are there, for the cache of another machine."""
-        rows = {} if self._table is None else self._table.rows((kind, text) for text in texts)
-        return TableRows(KIND, self._about, rows)
 
     def _whole(
         self, texts: Sequence[str], kind: TextKind, progress: Callable[[int], None]

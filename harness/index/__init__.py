@@ -20,27 +20,22 @@ from harness.corpus.chunk_set import ChunkSet
 from harness.embedders.vector_cache import CachedEmbedder
 from harness.files.batches import batched
 from harness.fingerprint import fingerprint
-from harness.index import collection, existing
-from harness.index.chroma import CONTENT_SUMS, Adding, Chroma, plan_steps
-from harness.index.exact_index import ExactIndex, VectorWriter
+from harness.index import existing
 from harness.index.existing import AsItStands, ExistingChunks
 from harness.index.index_settings import IndexSettings
-from harness.index.remote import Connection
-from harness.index.server_index import ServerIndex
-from harness.protocols import BuiltIndex, Embedder, VectorIndex
+from harness.index.local import (
+    CONTENT_SUMS,
+    Chroma,
+    ExactIndex,
+    VectorWriter,
+    fill_collection,
+    plan_steps,
+)
+from harness.index.server import ServerClient, ServerIndex
+from harness.protocols import Embedder, VectorIndex
 
-__all__ = [
-    "KIND",
-    "AsItStands",
-    "BuiltIndex",
-    "ExistingChunks",
-    "IndexSettings",
-    "VectorIndex",
-    "check",
-    "existing",
-    "index_identity",
-    "open_or_build",
-]
+__all__ = ["KIND", "AsItStands", "ExistingChunks", "IndexSettings", "check", "existing"]
+__all__ += ["index_identity", "open_or_build"]
 
 KIND = "index"
 _VECTORS_PER_CALL = 5_000
@@ -64,9 +59,9 @@ def index_identity(chunks_id: str, embedder: Embedder, settings: IndexSettings) 
 def check(settings: IndexSettings) -> None:
     """Raise `HarnessError` where a server, or a collection that should be there, is not."""
     if settings.existing is not None:
-        collection.check(settings.existing)
+        existing.check(settings.existing)
     elif settings.remote is not None:
-        Connection(settings.remote).check()
+        ServerClient(settings.remote).check()
 
 
 def open_or_build(
@@ -88,41 +83,37 @@ def open_or_build(
     """
     description = index_identity(chunks.id, embedder, settings)
     texts = CachedEmbedder(embedder, cache)
-    make = partial(_build, chunks, texts, settings, progress, timed)
+    # A single vector Chroma leaves in its log, whatever the threshold.
+    exact = settings.exact or len(chunks) == 1
+    graph = settings if not exact and settings.remote is None else None
+    make = partial(_build, chunks, texts, graph, progress, timed)
     folder = cache.folder(KIND, description, make, CONTENT_SUMS)
-    if _compares_all(settings, chunks):
+    if exact:
         return ExactIndex(folder, settings.space)
     if settings.remote is None:
         opened = Chroma(folder, settings.space)
         cache.call_at_close(opened.close)
         return opened
     with timed("indexing"):
-        return ServerIndex(folder, settings, Connection(settings.remote), fingerprint(description))
-
-
-def _compares_all(settings: IndexSettings, chunks: ChunkSet) -> bool:
-    # A single vector Chroma leaves in its log, whatever the threshold.
-    return settings.exact or len(chunks) == 1
+        server = ServerClient(settings.remote)
+        return ServerIndex(folder, settings, server, fingerprint(description))
 
 
 def _build(
     chunks: ChunkSet,
     texts: CachedEmbedder,
-    settings: IndexSettings,
+    graph: IndexSettings | None,
     progress: Callable[[int], None],
     timed: Timed,
     folder: Path,
 ) -> None:
-    """Embed the chunks batch by batch, and write their vectors and their collection."""
+    """Embed the chunks batch by batch; write their vectors and, by `graph`, their collection."""
     steps = plan_steps(len(chunks), _VECTORS_PER_CALL, _VECTORS_PER_SYNC)
-    approximate = not _compares_all(settings, chunks) and settings.remote is None
     done = truncated = 0
     with ExitStack() as files:
         with timed("indexing"):
             writer = files.enter_context(closing(VectorWriter(folder, len(chunks))))
-            graph = None
-            if approximate:
-                graph = files.enter_context(closing(Adding(folder, settings, steps.last)))
+            add = graph and files.enter_context(fill_collection(folder, graph, steps.threshold))
         for batch in batched(chunks, steps.size):
             with timed("embedding"):
                 vectors, longer = texts.embed(
@@ -132,9 +123,8 @@ def _build(
                 )
             with timed("indexing"):
                 writer.add(vectors)
-                if graph is not None:
-                    ids = [str(number) for number in range(done, done + len(batch))]
-                    graph.add(ids, vectors)
+                if add:
+                    add(done, vectors)
             truncated += int(longer.sum())
             done += len(batch)
         writer.finish(truncated)

@@ -280,6 +280,10 @@ class Artefacts:
         with self.ledger.timed("transforming questions"):
             return ChatReplies(self._cache, chat).to(requests)
 
+    def index_identity(self, chunker: Chunker, embedder: Embedder) -> dict[str, Any]:
+        """Return all that shapes the index of a chunker's chunks."""
+        return index.index_identity(self._chunks_id(chunker), embedder, self._plan.settings.index)
+
     def open_index(self, cell: Cell, embedder: Embedder) -> VectorIndex:
         """Return the index of a cell's chunks, built if need be."""
         chunks = self.chunks(cell.chunker)
@@ -287,7 +291,7 @@ class Artefacts:
             self._opened = None  # let go of the one before first: each is large
             labels = cell.labels()
             work = f"embedding {labels['chunker']} with {labels['embedder']}"
-            identity = index.index_identity(chunks.id, embedder, self._plan.settings.index)
+            identity = self.index_identity(cell.chunker, embedder)
             with self.ledger.timed("opening"):
                 opened_index = self._collection_index() or index.open_or_build(
                     self._cache,
@@ -311,7 +315,7 @@ class Artefacts:
         texts = [question.text for question in self._questions]
         if len(texts) > _MAX_MEASURED_QUESTIONS:
             texts = random.Random(settings.seed).sample(texts, _MAX_MEASURED_QUESTIONS)
-        identity = index.index_identity(self.chunks(cell.chunker).id, embedder, settings.index)
+        identity = self.index_identity(cell.chunker, embedder)
         key = fingerprint(identity, settings.retrieve, texts)
         about = {"of": "what indexes lose"}
         table = self._cache.table("measures", IndexFacts, about, counted=False)
@@ -362,9 +366,7 @@ class Artefacts:
         settings = self._plan.settings
         return {
             "chunks": chunks_id,
-            "index": None
-            if embedder is None
-            else index.index_identity(chunks_id, embedder, settings.index),
+            "index": embedder and self.index_identity(cell.chunker, embedder),
             "retriever": identity_of(cell.retriever),
             "retrieve": settings.retrieve,
             "libraries": versions("bm25s", "chromadb"),

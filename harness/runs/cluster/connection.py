@@ -26,6 +26,8 @@ from harness.runs import provenance
 TOKEN, MODE = "RAY_AUTH_TOKEN", "RAY_AUTH_MODE"
 _CONNECT_SECONDS = 5.0
 """Seconds in which a machine must take a connection."""
+_ANSWER_SECONDS = 120.0
+"""Seconds in which a machine must have said what it is: its libraries may have to load."""
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 """Nothing is told to Ray's makers."""
 _FAIL_FAST = {**_QUIET, "RAY_NUM_REDIS_GET_RETRIES": "6"}
@@ -50,7 +52,13 @@ def connect(settings: OnRay) -> Iterator[None]:
         RunError: nobody answers at the address, or does not let us in.
     """
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    with _environment(_variables(settings.address)):  # some of it is read while Ray is imported
+    before = dict(os.environ)
+    os.environ |= _QUIET if settings.address == "local" else _FAIL_FAST
+    if settings.address == "local":  # and Ray leaves no token on the disk
+        os.environ |= {MODE: "token", TOKEN: secrets.token_hex(32)}
+    elif os.environ.get(TOKEN):  # by an address Ray does not look whether the cluster wants it
+        os.environ.setdefault(MODE, "token")
+    try:  # some of these variables are read while Ray is imported
         ray, address = import_ray(), find_address(settings)
         try:
             _join(ray, address)
@@ -60,6 +68,9 @@ def connect(settings: OnRay) -> Iterator[None]:
             yield
         finally:
             ray.shutdown()
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def find_address(settings: OnRay) -> str:
@@ -95,18 +106,8 @@ def find_address(settings: OnRay) -> str:
     return address
 
 
-def _variables(address: str) -> Mapping[str, str]:
-    """Return the environment in which Ray neither calls home nor leaves a token on the disk."""
-    if address == "local":
-        return {**_QUIET, MODE: "token", TOKEN: secrets.token_hex(32)}
-    # By an address Ray does not look whether the cluster wants the token that is there.
-    wants = os.environ.get(TOKEN) and MODE not in os.environ
-    return {**_FAIL_FAST, MODE: "token"} if wants else _FAIL_FAST
-
-
 def _join(ray: Any, address: str) -> None:
-    is_local = address == "local"
-    options = {"include_dashboard": False} if is_local else {}
+    options = {"include_dashboard": False} if address == "local" else {}
     # Ray tells of processes that die on standard output, where the results go.
     ray._private.worker.print_to_stdstream = lambda data, ignore_prefix: None
     try:
@@ -114,29 +115,11 @@ def _join(ray: Any, address: str) -> None:
     except Exception as error:  # noqa: BLE001  Ray says it in many ways
         failure = "Ray could not be started"
         remedy = "see that this machine has room and memory, or run without it: execution=local"
-        if not is_local:
+        if address != "local":
             failure = f"the cluster at {address} does not let this run in"
             remedy = f"give the cluster's own token in {TOKEN}; is it of the same Ray and Python?"
         text = " ".join(str(error).split()) or type(error).__name__
         raise RunError(f"execution: {failure}: {text}\n  {remedy}") from None
-
-
-@contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    before = {key: os.environ[key] for key in values if key in os.environ}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for key in values:
-            os.environ.pop(key, None)
-        os.environ.update(before)
-
-
-_TIMEOUT_SECONDS = 120.0
-"""Seconds in which a machine must have said what it is: its libraries may have to load."""
-_GPU_SHARE = 1 / 16
-"""So many pieces of work use a card at once, at most."""
 
 
 def gpu_share() -> float:
@@ -145,7 +128,7 @@ def gpu_share() -> float:
     Numbers made on a card are other numbers, so either all machines use theirs or none does: what
     the run's own machine has decides.
     """
-    return _GPU_SHARE if processor.device() == "cuda" else 0
+    return 1 / 16 if processor.device() == "cuda" else 0
 
 
 def usable_nodes() -> list[Mapping[str, Any]]:
@@ -154,9 +137,12 @@ def usable_nodes() -> list[Mapping[str, Any]]:
     Raises:
         RunError: there is none.
     """
-    needed = ("CPU", "GPU") if gpu_share() else ("CPU",)
-    nodes = [node for node in import_ray().nodes() if node["Alive"]]
-    nodes = [node for node in nodes if all(node["Resources"].get(kind) for kind in needed)]
+    needed = {"CPU", "GPU"} if gpu_share() else {"CPU"}
+    nodes = [
+        node
+        for node in import_ray().nodes()
+        if node["Alive"] and needed <= {kind for kind, size in node["Resources"].items() if size}
+    ]
     if not nodes:
         lacking = "graphics card, as the run's own has" if gpu_share() else "processor"
         raise RunError(
@@ -184,7 +170,7 @@ def check_nodes(nodes: Iterable[Mapping[str, Any]], store: Store, parts: Sequenc
         own = collect_facts(*asked)
         for name, reply in replies.items():
             try:
-                facts = ray.get(reply, timeout=_TIMEOUT_SECONDS)
+                facts = ray.get(reply, timeout=_ANSWER_SECONDS)
                 problems += [
                     f"{name}: {fact} is {facts.get(fact)} there, {own.get(fact)} here"
                     for fact in sorted({*own, *facts})

@@ -48,8 +48,11 @@ from harness.runs.cluster.connection import (
 )
 from harness.runs.loop import BATCH_QUESTIONS
 from harness.runs.run_inputs import RunInputs
+from harness.store.cell_labels import AXES
 from harness.store.run_file import MachineWork
 
+_BATCH_DOCUMENTS = 1_024
+"""Documents that are sent together."""
 _MADE = ("rankings", "reranked", "answers", "traced", "scores", "measures", "replies", "judgements")
 """The tables whose rows go back to the run."""
 
@@ -59,8 +62,7 @@ class Job:
     """One run, as far as other machines need it; a process there has a cache of its own for it.
 
     Relative paths lead from `folder`, and `path` is where modules of the user's own are looked for.
-    `documents` are references. `choices` say what embeds: the run itself finds no vectors that
-    another runtime made.
+    `documents` are references. `choices` say what embeds.
     """
 
     store: Store
@@ -130,35 +132,28 @@ def run_task(job: Sequence[Any], task: Task) -> TaskResult:
     """Do a task in this process of the cluster; `job` holds a reference, to be fetched once."""
     node = import_ray().get_runtime_context().get_node_id()
     try:
-        artefacts = _job(job[0]).artefacts
+        run = _fetch_job(job[0])
+        artefacts, first = run.artefacts, task.first
         before = Counter(artefacts.ledger.seconds)
-        _do(task, _job(job[0]))
+        if not task.cells and first.embedder is not None:
+            artefacts.open_index(first, first.embedder)  # which puts it into the store
+            artefacts.measure_index(first)
+        for cell, metrics in task.cells.items():
+            plan = replace(run.plan, metrics=metrics)
+            plan.__dict__["kinds"] = run.plan.kinds  # a cached property: what is relevant
+            for _ in cell_outcomes(cell, run.questions[task.start : task.stop], artefacts, plan):
+                pass
         seconds = Counter(artefacts.ledger.seconds) - before
-        return TaskResult(node, seconds, _job(job[0]).cache.recorded())
+        return TaskResult(node, seconds, run.cache.recorded())
     except (HarnessError, OSError) as error:
         return TaskResult(node, {}, error=str(error) or type(error).__name__)
 
 
 @cache
-def _job(reference: Any) -> Job:
+def _fetch_job(reference: Any) -> Job:
     """Return the run of this process: Ray starts other processes for another run."""
     job: Job = import_ray().get(reference)
     return job
-
-
-def _do(task: Task, job: Job) -> None:
-    if not task.cells and task.first.embedder is not None:
-        job.artefacts.open_index(task.first, task.first.embedder)  # which puts it into the store
-        job.artefacts.measure_index(task.first)
-    for cell, metrics in task.cells.items():
-        plan, questions = replace(job.plan, metrics=metrics), job.questions[task.start : task.stop]
-        plan.__dict__["kinds"] = job.plan.kinds  # a cached property, which says what is relevant
-        for _ in cell_outcomes(cell, questions, job.artefacts, plan):
-            pass
-
-
-_BATCH_DOCUMENTS = 1_024
-"""Documents that are sent together."""
 
 
 @contextmanager
@@ -174,20 +169,21 @@ def open_machines(config: RunConfig, settings: OnRay, fresh: bool) -> Iterator[M
     store = Store(url)
     try:
         with connect(settings):
-            yield Machines(store, fresh)
+            yield Machines(settings, store, fresh, usable_nodes())
     finally:
         if fresh:  # no other run finds it
             with suppress(OSError):
                 store.remove()
 
 
+@dataclass(frozen=True)
 class Machines:
-    """The machines of a cluster, and the store that they share."""
+    """The machines of a cluster, as Ray has them, and the store that they share."""
 
-    def __init__(self, store: Store, fresh: bool) -> None:
-        self.store = store
-        self._fresh = fresh
-        self._nodes = usable_nodes()
+    settings: OnRay
+    store: Store
+    fresh: bool
+    nodes: Sequence[Mapping[str, Any]]
 
     def work(
         self, prepared: RunInputs, artefacts: Artefacts, cache: Cache, progress: Progress
@@ -197,10 +193,9 @@ class Machines:
         Raises:
             RunError: a machine cannot do its part, or a piece of work failed everywhere.
         """
-        execution, ray = prepared.config.settings.execution, import_ray()
-        assert execution is not None
+        ray = import_ray()
         cpus, cards = (
-            int(sum(node["Resources"].get(kind, 0) for node in self._nodes))
+            int(sum(node["Resources"].get(kind, 0) for node in self.nodes))
             for kind in ("CPU", "GPU")
         )
         # What was done before is not sent again; should its rows be gone, the run makes them.
@@ -209,12 +204,20 @@ class Machines:
         if not blocks:
             return []
         indexes = _indexes(blocks, prepared, artefacts, cache)
-        check_nodes(self._nodes, self.store, list(filter(None, dict.fromkeys(_parts(blocks)))))
+        parts = dict.fromkeys(
+            part
+            for cell, metrics in chain.from_iterable(block.cells.items() for block in blocks)
+            for part in (
+                *(getattr(cell, axis) for axis in AXES),
+                *(named.metric for named in metrics if hasattr(named.metric, "identity")),
+            )
+        )
+        check_nodes(self.nodes, self.store, list(filter(None, parts)))
         documents = batched(prepared.corpus.documents.values(), _BATCH_DOCUMENTS)
         job = Job(
             store=self.store,
-            scratch=execution.ray.scratch,
-            fresh=self._fresh,
+            scratch=self.settings.scratch,
+            fresh=self.fresh,
             folder=os.getcwd(),
             path=tuple(sys.path),
             corpus=prepared.corpus.id,
@@ -224,8 +227,8 @@ class Machines:
             choices=runtime_choice.used_choices(),
         )
         sent, share = [ray.put(job)], gpu_share()
-        encoders = execution.ray.encoders or (cards if share else len(self._nodes))
-        names = {node["NodeID"]: node["NodeName"] for node in self._nodes}
+        encoders = self.settings.encoders or (cards if share else len(self.nodes))
+        names = {node["NodeID"]: node["NodeName"] for node in self.nodes}
         seconds, done = defaultdict[tuple[str, str], list[float]](list), Counter[str]()
         for task, result in chain(
             _results(sent, indexes, encoders, 1 if share else 0),
@@ -256,8 +259,7 @@ def _results(
         RunError: it died each time.
     """
     ray, waiting, running = import_ray(), iter(tasks), dict[Any, Task]()
-    options = {"num_cpus": 1, "num_gpus": gpus, "scheduling_strategy": "SPREAD"}
-    function = ray.remote(run_task).options(**options)
+    function = ray.remote(num_cpus=1, num_gpus=gpus, scheduling_strategy="SPREAD")(run_task)
     while True:
         for task in islice(waiting, at_once - len(running)):
             running[function.remote(job, task)] = task
@@ -314,21 +316,13 @@ def _indexes(
         embedder, labels = cell.embedder, cell.labels()
         artefacts.hit_chunks(cell.chunker)
         if embedder is not None and cell.retriever.uses_vectors:
-            chunks, settings = artefacts.chunks(cell.chunker), prepared.config.settings.index
-            about = index.index_identity(chunks.id, embedder, settings)
+            about = artefacts.index_identity(cell.chunker, embedder)
             if cache.there(index.KIND, about):
                 artefacts.open_index(cell, embedder)
             name = f"indexing {labels['chunker']} with {labels['embedder']}"
             key = fingerprint(about)
             tasks.setdefault(key, Task(name, cell, {}, 0, 1, key))
     return list(tasks.values())
-
-
-def _parts(blocks: Iterable[Task]) -> Iterator[Any]:
-    """Yield the components that blocks run, and the metrics that have a model."""
-    for cell, metrics in chain.from_iterable(block.cells.items() for block in blocks):
-        yield from (cell.chunker, cell.embedder, cell.retriever, cell.reranker, cell.generator)
-        yield from (named.metric for named in metrics if hasattr(named.metric, "identity"))
 
 
 def _part_elsewhere(cell: Cell, settings: Settings) -> Iterator[tuple[Cell, Cell]]:
