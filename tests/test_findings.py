@@ -13,16 +13,15 @@ from harness.preflight.checks import (
     Finding,
     boilerplate,
     duplicates,
-    embedding_windows,
-    near_duplicates,
-    set_size,
+    questions,
+    windows,
 )
 from harness.records import Answer
 from harness.report import preflight_blocks, terminal
 from harness.runs import runner
 from harness.runs.result_tables import TimedAnswer
 from tests.counting import counting_embedder
-from tests.looking import asked, looked, looking, prepared
+from tests.looking import asked, find, looked, looking, prepared
 from tests.small import QUESTIONS
 
 ROOT = Path(__file__).parent.parent
@@ -49,13 +48,6 @@ def test_of_the_shipped_data_nothing_is_said(tmp_path):
     assert looked(made) == []
 
 
-def test_every_check_is_named_once_and_has_a_place_of_its_own():
-    built = [checks.checks[name]() for name in checks.checks]
-
-    assert len({each.order for each in built}) == len(built)
-    assert all(type(each).__doc__ for each in built)
-
-
 class TestWindows:
     def test_chunks_longer_than_the_model_reads_are_counted_with_what_is_cut_off(self, tmp_path):
         made = prepared(tmp_path, chunkers=[{"fixed": {"size": 60}}], retrievers=["dense"])
@@ -80,9 +72,9 @@ class TestWindows:
     def test_how_much_is_read_is_found_to_the_character(self):
         texts = ["", "a", "a" * 10, "a" * 11, "b" * 999]
 
-        assert embedding_windows.readable_lengths(
-            texts, lambda some: [len(each) > 10 for each in some]
-        ) == [*(0, 1, 10, 10, 10)]
+        assert windows.readable_lengths(texts, lambda some: [len(each) > 10 for each in some]) == [
+            *(0, 1, 10, 10, 10)
+        ]
 
 
 def test_a_missing_prompt_is_said_once_whatever_the_cells(tmp_path):
@@ -140,28 +132,23 @@ class TestDuplicates:
     @pytest.mark.parametrize("seed", range(2))
     def test_banding_finds_every_pair_that_comparing_all_finds(self, seed):
         texts = variants(seed)
-        hashed = {id_: near_duplicates.shingles(text) for id_, text in texts.items()}
+        hashed = {id_: duplicates.shingles(text) for id_, text in texts.items()}
         exact = [
             pair
             for pair in combinations(texts, 2)
-            if near_duplicates.jaccard(*map(hashed.get, pair)) >= 0.8
+            if duplicates.jaccard(*map(hashed.get, pair)) >= 0.8
         ]
-        groups = near_duplicates.find_groups(list(texts), texts.__getitem__, seed)
+        groups = duplicates.find_groups(list(texts), texts.__getitem__, seed)
         assert {frozenset(pair) for pair in exact} == {frozenset(group) for group in groups}
         assert len(exact) == 10
 
     def test_the_share_of_shingles_is_exact(self):
-        shorter, longer = near_duplicates.shingles(WORDS), near_duplicates.shingles(f"{WORDS} a b")
+        shorter, longer = duplicates.shingles(WORDS), duplicates.shingles(f"{WORDS} a b")
 
         assert (len(shorter), len(longer)) == (200, 202)
-        assert near_duplicates.jaccard(shorter, longer) == 200 / 202
-        assert near_duplicates.jaccard(shorter, near_duplicates.shingles("")) == 0.0
-        assert (
-            near_duplicates.jaccard(
-                near_duplicates.shingles("A b"), near_duplicates.shingles("a  B")
-            )
-            == 1.0
-        )
+        assert duplicates.jaccard(shorter, longer) == 200 / 202
+        assert duplicates.jaccard(shorter, duplicates.shingles("")) == 0.0
+        assert duplicates.jaccard(duplicates.shingles("A b"), duplicates.shingles("a  B")) == 1.0
 
 
 def made_copy():
@@ -352,7 +339,7 @@ class TestMemory:
                 kept.put({(row["question"], "", 0): TimedAnswer(Answer(text), 0.1)})
 
         with looking(made, deep=False) as look:
-            (found,) = checks.checks["memory"]().find(look)
+            (found,) = find("memory", look)
             assert look.cache.counted()["answers"]["reused"] == 0
 
         assert found.text.startswith("1 of 2 questions (50.0 %) is answered right without any")
@@ -423,10 +410,10 @@ class TestSize:
         assert looked(made, "size") == []
 
     def test_a_large_difference_is_not_said_to_be_of_one_question_in_ten(self):
-        assert set_size.describe_smallest_difference(8).endswith(
+        assert questions.describe_smallest_difference(8).endswith(
             "shows four times in five where all that change go one way"
         )
-        assert set_size.describe_smallest_difference(1000).endswith(
+        assert questions.describe_smallest_difference(1000).endswith(
             "shows four times in five where one question in ten differs"
         )
 
@@ -437,11 +424,11 @@ class TestSize:
     def test_the_smallest_that_is_significant_is_that_of_the_binomial_test(self):
         least = next(k for k in range(1, 20) if 2 * 0.5**k <= 0.05)  # all k go one way
 
-        assert set_size.describe_smallest_difference(40).startswith(
+        assert questions.describe_smallest_difference(40).startswith(
             f"between two cells, differences under {least / 40:.3f} ({least} questions) cannot show"
         )
         assert (
-            set_size.describe_smallest_difference(least - 1)
+            questions.describe_smallest_difference(least - 1)
             == "no difference between two cells can be significant"
         )
 

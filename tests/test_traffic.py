@@ -10,10 +10,9 @@ from harness.cache.folders import Cache
 from harness.config.run_config import load
 from harness.errors import ConfigError, DataError
 from harness.preflight.checks import CheckInput
-from harness.preflight.checks import traffic_check as check
-from harness.preflight.traffic import TrafficFile, TrafficQuestion
-from harness.preflight.traffic.likeness import CategoryShare, Far, measure_likeness
-from harness.preflight.traffic.traffic_reader import read
+from harness.preflight.checks import traffic as check
+from harness.preflight.checks.traffic import CategoryShare, Far, measure_likeness
+from harness.preflight.traffic_file import TrafficFile, TrafficQuestion, read
 from harness.records import Question
 from harness.runs.artefacts import Artefacts
 from harness.runs.runner import prepare
@@ -333,7 +332,7 @@ def test_what_is_said_names_the_figures(prepared):
     with Cache(prepared.config.cache) as cache:
         stages = Artefacts(prepared.corpus, cache, prepared.plan, prepared.testset.questions)
         found = list(
-            check.UnlikeTraffic().find(CheckInput(prepared, stages, cache, None, False, silent))
+            check.find_unlike_traffic(CheckInput(prepared, stages, cache, None, False, silent))
         )
 
     assert [each.level for each in found] == ["warning", "note"]

@@ -142,7 +142,7 @@ def validate(
     from harness.config.run_config import load
     from harness.files import new_files
     from harness.preflight import checks, cost
-    from harness.preflight.checks import traffic_check as real
+    from harness.preflight.checks import traffic as real_questions
     from harness.report import forecast_blocks, preflight_blocks, terminal
     from harness.runs import runner
 
@@ -157,9 +157,9 @@ def validate(
         runner.check_models(prepared)
         with terminal.progress() as progress:
             findings = api.check(prepared, progress)
-        unlike_found = real.find_unlike_questions(prepared)
+        unlike_found = real_questions.find_unlike_questions(prepared)
         if unlike is not None:
-            new_files.write_file(unlike, real.to_jsonl(unlike_found))
+            new_files.write_file(unlike, real_questions.to_jsonl(unlike_found))
     costs = cost.forecast(prepared, deep)
     if json:
         print_json(findings)

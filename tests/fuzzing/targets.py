@@ -19,7 +19,7 @@ from harness.files import trec
 from harness.metrics import named_metrics
 from harness.people.pools import pool_reader as labels
 from harness.people.ratings import form_results, saved_forms, thumbs
-from harness.preflight.traffic import traffic_reader as traffic
+from harness.preflight import traffic_file as traffic
 from harness.store.reader import load as load_run
 from harness.systems.json_paths import Paths
 from harness.systems.json_paths import read as read_reply

@@ -1,8 +1,8 @@
-"""The input of a check: data, chunks, models and settings of the planned run."""
+"""What a check is given, and what it returns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -16,12 +16,44 @@ from harness.records import Question
 from harness.rerankers import Reranker
 from harness.runs.artefacts import Artefacts, Progress
 from harness.runs.run_inputs import RunInputs
+from harness.text import numbers
+from harness.text.escaping import make_printable
 
+MAX_EXAMPLES = 5
+"""Ids that a finding names, at most."""
+_MAX_QUICK_CHUNKS = 50_000
+"""Chunks up to which a run reads them all before it begins."""
+_SETTINGS_KEYS = {"seed", "clusters", "answer_test", "min_overlap", "relevance_level", "labels"}
+"""The keys that a check may read of the part `settings`, beside labels and metrics."""
+
+Level = Literal["error", "warning", "note"]
+"""An error refuses the run; a warning is stored with it; a note is shown by `validate --deep`."""
 Part = Literal["documents", "questions", "chunks", "embedders", "rerankers", "settings"]
 """What findings depend on; `settings` are labels, metrics, what they are judged by, the seed."""
 
-_SETTINGS_KEYS = {"seed", "clusters", "answer_test", "min_overlap", "relevance_level", "labels"}
-"""The keys that a check may read of the part `settings`, beside labels and metrics."""
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that a check found: its figure in plain words, and what would put it right.
+
+    `examples` are ids of questions, documents or cells, five at most.
+    """
+
+    check: str
+    level: Level
+    text: str
+    remedy: str = ""
+    examples: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Return it on one line, as it is stored with a run."""
+        examples = f" ({', '.join(self.examples)})" if self.examples else ""
+        return make_printable(f"{self.text}{examples}{f'; {self.remedy}' if self.remedy else ''}")
+
+    @property
+    def brief(self) -> str:
+        """What was found alone, on one line."""
+        return make_printable(self.text)
 
 
 @dataclass(frozen=True)
@@ -58,27 +90,21 @@ class CheckInput:
             if cell.embedder is not None and cell.retriever.uses_vectors
         }
 
-    @property
-    def embeds(self) -> bool:
-        """Whether a model embeds the chunks, which takes longer than any check."""
-        return any(embedder.kept for embedder in self.embedders)
-
-    @cached_property
-    def pairs(self) -> list[tuple[Chunker, Embedder]]:
-        """Each chunker with each embedder that reads its chunks."""
-        return list(
-            dict.fromkeys(
-                (cell.chunker, cell.embedder)
-                for cell in self.prepared.config.cells
-                if cell.embedder is not None and cell.retriever.uses_vectors
-            )
-        )
-
     @cached_property
     def rerankers(self) -> dict[Reranker, str]:
         """The rerankers, with their names in reports."""
         cells = self.prepared.config.cells
         return {cell.reranker: str(cell.labels()["reranker"]) for cell in cells}
+
+    @property
+    def embeds(self) -> bool:
+        """Whether a model embeds the chunks, which takes longer than any check."""
+        return any(embedder.kept for embedder in self.embedders)
+
+    @property
+    def has_many_chunks(self) -> bool:
+        """Whether reading all chunks would hold up the start of a run."""
+        return any(len(self.chunks(chunker)) > _MAX_QUICK_CHUNKS for chunker in self.chunkers)
 
     def chunks(self, chunker: Chunker) -> ChunkSet:
         """Return what a chunker makes of the corpus."""
@@ -90,25 +116,24 @@ class CheckInput:
 
     def part_identity(self, part: Part) -> Any:
         """Return what tells this part from another, as JSON values."""
-        return list(self._part_identity(part))
-
-    def _part_identity(self, part: Part) -> Iterator[Any]:
-        prepared = self.prepared
-        if part == "documents":
-            yield prepared.corpus.id
-        elif part == "questions":
-            yield from (prepared.whole.id, len(prepared.testset.questions))
-        elif part == "chunks":
-            yield from self._chunk_ids
-        elif part == "embedders":
-            yield from (identity_of(embedder) for embedder in self.embedders)
-        elif part == "rerankers":
-            yield from (identity_of(reranker) for reranker in self.rerankers)
-        else:
-            yield [metric.name for metric in prepared.plan.metrics]
-            yield [prepared.plan.labels, list(prepared.plan.kinds), prepared.config.decide_by]
-            yield prepared.config.settings.model_dump(mode="json", include=_SETTINGS_KEYS)
-            yield None if prepared.sample is None else repr(prepared.sample.line)
+        prepared, plan = self.prepared, self.prepared.plan
+        match part:
+            case "documents":
+                return prepared.corpus.id
+            case "questions":
+                return [prepared.whole.id, len(prepared.testset.questions)]
+            case "chunks":
+                return self._chunk_ids
+            case "embedders":
+                return [identity_of(embedder) for embedder in self.embedders]
+            case "rerankers":
+                return [identity_of(reranker) for reranker in self.rerankers]
+        return [
+            [metric.name for metric in plan.metrics],
+            [plan.labels, list(plan.kinds), prepared.config.decide_by],
+            prepared.config.settings.model_dump(mode="json", include=_SETTINGS_KEYS),
+            None if prepared.sample is None else repr(prepared.sample.line),
+        ]
 
     @cached_property
     def _chunk_ids(self) -> list[list[str]]:
@@ -116,3 +141,23 @@ class CheckInput:
             [name, self.chunks(chunker).id, self.chunks_of_hits(chunker).id]
             for chunker, name in self.chunkers.items()
         ]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check: `find` yields what it finds, nothing where all is well.
+
+    `reads` is what its findings depend on, so that they are kept until that changes; None: they are
+    not kept. `is_expensive` tells whether it takes too long for the start of a run.
+    """
+
+    name: str
+    find: Callable[[CheckInput], Iterator[Finding]]
+    reads: tuple[Part, ...] | None
+    is_expensive: Callable[[CheckInput], bool] = lambda run: False
+
+
+def describe_share(part: int, total: int, noun: str, more: str = "") -> str:
+    """Return `3 of 20 chunks (15.0 %)`, with `more` said of the chunks."""
+    share = numbers.percent(part / total)
+    return f"{part:,} of {numbers.count(total, noun)}{more} ({share})"

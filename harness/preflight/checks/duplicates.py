@@ -1,121 +1,95 @@
-"""Finds documents that duplicate another, exactly or nearly."""
+"""Finds documents that duplicate another, exactly or nearly, and the questions they bear on.
+
+Near-duplicates: MinHash with banding finds candidates, each of which is verified exactly.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import random
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
 
 from harness.fingerprint import digest
-from harness.preflight.checks import (
+from harness.preflight.checks.check_input import (
     MAX_EXAMPLES,
     CheckInput,
     Finding,
     Level,
-    Part,
-    checks,
-    near_duplicates,
+    describe_share,
 )
 from harness.records import Question
 from harness.text import numbers
 
 _MAX_QUICK_CHARS, _MAX_CHARS_BESIDE_MODELS = 500_000, 20_000_000
-"""Characters up to which a run looks for near-duplicates: alone, and where a model embeds them."""
+"""Characters up to which a run looks for duplicates: alone, and where a model embeds them."""
 _MAX_CHARS_COMPARED = 200_000_000
 """Characters that are compared, at most: a sample of the documents where there are more."""
+_MIN_JACCARD = 0.8
+"""The share of shingles in common (Jaccard) from which two texts are nearly the same."""
+_SHINGLE_WORDS = 5
+_BANDS, _ROWS = 16, 4
+"""A pair at 0.8 is missed with a chance of 1 in 4,500: (1 - 0.8 ** 4) ** 16."""
+_MIN_SHARED = 0.6
+"""The share of least hashes that a pair must have in common: at 0.8 it has fewer once in
+7,500 times."""
+_BLOCK_HASHES = 1 << 12
+_MAX_TRIES = 20
+"""Texts before it in its bucket that each is compared with, at most."""
+_CACHED_TEXTS = 256
+_REPORT_EVERY = 1_000
+_WORD = re.compile(r"\w+")
+_PRIME = np.uint64(0x9E3779B97F4A7C15)
+
+Hashes = NDArray[np.uint64]
 
 
-@checks.register
-@dataclass(frozen=True)
-class Duplicates:
-    """Documents that are the same as another or nearly so, and the questions they bear on."""
-
-    name: ClassVar[str] = "duplicates"
-    order: ClassVar[int] = 40
-    reads: ClassVar[tuple[Part, ...] | None] = ("documents", "questions", "settings")
-
-    def is_expensive(self, run: CheckInput) -> bool:
-        """Return whether the corpus is so large that the run would be held up."""
-        limit = _MAX_CHARS_BESIDE_MODELS if run.embeds else _MAX_QUICK_CHARS
-        return run.prepared.corpus.characters > limit
-
-    def find(self, run: CheckInput) -> Iterator[Finding]:
-        """Yield what is the same word for word, then what is nearly the same."""
-        documents = run.prepared.corpus.documents
-        same: dict[bytes, list[str]] = {}
-        for document in documents.values():
-            if words := document.text.split():
-                same.setdefault(digest(" ".join(words)), []).append(document.id)
-        copies = _partners([group for group in same.values() if len(group) > 1])
-        labelled = {question.id: _labelled_documents(question, run) for question in run.questions}
-        yield from _report_duplicates(
-            copies, len(documents), "the same, word for word, as", labelled
-        )
-        firsts = [group[0] for group in same.values()]
-        compared, sample_note = _sample_documents(run, firsts)
-        near = near_duplicates.find_groups(
-            compared,
-            lambda id_: documents[id_].text,
-            run.prepared.config.settings.seed,
-            lambda done: run.progress("comparing documents", done, len(compared)),
-        )
-        total = len(compared) if sample_note else len(documents)
-        least = numbers.percentage(near_duplicates.MIN_JACCARD)
-        share = f"nearly the same ({least} of runs of five words) as"
-        yield from _report_duplicates(_partners(near), total, share, labelled, sample_note)
+def is_expensive(run: CheckInput) -> bool:
+    """Return whether the corpus is so large that the run would be held up."""
+    limit = _MAX_CHARS_BESIDE_MODELS if run.embeds else _MAX_QUICK_CHARS
+    return run.prepared.corpus.characters > limit
 
 
-def _partners(groups: Sequence[Sequence[str]]) -> dict[str, set[str]]:
-    return {id_: {*group} - {id_} for group in groups for id_ in group}
-
-
-def _sample_documents(run: CheckInput, ids: Sequence[str]) -> tuple[Sequence[str], str]:
-    """Return the documents that are compared, and in words of what they are a sample, if so."""
-    corpus = run.prepared.corpus
-    if corpus.characters <= _MAX_CHARS_COMPARED:
-        return ids, ""
-    chosen = random.Random(run.prepared.config.settings.seed).sample(ids, len(ids))
-    chars_left, sampled = _MAX_CHARS_COMPARED, set[str]()
-    for id_ in chosen:
-        chars_left -= len(corpus.documents[id_].text)
-        if chars_left < 0:
-            break
-        sampled.add(id_)
-    return [id_ for id_ in ids if id_ in sampled], f", a sample of the {len(ids):,}"
-
-
-def _report_duplicates(
-    partners: Mapping[str, set[str]],
-    total: int,
-    how: str,
-    labelled: Mapping[str, set[str]],
-    sample_note: str = "",
-) -> Iterator[Finding]:
-    if not partners:
-        return
-    wrong = [
-        [doc for doc in sorted(documents) if partners.get(doc, set()) - documents]
-        for documents in labelled.values()
-    ]
-    bearing = Counter(doc for docs in wrong for doc in docs)
-    n_affected = sum(map(bool, wrong))
-    text = (
-        f"{len(partners):,} of {total:,} documents{sample_note} "
-        f"({numbers.percent(len(partners) / total)}) are {how} another"
+def find_duplicates(run: CheckInput) -> Iterator[Finding]:
+    """Yield what is the same word for word, then what is nearly the same."""
+    documents, seed = run.prepared.corpus.documents, run.prepared.config.settings.seed
+    same: dict[bytes, list[str]] = {}
+    for document in documents.values():
+        if words := document.text.split():
+            same.setdefault(digest(" ".join(words)), []).append(document.id)
+    labelled = [_labelled_documents(question, run) for question in run.questions]
+    total = len(documents)
+    yield from _report(same.values(), total, "the same, word for word, as", labelled)
+    firsts = compared = [group[0] for group in same.values()]
+    sample_note = ""
+    if run.prepared.corpus.characters > _MAX_CHARS_COMPARED:
+        lengths = {id_: len(documents[id_].text) for id_ in firsts}
+        compared = _sample(lengths, random.Random(seed))
+        total, sample_note = len(compared), f", a sample of the {len(firsts):,}"
+    near = find_groups(
+        compared,
+        lambda id_: documents[id_].text,
+        seed,
+        lambda done: run.progress("comparing documents", done, len(compared)),
     )
-    if n_affected:
-        verb = "has its" if n_affected == 1 else "have their"
-        text += (
-            f"; {numbers.count(n_affected, 'question')} {verb} gold in one whose twin is not "
-            "labelled: retrieved in its place, the twin counts as wrong"
-        )
-    first = [id_ for id_, _ in bearing.most_common(MAX_EXAMPLES)]
-    examples = dict.fromkeys([*first, *partners])
-    remedy = "take the copies out of the corpus, or label them too" if n_affected else ""
-    level: Level = "warning" if n_affected else "note"
-    yield Finding("duplicates", level, text, remedy, tuple(examples)[:MAX_EXAMPLES])
+    how = f"nearly the same ({numbers.percentage(_MIN_JACCARD)} of runs of five words) as"
+    yield from _report(near, total, how, labelled, sample_note)
+
+
+def _sample(lengths: Mapping[str, int], chance: random.Random) -> list[str]:
+    """Return documents chosen by chance, as many as may be compared, in their order."""
+    left, chosen = _MAX_CHARS_COMPARED, set[str]()
+    for id_ in chance.sample(list(lengths), len(lengths)):
+        left -= lengths[id_]
+        if left < 0:
+            break
+        chosen.add(id_)
+    return [id_ for id_ in lengths if id_ in chosen]
 
 
 def _labelled_documents(question: Question, run: CheckInput) -> set[str]:
@@ -127,3 +101,128 @@ def _labelled_documents(question: Question, run: CheckInput) -> set[str]:
     if "documents" in kinds:
         documents |= {doc for doc, grade in (question.documents or {}).items() if grade >= level}
     return documents
+
+
+def _report(
+    groups: Iterable[Sequence[str]],
+    total: int,
+    how: str,
+    labelled: Sequence[set[str]],
+    sample_note: str = "",
+) -> Iterator[Finding]:
+    twins = {id_: {*group} - {id_} for group in groups if len(group) > 1 for id_ in group}
+    if not twins:
+        return
+    unlabelled = [
+        [doc for doc in sorted(documents) if twins.get(doc, set()) - documents]
+        for documents in labelled
+    ]
+    n_affected = sum(map(bool, unlabelled))
+    share = describe_share(len(twins), total, "document", sample_note)
+    text = f"{share} are {how} another"
+    if n_affected:
+        verb = "has its" if n_affected == 1 else "have their"
+        text += (
+            f"; {numbers.count(n_affected, 'question')} {verb} gold in one whose twin is not "
+            "labelled: retrieved in its place, the twin counts as wrong"
+        )
+    affected = Counter(doc for docs in unlabelled for doc in docs)
+    examples = dict.fromkeys([*(id_ for id_, _ in affected.most_common(MAX_EXAMPLES)), *twins])
+    remedy = "take the copies out of the corpus, or label them too" if n_affected else ""
+    level: Level = "warning" if n_affected else "note"
+    yield Finding("duplicates", level, text, remedy, tuple(examples)[:MAX_EXAMPLES])
+
+
+def find_groups(
+    ids: Sequence[str],
+    text: Callable[[str], str],
+    seed: int,
+    report: Callable[[int], None] = lambda done: None,
+) -> list[list[str]]:
+    """Return the texts in groups, in the order of `ids`: each nearly the same as another in it.
+
+    `text` gives the text of an id, and is asked again for candidates; `report` is told now and then
+    how many were read.
+    """
+    chance = np.random.default_rng(seed)
+    factors = chance.integers(0, 1 << 63, size=(_BANDS * _ROWS, 1), dtype=np.uint64) * 2 + 1
+    signatures = np.zeros((len(ids), len(factors)), dtype=np.uint32)
+    for index, id_ in enumerate(ids):
+        signatures[index] = _signature(shingles(text(id_)), factors)
+        if index % _REPORT_EVERY == _REPORT_EVERY - 1:
+            report(index + 1)
+    group_of = list(range(len(ids)))
+
+    def find_group(index: int) -> int:
+        while group_of[index] != index:
+            group_of[index] = index = group_of[group_of[index]]
+        return index
+
+    read = lru_cache(_CACHED_TEXTS)(lambda index: shingles(text(ids[index])))
+    rejected: set[tuple[int, int]] = set()
+    for pair in _candidates(signatures):
+        one, other = map(find_group, pair)
+        if one != other and pair not in rejected:
+            if jaccard(*map(read, pair)) >= _MIN_JACCARD:
+                group_of[other] = one
+            else:
+                rejected.add(pair)
+    groups: dict[int, list[str]] = {}
+    for index, id_ in enumerate(ids):
+        groups.setdefault(find_group(index), []).append(id_)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def shingles(text: str) -> Hashes:
+    """Return a hash of each different run of five words, sorted; of a shorter text, of all."""
+    words = _WORD.findall(text.casefold())
+    if not words:
+        return np.empty(0, dtype=np.uint64)
+    word_hashes = np.fromiter(map(_hash_word, words), dtype=np.uint64, count=len(words))
+    size = min(_SHINGLE_WORDS, len(words))
+    hashes = np.zeros(len(words) - size + 1, dtype=np.uint64)
+    for offset in range(size):
+        hashes = _mix(hashes * _PRIME + word_hashes[offset : offset + len(hashes)])
+    return np.unique(hashes)
+
+
+def jaccard(one: Hashes, other: Hashes) -> float:
+    """Return the share of shingles that two texts have in common, 0 to 1."""
+    common = len(np.intersect1d(one, other, assume_unique=True))
+    return common / max(1, len(one) + len(other) - common)
+
+
+def _candidates(signatures: NDArray[np.uint32]) -> Iterator[tuple[int, int]]:
+    """Yield pairs that agree in a whole band, and in enough of all their least hashes."""
+    for band in range(_BANDS):
+        part = np.ascontiguousarray(signatures[:, band * _ROWS : (band + 1) * _ROWS])
+        _, bucket = np.unique(part, axis=0, return_inverse=True)
+        bucket = bucket.reshape(-1)
+        order = np.argsort(bucket, kind="stable")
+        for run in np.split(order, np.flatnonzero(np.diff(bucket[order])) + 1):
+            for position in range(1, len(run)):
+                before = run[max(0, position - _MAX_TRIES) : position]
+                agreement = (signatures[before] == signatures[run[position]]).mean(axis=1)
+                for other in before[agreement >= _MIN_SHARED].tolist():
+                    yield other, int(run[position])
+
+
+def _signature(hashes: Hashes, factors: Hashes) -> NDArray[np.uint32]:
+    """Return the least of the hashes under each of many orders; of nothing, zeros."""
+    least = np.full(len(factors), np.iinfo(np.uint64).max, dtype=np.uint64)
+    for start in range(0, len(hashes), _BLOCK_HASHES):
+        block = _mix(hashes[None, start : start + _BLOCK_HASHES] * factors)
+        least = np.minimum(least, block.min(axis=1))
+    # The least of many have zeros in front: it is their lower halves that tell them apart.
+    return (least & np.uint64(0xFFFFFFFF)).astype(np.uint32) * np.uint32(bool(len(hashes)))
+
+
+def _mix(hashes: Hashes) -> Hashes:
+    """Return each hash with its upper half mixed into its lower, which products leave regular."""
+    return (hashes ^ (hashes >> np.uint64(32))) * _PRIME
+
+
+@lru_cache(1 << 16)
+def _hash_word(word: str) -> int:
+    raw = word.encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(raw, digest_size=8).digest(), "little")

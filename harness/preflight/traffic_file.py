@@ -1,18 +1,17 @@
-"""Reads a file of questions: plain text, JSON Lines or CSV."""
+"""Reads a file of real user questions (traffic): plain text, JSON Lines or CSV."""
 
 from __future__ import annotations
 
 import random
 import stat
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from harness import limits
 from harness.errors import DataError, Problem
 from harness.files import json_lines
 from harness.files.json_lines import JsonLine
-from harness.preflight.traffic import TrafficFile, TrafficQuestion
 from harness.testset import csv_questions
 
 MAX_QUESTIONS = 10_000
@@ -21,6 +20,26 @@ _KEYS = ("question", "text", "query")
 _TABLE_SUFFIXES = (".csv", ".tsv")
 _MAX_PROBLEMS = 20
 _SEED = 7
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficQuestion:
+    """One question somebody asked, and the line of the file it is on."""
+
+    line: int
+    text: str
+    category: str | None = None
+
+
+@dataclass(frozen=True)
+class TrafficFile:
+    """The questions of one file, in its order; of a large one, some chosen by chance.
+
+    `of` is how many the file has, each time counted that one was asked.
+    """
+
+    questions: tuple[TrafficQuestion, ...]
+    of: int
 
 
 def read(path: Path, most: int = MAX_QUESTIONS) -> TrafficFile:
@@ -43,12 +62,12 @@ def read(path: Path, most: int = MAX_QUESTIONS) -> TrafficFile:
         if isinstance(item, Problem):
             n_wrong += 1
             problems += [item] if n_wrong <= _MAX_PROBLEMS else []
-        else:
-            total += 1
-            if len(chosen) < most:
-                chosen.append(item)
-            elif (index := chance.randrange(total)) < most:
-                chosen[index] = item
+            continue
+        total += 1
+        if len(chosen) < most:
+            chosen.append(item)
+        elif (index := chance.randrange(total)) < most:
+            chosen[index] = item
     if not total and not n_wrong:
         hint = "look at the path; of a table, the column is named question, text or query"
         problems.append(Problem("the file", "holds no question", hint))
@@ -60,78 +79,55 @@ def read(path: Path, most: int = MAX_QUESTIONS) -> TrafficFile:
 
 
 def check(path: Path) -> None:
-    """Raise `DataError` for what is no file, or too large a one."""
+    """Raise `DataError` for what is no file, cannot be read, or is too large."""
+    largest = limits.MAX_TRAFFIC_FILE_BYTES
+    if path.suffix.lower() in _TABLE_SUFFIXES:
+        largest = limits.MAX_TRAFFIC_TABLE_BYTES
+    fault, hint = "", "look at the path"
     try:
         status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            fault = "is no file"
+        elif status.st_size > largest:
+            fault = f"has {status.st_size:,} bytes, more than {largest:,}"
+            hint = "a part of it tells as much: shuf -n 100000 FILE > PART"
+        else:
+            path.open("rb").close()
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        problem = Problem("the file", f"cannot be read: {why}", "look at the path")
-        raise DataError(str(path), [problem]) from None
-    if not stat.S_ISREG(status.st_mode):
-        raise DataError(str(path), [Problem("the file", "is no file", "look at the path")])
-    largest = (
-        limits.MAX_TRAFFIC_TABLE_BYTES
-        if path.suffix.lower() in _TABLE_SUFFIXES
-        else limits.MAX_TRAFFIC_FILE_BYTES
-    )
-    if status.st_size > largest:
-        message = f"has {status.st_size:,} bytes, more than {largest:,}"
-        hint = "a part of it tells as much: shuf -n 100000 FILE > PART"
-        raise DataError(str(path), [Problem("the file", message, hint)])
+        fault = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+    if fault:
+        raise DataError(str(path), [Problem("the file", fault, hint)])
 
 
 def _read_questions(path: Path) -> Iterator[TrafficQuestion | Problem]:
-    if path.suffix.lower() in _TABLE_SUFFIXES:
-        rows: Iterator[JsonLine | Problem] = filter(_has_question, csv_questions.read_rows(path))
-    elif path.suffix.lower() in (".jsonl", ".ndjson", ".json") or _begins_with_brace(path):
-        rows = json_lines.rows(path)
-    else:
-        yield from _read_plain(path)
+    is_table = path.suffix.lower() in _TABLE_SUFFIXES
+    with path.open("rb") as file:
+        has_brace = file.read(1 << 10).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+    if is_table or has_brace or path.suffix.lower() in (".jsonl", ".ndjson", ".json"):
+        for row in csv_questions.read_rows(path) if is_table else json_lines.rows(path):
+            if isinstance(row, Problem):
+                yield row
+            elif (item := _parse_row(row, is_table)) is not None:
+                yield item
         return
-    for row in rows:
-        item = row if isinstance(row, Problem) else _parse_row(row)
-        if item is not None:
-            yield item
-
-
-def _has_question(row: JsonLine | Problem) -> bool:
-    """Return whether there is something to read: an empty cell of a table is not in its row."""
-    return isinstance(row, Problem) or any(key in row.data for key in _KEYS)
-
-
-def _begins_with_brace(path: Path) -> bool:
-    with _open(path) as file:
-        return bool(file.read(1 << 10).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"))
-
-
-def _read_plain(path: Path) -> Iterator[TrafficQuestion | Problem]:
-    with _open(path) as file:
+    with path.open("rb") as file:
         for number, raw in enumerate(file, start=1):
-            where = f"line {number}"
             try:
                 text = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip()
             except UnicodeDecodeError as error:
                 message = f"is not UTF-8 at byte {error.start} of the line"
-                yield Problem(where, message, "save the file as UTF-8")
-            else:
-                if text:
-                    yield _check_question(TrafficQuestion(number, text))
+                yield Problem(f"line {number}", message, "save the file as UTF-8")
+                continue
+            if text:
+                yield _check_question(TrafficQuestion(number, text))
 
 
-def _open(path: Path) -> Any:
-    try:
-        return path.open("rb")
-    except OSError as error:
-        problem = Problem("the file", f"cannot be read: {error.strerror}", "look at the path")
-        raise DataError(str(path), [problem]) from None
-
-
-def _parse_row(row: JsonLine) -> TrafficQuestion | Problem | None:
-    """Return the question of a row; None where that is empty."""
+def _parse_row(row: JsonLine, is_table: bool) -> TrafficQuestion | Problem | None:
+    """Return the question of a row; None where that is empty: a table's row lacks empty cells."""
     key = next((name for name in _KEYS if row.data.get(name) is not None), None)
-    if key is None and any(name in row.data for name in _KEYS):
-        return None
     if key is None:
+        if is_table or any(name in row.data for name in _KEYS):
+            return None
         columns = ", ".join(map(repr, list(row.data)[:5])) or "nothing"
         message = f"has no {', '.join(map(repr, _KEYS[:-1]))} or {_KEYS[-1]!r}, but {columns[:200]}"
         return Problem(row.where, message, "name the question by one of these")
@@ -143,17 +139,16 @@ def _parse_row(row: JsonLine) -> TrafficQuestion | Problem | None:
         return Problem(row.where, message, "write a text, or leave it out")
     if not text.strip():
         return None
-    label = (category or "").strip() or None
-    return _check_question(TrafficQuestion(row.line, text.strip(), label))
+    return _check_question(
+        TrafficQuestion(row.line, text.strip(), (category or "").strip() or None)
+    )
 
 
 def _check_question(question: TrafficQuestion) -> TrafficQuestion | Problem:
-    where = f"line {question.line}"
+    where, size = f"line {question.line}", len(question.text)
     if "\0" in question.text:
         return Problem(where, "holds a NUL character: is this text?", "save it as text in UTF-8")
-    if len(question.text) > limits.MAX_TRAFFIC_QUESTION_CHARS:
-        message = f"has {len(question.text):,} characters, which is no question"
-        return Problem(
-            where, message, f"take it out, or cut it to {limits.MAX_TRAFFIC_QUESTION_CHARS:,}"
-        )
+    if size > limits.MAX_TRAFFIC_QUESTION_CHARS:
+        hint = f"take it out, or cut it to {limits.MAX_TRAFFIC_QUESTION_CHARS:,}"
+        return Problem(where, f"has {size:,} characters, which is no question", hint)
     return question

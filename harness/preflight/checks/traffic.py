@@ -1,0 +1,340 @@
+"""Compares the test set with real user questions (`traffic`)."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.cache.folders import Cache
+from harness.embedders import embedders
+from harness.embedders.vector_cache import CachedEmbedder
+from harness.files.batches import batched
+from harness.fingerprint import sha256_of
+from harness.preflight import traffic_file
+from harness.preflight.checks.check_input import MAX_EXAMPLES, CheckInput, Finding
+from harness.preflight.traffic_file import TrafficFile, TrafficQuestion
+from harness.protocols import Embedder, Vectors
+from harness.ranking.relevance import fold
+from harness.records import Question
+from harness.registry import label
+from harness.runs.artefacts import Progress
+from harness.runs.run_inputs import RunInputs
+from harness.stats.intervals import mean_interval
+from harness.text import numbers
+
+_WARNING_SHARE = 0.1
+"""The share of real questions with no test question near over which a run warns."""
+_FAR_SHARE = 0.05
+"""The share of questions like the test's own that are to have no test question near."""
+_BATCH_QUESTIONS = 1_024
+_MAX_MEASURED = 2_000
+"""Test questions that the bound is measured on, at most."""
+_MAX_CATEGORIES = 5
+
+
+@dataclass(frozen=True)
+class Far:
+    """A real question with no test question near: its line, and how many times it was asked.
+
+    `nearest` is the id of the test question that is nearest all the same.
+    """
+
+    line: int
+    times: int
+    similarity: float
+    nearest: str
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Words a question: quartiles and median, and how two samples of them differ.
+
+    `longer` is how often a real question is longer than a test question, ties as a half.
+    """
+
+    real: tuple[float, float, float]
+    tests: tuple[float, float, float]
+    longer: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class CategoryShare:
+    """What share of the questions with a category has this one, in [0, 1]."""
+
+    name: str
+    real: float
+    tests: float
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """How far a test set is like the questions that people ask; shares are of questions asked.
+
+    `asked` is how many the file has, `looked_at` how many were compared, `different` those among
+    them that differ. A real question is `far` where no test question's cosine reaches `bound`,
+    which is None where there are too few test questions to measure it; of questions like the test's
+    own, the share `expected` would be far.
+    """
+
+    asked: int
+    looked_at: int
+    different: int
+    tests: int
+    bound: float | None
+    expected: float
+    far: tuple[Far, ...]
+    far_share: float | None
+    far_low: float | None
+    far_high: float | None
+    lengths: Lengths
+    categories: tuple[CategoryShare, ...]
+
+
+def find_unlike_traffic(run: CheckInput) -> Iterator[Finding]:
+    """Yield what is near, how long questions are, and their categories, by the first embedder."""
+    path = run.prepared.config.traffic
+    if path is None:
+        return
+    result = compare_traffic(run.prepared, run.cache, run.deep, run.progress)
+    if result is None:
+        text = f"{path.name}: a hosted model embeds, so the questions were not compared"
+        yield Finding("traffic", "warning", text, "run: python -m harness validate --deep")
+        return
+    yield _report_nearness(result, label(_first_embedder(run.prepared)))
+    yield Finding("traffic", "note", _describe_lengths(result.lengths))
+    if result.categories:
+        yield Finding("traffic", "note", _describe_categories(result.categories))
+
+
+def compare_traffic(
+    prepared: RunInputs,
+    cache: Cache,
+    deep: bool = True,
+    progress: Progress = lambda work, done, total: None,
+) -> Likeness | None:
+    """Return how far the test set is like the questions of `traffic`.
+
+    It is kept, by line and not by text: what people asked stays in their file. None where the
+    configuration names no such file, and where it is not known yet and a hosted model would be
+    asked, unless `deep`.
+
+    Raises:
+        DataError: the file cannot be read as questions.
+        HarnessError: the embedder cannot be used.
+    """
+    path, tests = prepared.config.traffic, prepared.whole
+    if path is None:
+        return None
+    traffic_file.check(path)
+    embedder = _first_embedder(prepared)
+    about = {"testset": tests.id, "embedder": embedder.identity()}
+    table = cache.table("traffic", Likeness, about, counted=False)
+    key = (sha256_of(path), path.suffix.lower())
+    cached = table.get([key]).get(key)
+    if cached is not None or (embedder.name == "langchain" and not deep):
+        return cached
+    texts = CachedEmbedder(embedder, cache)
+    result = measure_likeness(
+        traffic_file.read(path),
+        tests.questions,
+        lambda batch: texts.embed(batch, "query")[0],
+        partial(progress, "comparing the questions people ask"),
+    )
+    table.put({key: result})
+    return result
+
+
+def find_unlike_questions(prepared: RunInputs) -> list[dict[str, Any]]:
+    """Return the real questions with no test question near, those asked most often first.
+
+    Each has `line`, `question`, `times`, `similarity` and `nearest`, the id of a test question.
+    There are none where the configuration names no such file.
+
+    Raises:
+        DataError: the file cannot be read as questions.
+        HarnessError: the embedder or the cache cannot be used.
+    """
+    path = prepared.config.traffic
+    if path is None:
+        return []
+    with Cache(prepared.config.cache) as cache:
+        result = compare_traffic(prepared, cache)
+    assert result is not None
+    texts = {question.line: question.text for question in traffic_file.read(path).questions}
+    # Of a file that is being written to, a line may hold another text than it did.
+    return [
+        {"line": far.line, "question": texts.get(far.line, ""), **asdict(far)} for far in result.far
+    ]
+
+
+def to_jsonl(unlike: Sequence[Mapping[str, Any]]) -> str:
+    """Return results of `find_unlike_questions` as JSON Lines."""
+    return "".join(json.dumps(question, ensure_ascii=False) + "\n" for question in unlike)
+
+
+def _first_embedder(prepared: RunInputs) -> Embedder:
+    """Return the first embedder of the grid, and the default one where there is none."""
+    used = (cell.embedder for cell in prepared.config.cells)
+    first = next((embedder for embedder in used if embedder is not None), None)
+    return first or embedders.build("sentence_transformer")
+
+
+def measure_likeness(
+    traffic: TrafficFile,
+    tests: Sequence[Question],
+    embed: Callable[[Sequence[str]], Vectors],
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Likeness:
+    """Compare one question or more of each kind; what is far comes most often asked first.
+
+    The bound is measured on the test set: each of its n questions has a nearest other one, and of
+    these cosines the bound is the k-th smallest, k = 5 % of n + 1, at least 1. Of n + 1 questions
+    of one kind each is as likely as any to be the farthest from the others, so that of real
+    questions like the test's k / (n + 1) are far. A test question that is there twice counts once.
+    `embed` gives a unit vector a question; `progress` is told how many different questions have
+    been compared, and of how many.
+    """
+    times = Counter(fold(question.text) for question in traffic.questions)
+    different = {fold(question.text): question for question in reversed(traffic.questions)}
+    first_tests = {fold(question.text): question for question in reversed(tests)}
+    distinct_tests = list(first_tests.values())[::-1]
+    vectors = embed([question.text for question in distinct_tests])
+    bound, expected = _measure_bound(vectors)
+    done = 0
+    far: list[Far] = []
+    for batch in batched(list(different.items()) if bound is not None else (), _BATCH_QUESTIONS):
+        similarities = embed([question.text for _, question in batch]) @ vectors.T
+        best = similarities.argmax(axis=1)
+        for (key, question), row, nearest in zip(batch, similarities, best, strict=True):
+            if row[nearest] < bound:
+                similarity, test = round(float(row[nearest]), 4), distinct_tests[nearest].id
+                far.append(Far(question.line, times[key], similarity, test))
+        done += len(batch)
+        progress(done, len(different))
+    n_far, n_compared = sum(question.times for question in far), len(traffic.questions)
+    share = mean_interval([1.0] * n_far + [0.0] * (n_compared - n_far))
+    return Likeness(
+        asked=traffic.of,
+        looked_at=n_compared,
+        different=len(different),
+        tests=len(distinct_tests),
+        bound=bound,
+        expected=expected,
+        far=tuple(
+            sorted(far, key=lambda question: (-question.times, question.similarity, question.line))
+        ),
+        far_share=None if bound is None else n_far / n_compared,
+        far_low=None if bound is None else share.low,
+        far_high=None if bound is None else share.high,
+        lengths=_compare_lengths(traffic.questions, tests),
+        categories=_compare_categories(traffic.questions, tests),
+    )
+
+
+def _measure_bound(vectors: Vectors) -> tuple[float | None, float]:
+    """Return the bound, and the share of questions like these that would be under it."""
+    if len(vectors) < 2:
+        return None, 0.0
+    number = min(len(vectors), _MAX_MEASURED)
+    rows = np.linspace(0, len(vectors) - 1, number).astype(np.int64)
+    nearest: list[float] = []
+    for batch in batched(rows.tolist(), _BATCH_QUESTIONS):
+        similarities = vectors[batch] @ vectors.T
+        similarities[np.arange(len(batch)), batch] = -np.inf
+        nearest += similarities.max(axis=1).tolist()
+    k = max(1, int(_FAR_SHARE * (number + 1)))
+    return sorted(nearest)[k - 1], k / (number + 1)
+
+
+def _compare_lengths(real: Sequence[TrafficQuestion], tests: Sequence[Question]) -> Lengths:
+    """Compare the words of questions: p is Mann and Whitney's, corrected for ties and continuity.
+
+    p is 1 where all are equal.
+    """
+    from scipy.stats import mannwhitneyu
+
+    theirs, ours = (
+        np.array([len(question.text.split()) for question in questions], dtype=np.float64)
+        for questions in (real, tests)
+    )
+    longer, p_value = 0.5, 1.0
+    if np.ptp(np.concatenate([theirs, ours])):
+        test = mannwhitneyu(theirs, ours, method="asymptotic")
+        longer, p_value = float(test.statistic) / (len(theirs) * len(ours)), float(test.pvalue)
+    return Lengths(_quartiles(theirs), _quartiles(ours), longer, p_value)
+
+
+def _quartiles(values: NDArray[np.float64]) -> tuple[float, float, float]:
+    low, median, high = np.quantile(values, [0.25, 0.5, 0.75]).tolist()
+    return low, median, high
+
+
+def _compare_categories(
+    real: Iterable[TrafficQuestion], tests: Iterable[Question]
+) -> tuple[CategoryShare, ...]:
+    """Return the categories of both, the largest difference first; none where one has none."""
+    theirs = Counter(question.category for question in real if question.category is not None)
+    ours = Counter(question.category for question in tests if question.category is not None)
+    if not theirs or not ours:
+        return ()
+    shares = [
+        CategoryShare(name, theirs[name] / theirs.total(), ours[name] / ours.total())
+        for name in dict.fromkeys([*theirs, *ours])
+    ]
+    return tuple(sorted(shares, key=lambda share: (-abs(share.real - share.tests), share.name)))
+
+
+def _report_nearness(result: Likeness, embedder: str) -> Finding:
+    subject = numbers.count(result.looked_at, "question") + " people asked"
+    if result.looked_at < result.asked:
+        of = f"of the {result.asked:,} questions people asked"
+        subject = f"{result.looked_at:,}, chosen by chance, {of}"
+    subject += f" ({result.different:,} different)"
+    if result.bound is None or result.far_share is None:
+        text = f"{subject}: one test question is too few to say what is near"
+        return Finding("traffic", "note", text)
+    interval = ""
+    if result.far_low is not None and result.far_high is not None:
+        interval = f" ({100 * result.far_low:.1f} to {numbers.percent(result.far_high)})"
+    text = (
+        f"{numbers.percent(result.far_share)}{interval} of {subject} have no test question near, "
+        f"which is a cosine of {result.bound:.2f} by {embedder}; of questions like the test's own "
+        f"{numbers.percent(result.expected)} would have none"
+    )
+    if result.far_share <= max(_WARNING_SHARE, 2 * result.expected):
+        return Finding("traffic", "note", text)
+    lines = tuple(f"line {question.line}" for question in result.far[:MAX_EXAMPLES])
+    remedy = "write test questions like those that `validate --deep --traffic FILE` lists"
+    return Finding("traffic", "warning", text, remedy, lines)
+
+
+def _describe_lengths(lengths: Lengths) -> str:
+    real, tests = (
+        f"{median:g} words (the middle half {low:g} to {high:g})"
+        for low, median, high in (lengths.real, lengths.tests)
+    )
+    text = f"half of the questions people ask have up to {real}, half of the test's up to {tests}"
+    if lengths.p_value >= 0.05:
+        return f"{text}; that they differ in length is not shown"
+    how, share = "longer", lengths.longer
+    if share < 0.5:
+        how, share = "shorter", 1 - share
+    return f"{text}: of a pair, the one people ask is {how} in {numbers.percent(share)}"
+
+
+def _describe_categories(shares: Sequence[CategoryShare]) -> str:
+    parts = [
+        f"{share.name[:60]!r} {numbers.percent(share.real)} and {numbers.percent(share.tests)}"
+        for share in shares[:_MAX_CATEGORIES]
+    ]
+    rest = len(shares) - _MAX_CATEGORIES
+    more = f"; {rest} more differ less" if rest > 0 else ""
+    return f"categories, of what people ask and of the test: {', '.join(parts)}{more}"
