@@ -17,10 +17,11 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from harness.cache import users
@@ -50,7 +51,7 @@ class NotThere(HarnessError):
     """An artefact is not in the cache, and was not to be made."""
 
 
-class Cache:
+class Cache(AbstractContextManager["Cache"]):
     """The cache of one run. Close it to let go of what it uses.
 
     With `fresh` nothing is used that was there before. With `read_only` nothing in it is begun,
@@ -72,37 +73,45 @@ class Cache:
         maker: Cache | None = None,
     ) -> None:
         self.root = root
+        self.fresh = fresh
         self.warnings: list[str] = []
         self.spending: Callable[[str, int | None, int | None], None] | None = None
         self.replies: Replies = Replies() if maker is None else Replies(maker.replies.age)
-        self.fresh = fresh
+        self._store = store
+        self._recording = recording
         self._read_only = read_only
         self._maker = maker
         self._counts: Counter[tuple[str, str]] = Counter()
         self._run = secrets.token_bytes(8)
         self._rows: dict[Path, RowFile] = {}
-        self._checked: set[Path] = set()
-        self._made: set[Path] = set()
-        self._user: User | None = None
-        self._store = store
-        self._recording = recording
         self._recorded: dict[Path, TableRows] = {}
         self._at_close: list[Callable[[], object]] = []
+        self._made: dict[Path, bool] = {}
+        """For each artefact that was asked for, whether this run made it."""
+        self._user: User | None = None
         if not read_only:
             _prepare(root)
             self._user = User(root)
-            users.sweep(root, self._user)
+            for left in root.glob(f"*/{users.HIDDEN}*"):  # half made by a process that was killed
+                users.remove(root, left, self._user)
 
-    def __enter__(self) -> Cache:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
+
+    def call_at_close(self, release: Callable[[], object]) -> None:
+        """Call `release` once the cache is closed; until then nobody replaces what it lets go."""
+        self._at_close.append(release)
+
+    def close(self) -> None:
+        """Let go of everything."""
+        for release in self._at_close:
+            release()
+        self._at_close.clear()
+        for rows in self._rows.values():
+            rows.close()
+        self._rows.clear()
+        if self._user is not None:
+            self._user.close()
 
     def table(
         self, kind: str, value: type[V], about: Mapping[str, Any], counted: bool = True
@@ -111,30 +120,12 @@ class Cache:
 
         `counted` says whether the run counts what it found and made of them.
         """
-        folder = self._place(kind, about)
-        if folder not in self._rows:
-            self._rows[folder] = self._open_rows(folder, about)
-        count = partial(self.count, kind) if counted else lambda made, reused: None
-        used = None
+        folder, used = self._place(kind, about), None
         if kind in self._recording:
             used = self._recorded.setdefault(folder, TableRows(kind, about, {})).rows
-        return Table(self._rows[folder], value, count, partial(self._release, folder), used)
-
-    def recorded(self) -> list[TableRows]:
-        """Return the rows that were put or found since this was last asked."""
-        recorded = [TableRows(r.kind, r.about, dict(r.rows)) for r in self._recorded.values()]
-        for table in self._recorded.values():
-            table.rows.clear()
-        return recorded
-
-    def adopt(self, tables: Iterable[TableRows]) -> None:
-        """Keep rows that were recorded by another cache."""
-        for table in tables:
-            if table.rows:
-                folder = self._place(table.kind, table.about)
-                if folder not in self._rows:
-                    self._rows[folder] = self._open_rows(folder, table.about)
-                self._rows[folder].put(table.rows)
+        count = partial(self.count, kind) if counted else None
+        rows = self._open_rows(folder, about)
+        return Table(rows, value, count, partial(self._close_rows, folder), used)
 
     def reply_table(
         self,
@@ -147,8 +138,29 @@ class Cache:
         """Return the replies that belong to what `about` says, as far as the run may use them."""
         dated: type[tuple[float, V]] = tuple[float, value]  # type: ignore[valid-type]
         table = self.table(kind, dated, about, counted=False)
-        count = partial(self.count, kind) if counted else lambda made, reused: None
+        count = partial(self.count, kind) if counted else None
         return ReplyTable(table, self._place(kind, about).name, asked, self.replies, count)
+
+    def recorded(self) -> list[TableRows]:
+        """Return the rows that were put or found since this was last asked."""
+        recorded = [replace(table, rows=dict(table.rows)) for table in self._recorded.values()]
+        for table in self._recorded.values():
+            table.rows.clear()
+        return recorded
+
+    def adopt(self, tables: Iterable[TableRows]) -> None:
+        """Keep rows that were recorded by another cache."""
+        for table in tables:
+            if table.rows:
+                self._open_rows(self._place(table.kind, table.about), table.about).put(table.rows)
+
+    def begun(self, kind: str, about: Mapping[str, Any]) -> datetime | None:
+        """Return when a table was begun, by the clock of its disk; None where there is none."""
+        try:
+            seconds = (self._place(kind, about) / ABOUT).stat().st_mtime
+        except OSError:
+            return None
+        return datetime.fromtimestamp(seconds, UTC)
 
     def folder(
         self,
@@ -167,21 +179,22 @@ class Cache:
         """
         if self._maker is not None:
             return self._maker.folder(kind, about, make, by_content)
-        folder = self._place(kind, about)
-        sums = by_content or {}
-        if folder not in self._checked:
-            before = _stat(folder) if self._hold(folder) else None
-            usable = before is not None and self._is_whole(folder, sums)
-            if self._read_only and not usable:
-                raise NotThere(f"{kind} are not there")
-            if usable and self._store is not None:
-                self._store.put(self._where(folder), folder)
-            if not usable:
-                usable = self._make(folder, about, make, sums, before)
-            self.count(kind, made=not usable, reused=usable)
-            self._checked.add(folder)
-            if not usable:
-                self._made.add(folder)
+        folder, sums = self._place(kind, about), by_content or {}
+        if folder in self._made:
+            return folder
+        before = _stat(folder) if self._hold(folder) else None
+        usable = before is not None and not self.fresh
+        if usable and (why := checksums.find_problem(folder, sums)) is not None:
+            self.warn(f"{self._name(folder)} is damaged ({why}); it is made anew")
+            usable = False
+        if self._read_only and not usable:
+            raise NotThere(f"{kind} are not there")
+        if not usable:
+            usable = self._make(folder, about, make, sums, before)
+        elif self._store is not None:
+            self._store.put(self._where(folder), folder)
+        self.count(kind, made=not usable, reused=usable)
+        self._made[folder] = not usable
         return folder
 
     def there(self, kind: str, about: Mapping[str, Any]) -> bool:
@@ -190,25 +203,12 @@ class Cache:
 
     def made(self, kind: str, about: Mapping[str, Any]) -> bool:
         """Return whether this run made an artefact, and did not find it."""
-        return self._place(kind, about) in self._made
-
-    def begun(self, kind: str, about: Mapping[str, Any]) -> datetime | None:
-        """Return when a table was begun, by the clock of its disk; None where there is none."""
-        try:
-            seconds = (self._place(kind, about) / ABOUT).stat().st_mtime
-        except OSError:
-            return None
-        return datetime.fromtimestamp(seconds, UTC)
+        return self._made.get(self._place(kind, about), False)
 
     def count(self, kind: str, made: int = 0, reused: int = 0) -> None:
         """Count what was made, and what was there already."""
         self._counts[kind, "made"] += made
         self._counts[kind, "reused"] += reused
-
-    def spend(self, model: str, tokens_in: int | None, tokens_out: int | None) -> None:
-        """Tell `spending`, if there is one, of a call whose reply is kept; it may end the run."""
-        if self.spending is not None:
-            self.spending(model, tokens_in, tokens_out)
 
     def counted(self) -> dict[str, dict[str, int]]:
         """Return how much was made and how much was reused, by kind."""
@@ -217,41 +217,32 @@ class Cache:
             kind: {how: self._counts[kind, how] for how in ("made", "reused")} for kind in kinds
         }
 
+    def spend(self, model: str, tokens_in: int | None, tokens_out: int | None) -> None:
+        """Tell `spending`, if there is one, of a call whose reply is kept; it may end the run."""
+        if self.spending is not None:
+            self.spending(model, tokens_in, tokens_out)
+
     def warn(self, text: str) -> None:
         """Note something that a reader of the run should know; once."""
         if text not in self.warnings:
             self.warnings.append(text)
 
-    def call_at_close(self, release: Callable[[], object]) -> None:
-        """Call `release` once the cache is closed; until then nobody replaces what it lets go."""
-        self._at_close.append(release)
-
-    def close(self) -> None:
-        """Let go of everything."""
-        for release in self._at_close:
-            release()
-        self._at_close.clear()
-        for rows in self._rows.values():
-            rows.close()
-        self._rows.clear()
-        if self._user is not None:
-            self._user.close()
-
     def _place(self, kind: str, about: Mapping[str, Any]) -> Path:
         return self.root / kind / fingerprint(kind, VERSION, dict(about))
 
-    def _name(self, folder: Path) -> str:
-        return f"cache: {self._where(folder)}"
-
     def _where(self, folder: Path) -> str:
         return folder.relative_to(self.root).as_posix()
+
+    def _name(self, folder: Path) -> str:
+        return f"cache: {self._where(folder)}"
 
     def _hold(self, folder: Path) -> bool:
         """Keep others from deleting an artefact; False where it is not there."""
         return folder.exists() if self._user is None else self._user.hold(folder)
 
     def _open_rows(self, folder: Path, about: Mapping[str, Any]) -> RowFile:
-        if not self._read_only:
+        name = self._name(folder)
+        if folder not in self._rows and not self._read_only:
             try:
                 if folder.is_file():
                     users.remove(self.root, folder, self._user)
@@ -262,35 +253,23 @@ class Cache:
                     _write_about(folder, about)
             except OSError as error:
                 why = checksums.error_reason(error)
-                self.warn(f"{self._name(folder)} cannot be written ({why}); going on without it")
-        return RowFile(
-            folder / ROWS,
-            self._name(folder),
-            self.warn,
-            self._run,
-            self.fresh,
-            self._read_only,
-        )
+                self.warn(f"{name} cannot be written ({why}); going on without it")
+        if folder not in self._rows:
+            path, settings = folder / ROWS, (self._run, self.fresh, self._read_only)
+            self._rows[folder] = RowFile(path, name, self.warn, *settings)
+        return self._rows[folder]
 
-    def _release(self, folder: Path) -> None:
+    def _close_rows(self, folder: Path) -> None:
         rows = self._rows.pop(folder, None)
         if rows is not None:
             rows.close()
-
-    def _is_whole(self, folder: Path, by_content: Mapping[str, Sum]) -> bool:
-        if self.fresh:
-            return False
-        why = checksums.find_problem(folder, by_content)
-        if why is not None:
-            self.warn(f"{self._name(folder)} is damaged ({why}); it is made anew")
-        return why is None
 
     def _make(
         self,
         folder: Path,
         about: Mapping[str, Any],
         make: Callable[[Path], None],
-        by_content: Mapping[str, Sum],
+        sums: Mapping[str, Sum],
         before: tuple[int, int] | None,
     ) -> bool:
         """Make or fetch an artefact, and return whether it was fetched.
@@ -302,12 +281,12 @@ class Cache:
         try:
             store, name = self._store, self._where(folder)
             fetched = store is not None and store.get(
-                name, making, lambda: checksums.find_problem(making, by_content) is None
+                name, making, lambda: checksums.find_problem(making, sums) is None
             )
             if not fetched:
                 make(making)
                 _write_about(making, about)
-                checksums.write(making, by_content)
+                checksums.write(making, sums)
                 if store is not None:
                     store.put(name, making)
             # Only now, because another run may be reading what is damaged to us, or too old.

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from stat import S_ISDIR
 from typing import Any
 
 from harness import limits
 from harness.cache import users
 from harness.cache.folders import ABOUT, MARK, ROWS, check_version
-from harness.cache.sqlite import count
 from harness.errors import HarnessError
 
 _NAME = re.compile(r"[0-9a-f]{16}")
@@ -55,9 +56,9 @@ class Artefact:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, fit for JSON; the size is in bytes."""
-        used = self.used.isoformat(timespec="seconds")
-        return {"kind": self.kind, "name": self.name, "what": self.what, "size": self.size,
-                "used": used, "in_use": self.in_use, "rows": self.rows}  # fmt: skip
+        values = {key: value for key, value in vars(self).items() if key != "path"}
+        values["used"] = self.used.isoformat(timespec="seconds")
+        return {"kind": self.kind, "name": self.name, **values}
 
 
 @dataclass(frozen=True)
@@ -95,9 +96,8 @@ def entries(root: Path) -> list[Artefact]:
                 f"{str(root)!r} is not a cache of the harness: it has other files, and no {MARK}\n"
                 "  name another"
             )
-        with _watching(root) as watch:
-            paths = list(_paths(root))
-            artefacts = [entry for path in paths if (entry := _entry(path, watch)) is not None]
+        with _watch(root) as in_use:
+            artefacts = [entry for path in list(_paths(root)) for entry in _read(path, in_use)]
     except PermissionError as error:
         raise HarnessError(f"cache {str(root)!r} cannot be read: {error.strerror}") from None
     return sorted(
@@ -137,7 +137,9 @@ def free(
             deleted.append(entry)
             remaining -= entry.size
         else:
-            (in_use if _is_used(root, entry.path) else failed).append(entry)
+            with _watch(root) as is_used:
+                begun = entry.path.exists() and is_used(entry.path)
+            (in_use if begun else failed).append(entry)
     return Freed(tuple(deleted), tuple(in_use), tuple(failed), remaining)
 
 
@@ -150,68 +152,47 @@ def _paths(root: Path) -> Iterator[Path]:
                     yield path
 
 
-def _entry(path: Path, watch: users.Watch) -> Artefact | None:
-    """Return what is at `path`; None if it has just been deleted."""
-    try:
-        stat = path.stat()
-        in_use = watch.in_use(path)
-        rows = None
+def _read(path: Path, is_used: Callable[[Path], bool]) -> Iterator[Artefact]:
+    """Yield what is at `path`, unless it has just been deleted."""
+    with suppress(FileNotFoundError):
+        stat, in_use, rows = path.stat(), is_used(path), None
         if not in_use and (path / ROWS).is_file():
-            rows = count(path / ROWS)
+            with suppress(sqlite3.DatabaseError, UnicodeError):
+                address = f"{(path / ROWS).resolve().as_uri()}?mode=ro"
+                with closing(sqlite3.connect(address, uri=True)) as file:
+                    rows = int(file.execute("select count(*) from rows").fetchone()[0])
             # Counting makes files beside it, but is no use of it.
             os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-        return Artefact(
-            path,
-            _describe(path, in_use),
-            _size(path),
-            _time(stat.st_mtime),
-            in_use=in_use,
-            rows=rows,
-        )
-    except FileNotFoundError:
-        return None
+        if not path.name.startswith(users.HIDDEN):
+            what = _describe(path / ABOUT)
+        else:
+            what = "being made" if in_use else "left by a process that was killed"
+        used = datetime.fromtimestamp(stat.st_mtime, UTC)
+        yield Artefact(path, what, _sum_sizes(path), used, in_use, rows)
 
 
 @contextmanager
-def _watching(root: Path) -> Iterator[users.Watch]:
-    """Give what says which folders are in use: all of them where that cannot be known."""
+def _watch(root: Path) -> Iterator[Callable[[Path], bool]]:
+    """Give what says whether a folder is in use: each of them is where that cannot be known."""
     with ExitStack() as stack:
         try:
-            watch = stack.enter_context(users.watch(root))
+            in_use = stack.enter_context(users.watch(root))
         except OSError:
-            watch = users.Watch(0)
-        yield watch
+            in_use = Path.exists
+        yield in_use
 
 
-def _is_used(root: Path, path: Path) -> bool:
-    with _watching(root) as watch:
-        return path.exists() and watch.in_use(path)
-
-
-def _time(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
-
-
-def _describe(path: Path, in_use: bool) -> str:
-    if path.name.startswith(users.HIDDEN):
-        return "being made" if in_use else "left by a process that was killed"
-    return describe(path / ABOUT)
-
-
-def _size(path: Path) -> int:
-    if not path.is_dir():
-        return path.lstat().st_size
+def _sum_sizes(path: Path) -> int:
+    files = [path] if not path.is_dir() else list(path.rglob("*"))
     total = 0
-    for folder, _, files in os.walk(path):
-        for name in files:
-            try:
-                total += os.lstat(os.path.join(folder, name)).st_size
-            except FileNotFoundError:
-                continue  # a run that is using it has just removed it
+    for file in files:
+        with suppress(FileNotFoundError):  # a run that is using it has just removed it
+            stat = file.lstat()
+            total += 0 if S_ISDIR(stat.st_mode) else stat.st_size
     return total
 
 
-def describe(path: Path) -> str:
+def _describe(path: Path) -> str:
     """Return a line that says what `path`, an artefact's about.json, says; without the hashes."""
     try:
         about = json.loads(path.read_text(encoding="utf-8"))

@@ -13,7 +13,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from harness.files.batches import batched
@@ -72,7 +72,7 @@ class RowFile:
         self._inode: int | None = None
         if not read_only or path.is_file():
             with self._guarded():
-                self._file = self._opened()
+                self._file = self._open()
 
     def get(self, keys: Collection[bytes]) -> dict[bytes, bytes]:
         """Return the value of each of `keys` that is there and whole."""
@@ -98,14 +98,13 @@ class RowFile:
                 return self._file.execute(statement.format(places), parameters).fetchall()
         return []
 
-    def some(self, most: int) -> list[bytes]:
+    def some(self, limit: int) -> list[bytes]:
         """Return at most so many values that are there and whole, any of them."""
-        values: list[bytes] = []
         with self._guarded():
             if self._file is not None and not self._fresh:
-                rows = self._file.execute(_SOME, (most,))
-                values = [value for key, value, sum_ in rows if sum_ == _sum(key, value)]
-        return values
+                rows = self._file.execute(_SOME, (limit,)).fetchall()
+                return [value for key, value, sum_ in rows if sum_ == _sum(key, value)]
+        return []
 
     def put(self, rows: Mapping[bytes, bytes] | Iterable[tuple[bytes, bytes]]) -> None:
         """Keep values; they survive a kill as soon as this returns."""
@@ -114,8 +113,9 @@ class RowFile:
         for _ in range(2 if records else 0):  # once more where the file turned out to be damaged
             if self._file is None or self._full or self._read_only:
                 return
-            with self._guarded():
-                _write(self._file, records)
+            with self._guarded(), self._file:  # commits, or rolls back
+                self._file.execute("begin immediate")
+                self._file.executemany(_WRITE, records)
                 return
 
     def close(self) -> None:
@@ -126,18 +126,18 @@ class RowFile:
                     self._file.close()
             self._file = None
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         until = time.monotonic() + _BUSY_SECONDS
         while True:
             try:
-                return self._open()
+                return self._open_once()
             except sqlite3.OperationalError as error:
                 # While another process turns a new file's log on, SQLite does not wait by itself.
                 if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                     raise
             time.sleep(0.01)
 
-    def _open(self) -> sqlite3.Connection:
+    def _open_once(self) -> sqlite3.Connection:
         self._inode = _inode(self._path)
         file = sqlite3.connect(
             f"{self._path.absolute().as_uri()}?mode={'rw' if self._read_only else 'rwc'}",
@@ -190,23 +190,16 @@ class RowFile:
         try:
             if mine:  # else another process has begun it anew already
                 for end in _SUFFIXES:
-                    _remove(self._path.with_name(self._path.name + end))
-            self._file = self._opened()
+                    path = self._path.with_name(self._path.name + end)
+                    if path.is_dir() and not path.is_symlink():
+                        shutil.rmtree(path)
+                    else:
+                        path.unlink(missing_ok=True)
+            self._file = self._open()
         except sqlite3.DatabaseError as error:
             self._give_up(str(error))
         except OSError as error:
             self._give_up(error.strerror or type(error).__name__)
-
-
-def _write(file: sqlite3.Connection, rows: Iterable[tuple[bytes, ...]]) -> None:
-    file.execute("begin immediate")
-    try:
-        file.executemany(_WRITE, rows)
-        file.execute("commit")
-    except BaseException:
-        with suppress(sqlite3.Error):
-            file.execute("rollback")
-        raise
 
 
 def _sum(key: object, value: object) -> bytes:
@@ -236,22 +229,6 @@ def _inode(path: Path) -> int | None:
     try:
         return path.stat().st_ino
     except OSError:
-        return None
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def count(path: Path) -> int | None:
-    """Return how many rows a file has; None if it cannot be read."""
-    try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as file:
-            return int(file.execute("select count(*) from rows").fetchone()[0])
-    except (sqlite3.DatabaseError, UnicodeError):
         return None
 
 

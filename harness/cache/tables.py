@@ -37,45 +37,44 @@ class Table(Generic[V]):
 
     Values are JSON, and `bytes` are kept as they are. A row that is damaged, or of another form, is
     a miss. `count` is told how many values were put (`made`) and how many found (`reused`), and
-    `used` gets the rows of both.
+    `used` gets the rows of both. `close` lets go of the file: it will not be needed again.
     """
 
     def __init__(
         self,
         rows: RowFile,
         value: Any,
-        count: Callable[[int, int], None] = lambda made, reused: None,
-        release: Callable[[], None] = lambda: None,
+        count: Callable[[int, int], None] | None = None,
+        close: Callable[[], None] | None = None,
         used: dict[bytes, bytes] | None = None,
     ) -> None:
         self._rows = rows
         self._adapter: TypeAdapter[V] | None = None if value is bytes else _adapter(value)
         self._count = count
-        self._release = release
+        self.close = close or rows.close
         self._used = used
 
     def get(self, keys: Collection[K]) -> dict[K, V]:
         """Return the values that are there, by key."""
         hashed = {key: _hash(key) for key in keys}
-        raw = self._rows.get(hashed.values())
-        if self._used is not None:
-            self._used |= raw
-        values: dict[K, V] = {}
+        raw, values = self._rows.get(hashed.values()), dict[K, V]()
         for key, row in hashed.items():
             if row in raw:
-                try:
+                with suppress(ValueError):  # written by another version
                     values[key] = self._read(raw[row])
-                except ValueError:  # written by another version
-                    continue
-        self._count(0, len(values))
+        if self._used is not None:
+            self._used |= raw
+        if self._count is not None:
+            self._count(0, len(values))
         return values
 
     def put(self, values: Mapping[K, V]) -> None:
         """Keep values; they survive a kill as soon as this returns."""
-        self._count(len(values), 0)
         rows = {_hash(key): self._write(value) for key, value in values.items()}
         if self._used is not None:
             self._used |= rows
+        if self._count is not None:
+            self._count(len(values), 0)
         self._rows.put(rows)
 
     def missing(self, keys: Collection[K]) -> list[K]:
@@ -91,10 +90,6 @@ class Table(Generic[V]):
             with suppress(ValueError):
                 values.append(self._read(raw))
         return values
-
-    def close(self) -> None:
-        """Let go of the file: its values will not be needed again."""
-        self._release()
 
     def _read(self, raw: bytes) -> V:
         if self._adapter is None:
@@ -166,7 +161,7 @@ class ReplyTable(Generic[V]):
         about: str,
         asked: Asked,
         replies: Replies,
-        count: Callable[[int, int], None],
+        count: Callable[[int, int], None] | None,
     ) -> None:
         self._table = table
         self._about = about
@@ -183,12 +178,14 @@ class ReplyTable(Generic[V]):
                 values[key] = value
                 if made < age.since and self._asked != "file":
                     self._replies.reused[self._about, key] = made
-        self._count(0, len(values))
+        if self._count is not None:
+            self._count(0, len(values))
         return values
 
     def put(self, values: Mapping[K, V]) -> None:
         """Keep replies; they survive a kill as soon as this returns."""
-        self._count(len(values), 0)
+        if self._count is not None:
+            self._count(len(values), 0)
         self._table.put({key: (time(), value) for key, value in values.items()})
 
     def some(self, limit: int) -> list[V]:

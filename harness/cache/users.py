@@ -7,6 +7,7 @@ users began. Where a disk has no locks nobody can be known to be gone, and nothi
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import shutil
@@ -54,42 +55,31 @@ class User:
 
 
 @contextmanager
-def watch(root: Path, user: User | None = None) -> Iterator[Watch]:
-    """Give what says which folders are in use by others than `user`; nobody begins meanwhile.
+def watch(root: Path, user: User | None = None) -> Iterator[Callable[[Path], bool]]:
+    """Give what says whether others than `user` use a folder; nobody begins to meanwhile.
 
     Raises:
         OSError: that cannot be known.
     """
     with _guard(root):
-        since: int | None = None
+        began: list[int] = []
         for path in (root / FOLDER).glob("*-*.lock"):
-            began = path.name.partition("-")[0]
-            if not began.isdigit() or (user is not None and path == user.path):
-                continue
-            lock = locks.lock(path)
-            if lock is None:
-                since = min(since or int(began), int(began))
-            else:  # left by a process that was killed
-                locks.release(lock)
-        yield Watch(since)
-
-
-class Watch:
-    """Says which folders are in use; `since` is when the first of the live users began, in ns."""
-
-    def __init__(self, since: int | None) -> None:
-        self._since = since
-
-    def in_use(self, folder: Path) -> bool:
-        """Return whether a live process may be using a folder, which must be there."""
-        return self._since is not None and folder.lstat().st_mtime_ns >= self._since
+            since = path.name.partition("-")[0]
+            if since.isdigit() and (user is None or path != user.path):
+                lock = locks.lock(path)
+                if lock is None:
+                    began.append(int(since))
+                else:  # left by a process that was killed
+                    locks.release(lock)
+        first = min(began, default=math.inf)
+        yield lambda folder: folder.lstat().st_mtime_ns >= first
 
 
 def remove(root: Path, folder: Path, user: User | None = None) -> bool:
     """Delete a folder, unless another than `user` uses it, and return whether it is gone."""
     try:
-        with watch(root, user) as watching:
-            if watching.in_use(folder):
+        with watch(root, user) as in_use:
+            if in_use(folder):
                 return False
             hidden = folder if folder.name.startswith(HIDDEN) else hide(folder)
         if hidden.is_dir() and not hidden.is_symlink():
@@ -99,12 +89,6 @@ def remove(root: Path, folder: Path, user: User | None = None) -> bool:
     except OSError:
         return False
     return True
-
-
-def sweep(root: Path, user: User) -> None:
-    """Delete what killed processes left half made."""
-    for folder in root.glob(f"*/{HIDDEN}*"):
-        remove(root, folder, user)
 
 
 def hide(folder: Path) -> Path:

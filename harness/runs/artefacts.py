@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, partial
 from statistics import fmean
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from harness import index
 from harness.cache.folders import Cache
@@ -30,7 +30,7 @@ from harness.models.model_files import weights_id
 from harness.models.rephrasing import PromptRequest
 from harness.protocols import Chunker, Embedder, TextKind, VectorIndex, Vectors
 from harness.ranking.relevance import Relevance
-from harness.records import Hit, Label, Question
+from harness.records import Hit, Question
 from harness.retrievers import CellSearch
 from harness.runs.result_tables import (
     IndexFacts,
@@ -49,12 +49,8 @@ _MAX_MEASURED_QUESTIONS = 1_000
 """Questions that an index's own loss is measured on, at most: a sample where there are more."""
 
 
-class Progress(Protocol):
-    """Is told how far a piece of long work has come."""
-
-    def __call__(self, work: str, done: int, total: int) -> None:
-        """Note that `done` of `total` steps of `work` are finished."""
-        ...
+Progress = Callable[[str, int, int], None]
+"""Is told of a piece of long work how many of how many steps are finished."""
 
 
 @dataclass
@@ -132,9 +128,9 @@ class Artefacts:
         self._opened: tuple[Embedder, VectorIndex] | None = None
         self._made: dict[Hashable, Any] = {}
         self._texts: dict[Embedder, CachedEmbedder] = {}
-        self._built: set[str] = set()
+        self._measured: set[str] = set()
         self._matched: dict[str, MatchCounts] = {}
-        self._orders: Table[tuple[int, ...]] | None = None
+        self._close_tables: list[Callable[[], None]] = []
 
     def chunks(self, chunker: Chunker) -> ChunkSet:
         """Return the chunks of the whole corpus.
@@ -176,10 +172,12 @@ class Artefacts:
 
     def relevance(self, chunker: Chunker) -> Relevance:
         """Return the judge of rankings of this chunker's chunks."""
-        chunks = self.hit_chunks(chunker)
+        chunks, plan = self.hit_chunks(chunker), self._plan
         if self._relevance is None or self._relevance[0] != chunks.id:
-            strings = set(_strings(self._questions, self._plan.kinds))
-            plan = self._plan
+            strings = set[str]()
+            for question in self._questions:
+                strings.update(question.keywords if "keywords" in plan.kinds else ())
+                strings.update(question.answers if "answer" in plan.kinds else ())
             judge = Relevance(chunks, plan.settings.min_overlap, strings, plan.absent_answers)
             self._relevance = chunks.id, judge
         return self._relevance[1]
@@ -193,14 +191,23 @@ class Artefacts:
     def rankings(self, cell: Cell) -> RankingTable:
         """Return the rankings that are known of the cell's retriever."""
         chunks = self.chunks(cell.chunker)
-        about, keys = self._ranking_about(cell), partial(self.search_keys, cell)
-        return RankingTable(self._cache, "rankings", about, chunks.__getitem__, keys)
+        return self._ranking_table("rankings", cell, chunks, self._ranking_about(cell))
 
     def rerankings(self, cell: Cell) -> RankingTable:
         """Return the rankings that are known of the cell's reranker."""
         chunks = self.hit_chunks(cell.chunker)
-        about, keys = self._reranked_about(cell), partial(self.search_keys, cell)
-        return RankingTable(self._cache, "reranked", about, chunks.__getitem__, keys)
+        about = {**self._ranking_about(cell), "reranker": identity_of(cell.reranker)}
+        if cell.chunker.parent is not None:
+            about["handed"] = chunks.id
+        return self._ranking_table("reranked", cell, chunks, about)
+
+    def _ranking_table(
+        self, kind: str, cell: Cell, chunks: ChunkSet, about: dict[str, Any]
+    ) -> RankingTable:
+        keys = partial(self.search_keys, cell)
+        table = RankingTable(self._cache, kind, about, chunks.__getitem__, keys)
+        self._close_tables.append(table.close)
+        return table
 
     def search_keys(self, cell: Cell, questions: Sequence[str]) -> dict[str, SearchKey]:
         """Return what rankings of questions are kept under: all that is searched for.
@@ -225,8 +232,9 @@ class Artefacts:
         """Return the numbers of chunks that the retriever finds by exact search, by its key."""
         handed = self.hit_chunks(cell.chunker).id
         about = {**self._ranking_about(cell), "handed": handed, "depth": depth}
-        self._orders = self._cache.table("traced", tuple[int, ...], about)
-        return self._orders
+        table = self._cache.table("traced", tuple[int, ...], about)
+        self._close_tables.append(table.close)
+        return table
 
     def answers(self, cell: Cell) -> ReplyTable[TimedAnswer]:
         """Return the answers that are known of the cell's generator."""
@@ -248,9 +256,12 @@ class Artefacts:
 
         None where they are not kept.
         """
+        if not cell.system.cache:
+            return None
         about = {"system": identity_of(cell.system)}
-        kept = cell.system.cache
-        return self._cache.reply_table("told", TimedReply, about, "system") if kept else None
+        table = self._cache.reply_table("told", TimedReply, about, "system")
+        self._close_tables.append(table.close)
+        return table
 
     def identity(self, cell: Cell | SystemCell) -> str:
         """Return the fingerprint of a cell's components and of what they search."""
@@ -289,21 +300,21 @@ class Artefacts:
         chunks = self.chunks(cell.chunker)
         if self._opened is None or self._opened[0] != embedder:
             self._opened = None  # let go of the one before first: each is large
-            labels = cell.labels()
+            labels, settings = cell.labels(), self._plan.settings.index
             work = f"embedding {labels['chunker']} with {labels['embedder']}"
-            identity = self.index_identity(cell.chunker, embedder)
             with self.ledger.timed("opening"):
-                opened_index = self._collection_index() or index.open_or_build(
-                    self._cache,
-                    chunks,
-                    embedder,
-                    self._plan.settings.index,
-                    lambda done: self._progress(work, done, len(chunks)),
-                    self.ledger.timed,
-                )
-            self._opened = embedder, opened_index
-            if self._cache.made(index.KIND, identity):
-                self._built.add(fingerprint(identity))
+                if self._collection is not None:
+                    self._opened = embedder, self._collection.index(settings.exact)
+                else:
+                    opened = index.open_or_build(
+                        self._cache,
+                        chunks,
+                        embedder,
+                        settings,
+                        lambda done: self._progress(work, done, len(chunks)),
+                        self.ledger.timed,
+                    )
+                    self._opened = embedder, opened
         return self._opened[1]
 
     def measure_index(self, cell: Cell) -> IndexFacts | None:
@@ -319,7 +330,8 @@ class Artefacts:
         key = fingerprint(identity, settings.retrieve, texts)
         about = {"of": "what indexes lose"}
         table = self._cache.table("measures", IndexFacts, about, counted=False)
-        result = None if fingerprint(identity) in self._built else table.get([key]).get(key)
+        made = self._cache.made(index.KIND, identity) and key not in self._measured
+        result = None if made else table.get([key]).get(key)
         if result is None:
             opened = self.open_index(cell, embedder)
             recall = None
@@ -330,21 +342,14 @@ class Artefacts:
                 recall = IndexRecall(k=settings.retrieve, mean=mean, questions=len(texts))
             result = IndexFacts(opened.built.truncated, recall)
             table.put({key: result})
+            self._measured.add(key)
         return result
 
     def release(self, cell: Cell | SystemCell) -> None:
-        """Let go of what only this cell needed."""
-        if isinstance(cell, SystemCell):
-            replies = self.system_replies(cell)
-            if replies is not None:
-                replies.close()
-            return
-        self.rankings(cell).close()
-        if cell.reranker.name != "none":
-            self.rerankings(cell).close()
-        if self._orders is not None:
-            self._orders.close()
-            self._orders = None
+        """Let go of the tables that only this cell needed."""
+        for close in self._close_tables:
+            close()
+        self._close_tables.clear()
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what `make` gave the first time that `key` was asked for on these chunks."""
@@ -371,16 +376,6 @@ class Artefacts:
             "retrieve": settings.retrieve,
             "libraries": versions("bm25s", "chromadb"),
         }
-
-    def _reranked_about(self, cell: Cell) -> dict[str, Any]:
-        handed = self.hit_chunks(cell.chunker).id
-        about = {**self._ranking_about(cell), "reranker": identity_of(cell.reranker)}
-        return {**about, "handed": handed} if cell.chunker.parent is not None else about
-
-    def _collection_index(self) -> VectorIndex | None:
-        """Return the index of an existing collection; None where the run makes its own."""
-        exact = self._plan.settings.index.exact
-        return None if self._collection is None else self._collection.index(exact)
 
     def _cut(self, chunker: Chunker) -> ChunkSet:
         if self._collection is not None:
@@ -411,12 +406,3 @@ class Artefacts:
             "tokenizer": weights,
             "libraries": versions("langchain-text-splitters", "tokenizers"),
         }
-
-
-def _strings(questions: Sequence[Question], kinds: Sequence[Label]) -> Iterator[str]:
-    """Yield the texts that chunks are searched for, under these kinds of label."""
-    for question in questions:
-        if "keywords" in kinds:
-            yield from question.keywords
-        if "answer" in kinds:
-            yield from question.answers
