@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 from harness import limits
 from harness.cache import users
 from harness.cache.folders import ABOUT, MARK, ROWS, check_version
+from harness.cache.sqlite import count_rows
 from harness.errors import HarnessError
 
 _NAME = re.compile(r"[0-9a-f]{16}")
@@ -157,10 +157,7 @@ def _read(path: Path, is_used: Callable[[Path], bool]) -> Iterator[Artefact]:
     with suppress(FileNotFoundError):
         stat, in_use, rows = path.stat(), is_used(path), None
         if not in_use and (path / ROWS).is_file():
-            with suppress(sqlite3.DatabaseError, UnicodeError):
-                address = f"{(path / ROWS).resolve().as_uri()}?mode=ro"
-                with closing(sqlite3.connect(address, uri=True)) as file:
-                    rows = int(file.execute("select count(*) from rows").fetchone()[0])
+            rows = count_rows(path / ROWS)
             # Counting makes files beside it, but is no use of it.
             os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
         if not path.name.startswith(users.HIDDEN):

@@ -13,7 +13,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from harness.files.batches import batched
@@ -229,6 +229,15 @@ def _inode(path: Path) -> int | None:
     try:
         return path.stat().st_ino
     except OSError:
+        return None
+
+
+def count_rows(path: Path) -> int | None:
+    """Return how many rows a file has; None if it cannot be read."""
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as file:
+            return int(file.execute("select count(*) from rows").fetchone()[0])
+    except (sqlite3.DatabaseError, UnicodeError):
         return None
 
 
