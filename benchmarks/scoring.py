@@ -25,8 +25,7 @@ from harness.models.model_files import DEFAULT_MODEL, hide_progress_bars, locate
 from harness.records import Answer, Case, Question
 from harness.runs import scoring
 from harness.runs.evaluate_rankings import evaluate_run
-from harness.text.normal_form import normalise_answer
-from harness.text.words import tokenise
+from harness.text.words import normalise_answer, tokenise
 
 SEED = 7
 QUESTIONS, DEPTH, JUDGED, COLLECTION = 10_000, 100, 12, 5_000

@@ -4,7 +4,7 @@ import pytest
 
 from harness.ranking.context import assemble_context, cut_hits, join_parts
 from harness.records import Chunk, Hit, Span
-from harness.text.words import count, cut, tokenise
+from harness.text.words import count
 
 
 def hits(*texts):
@@ -72,27 +72,3 @@ def test_nothing_retrieved_is_an_empty_context():
 
 def test_a_header_is_not_part_of_the_context_and_white_space_inside_a_chunk_is_kept():
     assert assemble_context(hits("a\n\n  b ", "c"), 2, 9) == "a\n\n  b \n\nc"
-
-
-def test_tokens_are_words_and_single_marks():
-    assert tokenise("It's 3.5 km… (Élan!)") == [
-        *("it", "'", "s", "3", ".", "5", "km", "…", "(", "élan", "!", ")")
-    ]
-    assert count("It's 3.5 km… (Élan!)") == 12
-    assert tokenise("It's  3.5\nKM", "whitespace") == ["it's", "3.5", "km"]
-
-
-@pytest.mark.parametrize(
-    ("text", "budget", "expected"),
-    [
-        ("ab, cd", 0, ("", 0)),
-        ("ab, cd", 1, ("ab", 1)),
-        ("ab, cd", 2, ("ab,", 2)),
-        ("ab, cd ", 3, ("ab, cd", 3)),
-        ("ab, cd ", 4, ("ab, cd ", 3)),
-        ("ab, cd", 9, ("ab, cd", 3)),
-        (" \n", 5, (" \n", 0)),
-    ],
-)
-def test_a_text_is_cut_behind_the_last_token_it_has_room_for(text, budget, expected):
-    assert cut(text, budget) == expected

@@ -189,7 +189,7 @@ class TestStrings:
         (".net", "ASP.NET", True),
         ("50%", "50 %", False),
         ("a.c", "abc", False),
-        ("保険", "医療保険の", False),
+        ("保険", "医療保険の", True),
         ("", "anything", False),
         (" \n", "any thing", False),
     ],

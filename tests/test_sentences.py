@@ -71,6 +71,19 @@ def test_cjk_stops_need_no_space():
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("चाँद दूर है। वहाँ हवा नहीं है॥ क्या?", ["चाँद दूर है।", "वहाँ हवा नहीं है॥", "क्या?"]),
+        ("أين القمر؟ هو بعيد. نعم", ["أين القمر؟", "هو بعيد.", "نعم"]),
+        ("「月は遠い。」と言った！？はい", ["「月は遠い。」", "と言った！？", "はい"]),
+        ("他说：“远。”然后走了。", ["他说：“远。”", "然后走了。"]),
+    ],
+)
+def test_the_stops_of_other_scripts_end_a_sentence_with_the_quotes_behind_them(text, expected):
+    assert split(text) == expected
+
+
 def test_a_blank_line_ends_a_sentence_and_a_line_feed_alone_does_not():
     assert split("one\ntwo\n\nthree\n \t\nfour") == ["one\ntwo", "three", "four"]
 

@@ -42,7 +42,7 @@ class ClusterSemantic(MeaningOptions):
     tokenizer: str | None = None
 
     name: ClassVar[str] = "cluster_semantic"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     unit: ClassVar[str] = "tokens"
 
     def __post_init__(self) -> None:

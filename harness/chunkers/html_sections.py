@@ -50,7 +50,7 @@ class HtmlSections(ChunkerOptions):
     depth: Annotated[int, Ge(1), Le(6)] = 3
 
     name: ClassVar[str] = "html"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def split(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the sections, without the white space at their ends."""

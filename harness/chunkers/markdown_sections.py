@@ -27,7 +27,7 @@ class MarkdownSections(ChunkerOptions):
     depth: Annotated[int, Ge(1), Le(6)] = 3
 
     name: ClassVar[str] = "markdown"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def split(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the sections, without the white space at their ends."""

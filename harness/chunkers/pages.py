@@ -29,7 +29,7 @@ class PageChunker(ChunkerOptions):
     size: Annotated[int, Gt(0)] = 4000
 
     name: ClassVar[str] = "page"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def split(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the pages, without the white space at their ends."""

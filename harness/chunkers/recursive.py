@@ -31,7 +31,7 @@ class Recursive(ChunkerOptions):
     separators: tuple[str, ...] = ("\n\n", "\n", " ", "")
 
     name: ClassVar[str] = "recursive"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         if self.overlap >= self.size:

@@ -44,7 +44,7 @@ class Semantic(MeaningOptions):
     size: Annotated[int, Gt(0)] | None = None
 
     name: ClassVar[str] = "semantic"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def split(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the chunks, each of whole sentences.

@@ -24,7 +24,7 @@ class Sentence(ChunkerOptions):
     overlap: Annotated[int, Ge(0)] = 0
 
     name: ClassVar[str] = "sentence"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def split(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the packed sentences; `overlap` counts sentences."""

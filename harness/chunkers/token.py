@@ -32,7 +32,7 @@ class Token(ChunkerOptions):
     tokenizer: str | None = None
 
     name: ClassVar[str] = "token"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     unit: ClassVar[str] = "tokens"
 
     def __post_init__(self) -> None:

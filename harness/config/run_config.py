@@ -387,9 +387,9 @@ class _Builder:
         return replace(chat, model=name or chat.model, seed=seed)
 
     def _run_context(self, key: str) -> RunContext:
-        return RunContext(
-            key, self.models, self.settings.seed, self.settings.decline_patterns, self.find
-        )
+        settings = self.settings
+        declines = settings.decline_patterns
+        return RunContext(key, self.models, settings.seed, declines, self.find, settings.language)
 
     def _metrics(self) -> list[NamedMetric]:
         built: list[NamedMetric] = []

@@ -14,6 +14,7 @@ from harness.errors import Problem, SpecError
 from harness.files import reading
 from harness.metrics.judge import explain_missing_judge
 from harness.models.chat import ChatModel, relocate_model
+from harness.text.stopwords import Language
 
 T = TypeVar("T")
 
@@ -32,6 +33,7 @@ class RunContext:
     seed: int
     declines: tuple[str, ...]
     find: Callable[[str, str], str]
+    language: Language
 
     def inject(self, component: T, family: str) -> T:
         """Return `component` with all that it takes of the run.
@@ -39,6 +41,8 @@ class RunContext:
         Raises:
             SpecError: it needs a chat model and the run names none, or its prompt cannot be read.
         """
+        if (in_language := getattr(component, "in_language", None)) is not None:
+            component = in_language(self.language)
         values: dict[str, Any] = {}
         # What is handed to a component may be refused by it: so each error names it.
         name = f"{family} {component.name!r}"  # type: ignore[attr-defined]
@@ -56,7 +60,7 @@ class RunContext:
             raise SpecError(f"{name}: {error}") from None
 
     def _value(self, component: Any, key: str, name: str) -> Any:
-        if key in ("seed", "declines"):
+        if key in ("seed", "declines", "language"):
             return getattr(self, key)
         if key == "template":
             return self._template(component.prompt, name)

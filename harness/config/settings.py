@@ -29,6 +29,7 @@ from harness.models.chat import ChatModel
 from harness.ranking.relevance import fold, occurs
 from harness.records import Case, Label
 from harness.text.decline_patterns import DECLINES, check_patterns
+from harness.text.stopwords import Language
 
 _READS = {"answer", "references"}
 
@@ -154,6 +155,7 @@ class Settings(BaseModel):
     corpus: str | dict[str, Any] = Field(description="a path, or {format: path}")
     testset: str | dict[str, Any] = Field(description="a path, or {format: path}")
     seed: Annotated[_Int, Ge(0)] = 7
+    language: Language = Field("english", description="whose stop words searches leave out")
     labels: Label | None = Field(None, description="what unqualified metrics judge by")
     system: _Specs | None = Field(
         None, description="a system of your own, in the place of the grid; a list is an axis"

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from harness.draft.draft_prompts import DraftReply
 from harness.metrics.token_f1 import TokenF1
 from harness.records import Chunk, Passage, Span
-from harness.text.normal_form import normalise_answer
 from harness.text.quotes import locate
 from harness.text.sentences import find_sentences
 from harness.text.stopwords import ENGLISH
+from harness.text.words import normalise_answer
 
 _TEXT_REFERENCE = re.compile(
     r"\b(?:the|this|that|these|those|both|each|all|following|given|provided|above|two|three)\s+"

@@ -21,7 +21,7 @@ from harness.protocols import Vectors
 from harness.ranking import context
 from harness.records import Chunk, Document, Passage, Question
 from harness.retrievers import Retriever, SearchContext
-from harness.text.normal_form import normalise_answer
+from harness.text.words import normalise_answer
 
 T = TypeVar("T")
 MAX_TRIES = 3

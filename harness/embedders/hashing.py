@@ -32,7 +32,7 @@ class Hashing:
     dimensions: Annotated[int, Ge(2)] = 384
 
     name: ClassVar[str] = "hashing"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     floor: ClassVar[bool] = True
     kept: ClassVar[bool] = False
 

@@ -10,11 +10,12 @@ from annotated_types import Ge, Gt, Le
 
 from harness.generators import generators
 from harness.records import Answer
+from harness.registry import injected
 from harness.text import words as tokens
 from harness.text.sentences import find_sentences
-from harness.text.stopwords import ENGLISH
+from harness.text.stopwords import Language, stop_words
+from harness.text.words import search_terms
 
-_WORD = re.compile(r"\w+")
 _ENDINGS = re.compile(r"(?:'s|ies|ing|ed|es|s|ly)\Z")
 _MIN_SCORE = 1e-9
 """A sentence that shares nothing with the question is no answer, whatever the threshold."""
@@ -33,9 +34,10 @@ class Extractive:
 
     sentences: Annotated[int, Gt(0)] = 1
     threshold: Annotated[float, Ge(0), Le(1)] = 0.15
+    language: Language | None = injected()
 
     name: ClassVar[str] = "extractive"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     answers: ClassVar[bool] = True
     copies: ClassVar[bool] = True
     at_once: ClassVar[int] = 1
@@ -47,7 +49,7 @@ class Extractive:
     def answer(self, question: str, context: str, sample: int = 0) -> Answer:
         """Return the best sentences, in their order in the context, or an empty decline."""
         context_sentences = [context[start:end] for start, end in find_sentences(context)]
-        ranked = _rank_sentences(question, context_sentences)
+        ranked = _rank_sentences(question, context_sentences, self.language or "english")
         declined = not ranked or ranked[0][0] < max(self.threshold, _MIN_SCORE)
         chosen = [] if declined else sorted(place for _, place in ranked[: self.sentences])
         text = " ".join(_strip_list_mark(context_sentences[place]) for place in chosen)
@@ -60,21 +62,26 @@ class Extractive:
         )
 
 
-def _rank_sentences(question: str, context_sentences: list[str]) -> list[tuple[float, int]]:
+def _rank_sentences(
+    question: str, context_sentences: list[str], language: Language
+) -> list[tuple[float, int]]:
     """Return (score, place) of each sentence that is not a heading, best first."""
-    stems = set(_stems(question))
+    stems = set(_stems(question, language))
     if not stems:
         return []
     shares = [
-        (len(stems & set(_stems(sentence))) / len(stems), place)
+        (len(stems & set(_stems(sentence, language))) / len(stems), place)
         for place, sentence in enumerate(context_sentences)
         if not sentence.startswith("#")
     ]
     return sorted(shares, key=lambda share: (-share[0], share[1]))
 
 
-def _stems(text: str) -> list[str]:
-    words = (word for word in _WORD.findall(text.lower()) if word not in ENGLISH)
+def _stems(text: str, language: Language) -> list[str]:
+    """Return the words of `text` but stop words, English ones without their endings."""
+    words = [word for word in search_terms(text) if word not in stop_words(language)]
+    if language != "english":
+        return words
     return [_ENDINGS.sub("", word) if len(word) > 4 else word for word in words]
 
 

@@ -39,7 +39,7 @@ class Composite:
     )
 
     name: ClassVar[str] = "composite"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     kind: ClassVar[Kind] = "quality"
     needs: ClassVar[frozenset[Need]] = frozenset()
     perfect: ClassVar[bool] = True

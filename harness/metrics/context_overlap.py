@@ -23,7 +23,7 @@ class ContextOverlap:
     tokens: Tokens = "words"
 
     name: ClassVar[str] = "context_overlap"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     kind: ClassVar[Kind] = "quality"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "context"})
     perfect: ClassVar[bool] = True

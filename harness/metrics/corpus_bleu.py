@@ -31,7 +31,7 @@ class CorpusBleu:
     tokens: Tokens = "words"
 
     name: ClassVar[str] = "corpus_bleu"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     kind: ClassVar[Kind] = "whole set"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "references"})
     perfect: ClassVar[bool] = False

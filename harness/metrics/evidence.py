@@ -23,7 +23,7 @@ class _Evidence(Cutoff, ABC):
     Source: Smith & Troynikov, "Evaluating Chunking Strategies for Retrieval", Chroma, 2024.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     kind: ClassVar[Kind] = "quality"
     needs: ClassVar[frozenset[Need]] = frozenset({"ranking", "evidence"})
     perfect: ClassVar[bool] = True

@@ -10,7 +10,7 @@ from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, answer_case
 from harness.metrics.references import ReferenceMetric
 from harness.records import Score
-from harness.text.normal_form import normalise_answer
+from harness.text.words import normalise_answer
 
 
 @metrics.register

@@ -26,6 +26,7 @@ class Faithfulness(MeanVerdictMetric):
     """
 
     name: ClassVar[str] = "faithfulness"
+    version: ClassVar[int] = 2
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "context", "judge"})
     top: ClassVar[int] = 1
     facts: ClassVar[MetricFacts] = MetricFacts(

@@ -39,7 +39,7 @@ class JudgedRankingMetric(ABC):
     rel: Annotated[int, Ge(1)] | None = None
 
     name: ClassVar[str]
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     kind: ClassVar[Kind] = "quality"
     needs: ClassVar[frozenset[Need]] = frozenset({"ranking"})
     perfect: ClassVar[bool] = True

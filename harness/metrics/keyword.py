@@ -23,7 +23,7 @@ class _Keyword(ABC):
 
     k: Annotated[int, Gt(0)]
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     kind: ClassVar[Kind] = "quality"
     needs: ClassVar[frozenset[Need]] = frozenset({"ranking", "keywords"})
     perfect: ClassVar[bool] = True

@@ -53,7 +53,7 @@ class Ndcg:
     labels: Label | None = None
 
     name: ClassVar[str] = "ndcg"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     kind: ClassVar[Kind] = "quality"
     needs: ClassVar[frozenset[Need]] = frozenset({"ranking"})
     perfect: ClassVar[bool] = True

@@ -25,7 +25,7 @@ class _Passages(Cutoff):
 
     whole: Annotated[float, Gt(0), Le(1)] = 0.95
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     kind: ClassVar[Kind] = "quality"
     needs: ClassVar[frozenset[Need]] = frozenset({"ranking", "evidence"})
     perfect: ClassVar[bool] = True

@@ -15,7 +15,7 @@ EMPTY_ANSWER = Score(0.0, "the answer is empty")
 class ReferenceMetric(ABC):
     """A metric of an answer against its question's references; an empty answer gets 0."""
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     kind: ClassVar[Kind] = "quality"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "references"})
     perfect: ClassVar[bool] = True

@@ -7,7 +7,6 @@ which a test set is judged.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Protocol
@@ -15,6 +14,7 @@ from typing import Protocol
 from harness.records import Chunk, Hit, Judged, Label, Question, Span
 from harness.text import spans
 from harness.text.normal_form import normalise_to
+from harness.text.words import is_inside_word, tokenise
 
 KINDS: tuple[Label, ...] = ("evidence", "documents", "keywords", "answer")
 """The kinds of label, in the order in which a test set is judged by them."""
@@ -50,8 +50,25 @@ def choose_labels(
     return best if counts[best] else None
 
 
-_WORD = re.compile(r"\w+")
-_YES_OR_NO = frozenset({"yes", "no"})
+_YES_OR_NO = frozenset(
+    {
+        "yes",
+        "no",
+        "ja",
+        "nein",
+        "oui",
+        "non",
+        "sí",
+        "是",
+        "否",
+        "不是",
+        "हाँ",
+        "हां",
+        "नहीं",
+        "نعم",
+        "لا",
+    }
+)
 _MAX_ANSWER_CHUNKS, _MAX_ANSWER_SHARE = 20, 0.05
 """An answer in more chunks than both, the latter of all chunks, says nothing of relevance."""
 
@@ -219,7 +236,7 @@ def distinct_chunks(hits: Sequence[Hit]) -> list[int]:
 
 def is_yes_or_no(answer: str) -> bool:
     """Return whether an answer stands in too many texts by chance to say which is relevant."""
-    return fold(answer).strip(" .!") in _YES_OR_NO
+    return fold(answer).strip(" .!。！।") in _YES_OR_NO
 
 
 def fold(text: str) -> str:
@@ -227,43 +244,35 @@ def fold(text: str) -> str:
     return " ".join(normalise_to("NFKC", text).casefold().split())
 
 
+@lru_cache(maxsize=1 << 16)
+def _fold_once(string: str) -> str:
+    return fold(string)
+
+
 def occurs(string: str, text: str) -> bool:
     """Return whether `string` stands in `text`, which is folded, at word boundaries."""
-    if not string.strip():
-        return False
-    word, pattern = _pattern(string)
-    return word in text and pattern.search(text) is not None  # the first alone is much faster
+    string = _fold_once(string)
+    start = text.find(string) if string else -1
+    while start >= 0:
+        if not (is_inside_word(text, start) or is_inside_word(text, start + len(string))):
+            return True
+        start = text.find(string, start + 1)
+    return False
 
 
 class TextSearch:
     """Strings that are looked for in many texts: of each text only those that share a word.
 
-    Each is filed under its longest whole word; one without any is tried everywhere.
+    Each is filed under its longest word; one without any is tried everywhere.
     """
 
     def __init__(self, strings: Iterable[str]) -> None:
         self._by_word: dict[str, list[str]] = {}
         for string in strings:
-            word = max(_whole_words(fold(string)), key=len, default="")
+            word = max(tokenise(fold(string)), key=len, default="")
             self._by_word.setdefault(word, []).append(string)
 
     def find_in(self, text: str) -> Iterator[str]:
         """Yield those that `occurs` finds in a folded text."""
-        for word in {"", *_WORD.findall(text)} & self._by_word.keys():
+        for word in {"", *tokenise(text)} & self._by_word.keys():
             yield from (string for string in self._by_word[word] if occurs(string, text))
-
-
-def _whole_words(string: str) -> Iterator[str]:
-    """Yield the words of a folded string that are whole words of every text that it stands in."""
-    for match in _WORD.finditer(string):
-        begins = match.start() > 0 or string[0].isalnum()
-        if begins and (match.end() < len(string) or string[-1].isalnum()):
-            yield match.group()
-
-
-@lru_cache(maxsize=1 << 16)
-def _pattern(string: str) -> tuple[str, re.Pattern[str]]:
-    word = fold(string)
-    before = r"(?<!\w)" if word[:1].isalnum() else ""
-    after = r"(?!\w)" if word[-1:].isalnum() else ""
-    return word, re.compile(before + re.escape(word) + after)

@@ -6,8 +6,8 @@ import copy
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields
-from typing import Annotated, Any, ClassVar, NoReturn, Protocol, TypeVar
+from dataclasses import fields, replace
+from typing import Annotated, Any, ClassVar, NoReturn, Protocol, Self, TypeVar
 
 import numpy as np
 from pydantic import BeforeValidator
@@ -24,6 +24,7 @@ from harness.ranking import fusion
 from harness.ranking.exact_search import Neighbour, Numbers
 from harness.records import Document, Hit
 from harness.registry import Registry, label
+from harness.text.stopwords import Language
 
 T = TypeVar("T")
 
@@ -138,6 +139,12 @@ class CompositeRetriever:
         for part in self.parts():
             check(part, documents)
 
+    def in_language(self, language: Language) -> Self:
+        """Return this with its parts in a language."""
+        specs = [_in_language(spec, language) for spec in _part_specs(self.of)]
+        of = specs[0] if isinstance(self.of, str) else tuple(specs)
+        return self if of == self.of else replace(self, of=of)  # type: ignore[type-var]
+
 
 class ChatRetriever(CompositeRetriever):
     """What retrievers share that ask a chat model for other texts to search for.
@@ -230,6 +237,13 @@ def check(retriever: Retriever, documents: Mapping[str, Document] | None) -> Non
 
 def _part_specs(of: str | tuple[str, ...]) -> Iterator[str]:
     yield from (of,) if isinstance(of, str) else of
+
+
+def _in_language(spec: str, language: Language) -> str:
+    part = retrievers.build(spec)
+    in_language = getattr(part, "in_language", None)
+    changed = part if in_language is None else in_language(language)
+    return spec if changed == part else label(changed)
 
 
 class SharedWork(Protocol):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -15,9 +14,8 @@ from harness.corpus.chunk_set import ChunkSet
 from harness.ranking.exact_search import Numbers
 from harness.records import Hit
 from harness.retrievers import SearchContext, retrievers
-from harness.text.stopwords import ENGLISH
-
-_WORD = re.compile(r"\w+")
+from harness.text.stopwords import Language, stop_words
+from harness.text.words import search_terms
 
 
 @retrievers.register
@@ -25,17 +23,23 @@ _WORD = re.compile(r"\w+")
 class Bm25:
     """BM25 of the bm25s library over lower-case words; chunks without any match are left out.
 
-    `stopwords: none` keeps words like "the". Source: Robertson & Zaragoza, "The Probabilistic
+    Chinese, Japanese and other texts without spaces are searched by pairs of neighbouring
+    characters. Stop words are those of the run's `language`, and of Arabic, Hindi, Chinese and
+    Japanese; `stopwords: none` keeps all. Source: Robertson & Zaragoza, "The Probabilistic
     Relevance Framework: BM25 and Beyond", 2009; Lù, "BM25S", 2024 (variant `lucene`).
     """
 
     k1: Annotated[float, Ge(0)] = 1.5
     b: Annotated[float, Ge(0), Le(1)] = 0.75
-    stopwords: Literal["english", "none"] = "english"
+    stopwords: Language | Literal["none"] = "english"
 
     name: ClassVar[str] = "bm25"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     uses_vectors: ClassVar[bool] = False
+
+    def in_language(self, language: Language) -> Bm25:
+        """Return this with the stop words of a language, unless it names others."""
+        return replace(self, stopwords=language) if self.stopwords == "english" else self
 
     def retrieve(self, questions: Sequence[str], index: SearchContext, k: int) -> list[list[Hit]]:
         """Return the best chunks of each question; ties by chunk number."""
@@ -78,5 +82,8 @@ class Bm25:
         return scorer
 
     def _words(self, text: str) -> list[str]:
-        words = _WORD.findall(text.lower())
-        return words if self.stopwords == "none" else [w for w in words if w not in ENGLISH]
+        words = search_terms(text)
+        if self.stopwords == "none":
+            return words
+        left_out = stop_words(self.stopwords)
+        return [word for word in words if word not in left_out]

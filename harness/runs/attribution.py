@@ -26,8 +26,8 @@ from harness.records import (
     Span,
 )
 from harness.text import spans
-from harness.text.normal_form import normalise_answer
 from harness.text.sentences import find_sentences
+from harness.text.words import normalise_answer
 
 MIN_WHOLE_SHARE = 0.95
 """The share of its visible characters that makes a passage whole."""

@@ -1,13 +1,8 @@
-"""Unicode normalisation in linear time, also for long runs of combining marks; answers as in SQuAD.
-
-`normalise_answer` is that of Rajpurkar et al., "SQuAD: 100,000+ Questions for Machine Comprehension
-of Text", 2016.
-"""
+"""Unicode normalisation in linear time, also for long runs of combining marks."""
 
 from __future__ import annotations
 
 import re
-import string
 from itertools import groupby
 from typing import Literal
 from unicodedata import combining, is_normalized, normalize
@@ -47,12 +42,3 @@ def normalise(text: str) -> str:
     """Return `text` in the one form that offsets refer to: NFC, line feeds, no byte-order mark."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     return normalise_to("NFC", text)
-
-
-_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
-
-
-def normalise_answer(text: str) -> list[str]:
-    """Return the words of `text`: lower case, without punctuation marks and articles."""
-    return _ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split()

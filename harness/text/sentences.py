@@ -13,7 +13,7 @@ _BREAK = re.compile(
     r"""^[^\S\n]*(?:\#{1,6}[ \t]|\|)[^\n]*                  # a heading or a table row, to its end
       | (?P<number>^[^\S\n]*\d{1,3}[.)])(?=\s)             # the number of a list item: no end
       | (?P<stop>[.!?])["'”’»)\]]*(?=\s+["'“‘«(\[]*[^\W_a-z])   # a stop, then a capital or a digit
-      | [。！？]                                           # stops that need no space
+      | [。！？｡।॥؟۔።။។]+["'”’»」』）)\]]*               # stops that need no capital, nor a space
       | (?=\n[^\S\n]*\n)                                   # a blank line
       | (?=\n[^\S\n]*(?:[-*+|\#>]|\d{1,3}[.)]\s))          # a list item, table row, heading, quote
       | (?<=\|)(?=\n)                                      # the end of any other row
