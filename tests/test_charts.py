@@ -11,8 +11,7 @@ from harness.report import rank_curves
 from harness.report.charts import (
     curves_chart,
     differences_chart,
-    distribution,
-    lengths_chart,
+    histograms,
     losses_chart,
     tradeoffs,
 )
@@ -29,7 +28,13 @@ from harness.stats.aggregate_scores import Aggregate
 from harness.store.cell_results import ChunkLengths
 from tests.small import stored as run
 
-EACH = (curves_chart, tradeoffs, distribution, lengths_chart, losses_chart)
+EACH = (
+    curves_chart.figure,
+    tradeoffs.figure,
+    histograms.scores,
+    histograms.lengths,
+    losses_chart.figure,
+)
 
 
 @pytest.fixture(scope="module")
@@ -239,7 +244,7 @@ class TestDistribution:
     def test_tenths_hold_their_lower_end_and_the_last_1_too(self):
         values = [0.0, 0.09, 0.1, 0.3, 0.7, 0.95, 1.0, 1.0]
 
-        assert distribution.count_tenths(values) == (2, 1, 0, 1, 0, 0, 0, 1, 0, 3)
+        assert histograms.count_tenths(values) == (2, 1, 0, 1, 0, 0, 0, 1, 0, 3)
 
     def test_the_title_counts_the_perfect_and_the_lost(self, many):
         best = View(many).best.name
@@ -251,7 +256,7 @@ class TestDistribution:
             line = replace(line, value=value, state="not_scored" if value is None else "scored")
             return replace(record, scores={**record.scores, "passage_recall@2": line})
 
-        drawing = distribution.figure(View(changed(many, change))).drawings[0]
+        drawing = histograms.scores(View(changed(many, change))).drawings[0]
 
         assert drawing.title.startswith("The mean hides two groups: ")
         assert drawing.title.endswith(" is perfect on 1 question and at 0 on 2")
@@ -269,10 +274,10 @@ class TestLengths:
         view = View(with_cells(many, lambda c: replace(c, lengths=made[c.chunker])))
         without = View(with_cells(many, lambda c: replace(c, lengths=None)))
 
-        drawing = lengths_chart.figure(view).drawings[0]
+        drawing = histograms.lengths(view).drawings[0]
         assert drawing.title == "Half of the 3 chunks have 50 characters or more"
         assert drawing.table.rows == [["markdown", "3", "20", "50", "90"]]
-        assert lengths_chart.figure(without) is None
+        assert histograms.lengths(without) is None
 
     def test_the_title_compares_medians(self, many):
         def line(chunker):
@@ -283,7 +288,7 @@ class TestLengths:
 
         view = View(with_cells(many, lambda c: replace(c, lengths=line(c.chunker))))
 
-        title = lengths_chart.figure(view).drawings[0].title
+        title = histograms.lengths(view).drawings[0].title
         assert title.endswith("markdown cuts shorter chunks than fixed(size=60): "
                               "median 40 characters against 60")  # fmt: skip
 
@@ -360,7 +365,7 @@ class TestDifferences:
     def drawn(self, *rows):
         made = [
             PlottedDifference(
-                f"c{at}", Mark(1, 0), difference, difference - 0.1, difference + 0.1, sure
+                f"c{at}", difference, difference - 0.1, difference + 0.1, Mark(1, 0), sure
             )
             for at, (difference, sure) in enumerate(rows)
         ]
@@ -390,7 +395,7 @@ class TestDifferences:
         assert 'fill="#ffffff" stroke="#c2570c"' in unsure
 
     def test_figures_are_signed(self):
-        row = PlottedDifference("c", Mark(0, 1), -0.25, -0.35, -0.15, False, 0.0123, 15)
+        row = PlottedDifference("c", -0.25, -0.35, -0.15, Mark(0, 1), False, 0.0123, 15)
         table = differences_chart.figure("best", "m", [row]).drawings[0].table
 
         assert table.rows == [["c", "−0.25", "−0.35 to −0.15", "0.01", "15"]]
@@ -399,7 +404,7 @@ class TestDifferences:
         assert differences_chart.figure("best", "ndcg@10", []) is None
 
     def test_a_difference_of_nothing_is_drawn(self):
-        row = PlottedDifference("c", Mark(0, 1), 0.0, None, None, False)
+        row = PlottedDifference("c", 0.0, None, None, Mark(0, 1), False)
 
         assert "<svg" in differences_chart.figure("best", "m", [row]).drawings[0].narrow
 
@@ -429,7 +434,7 @@ def unscored(stored):
 class TestRunsOfEveryKind:
     @pytest.mark.parametrize("chart", EACH)
     def test_a_run_without_cells_has_no_chart(self, chart, many):
-        assert chart.figure(View(empty(many))) is None
+        assert chart(View(empty(many))) is None
 
     def test_one_cell_has_its_curves_and_nothing_to_compare(self, one):
         view = View(one)

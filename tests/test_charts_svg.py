@@ -7,14 +7,14 @@ from xml.etree import ElementTree
 
 import pytest
 
+from harness.comparison.history import series as history
 from harness.report import page
 from harness.report.charts import (
     curves_chart,
     differences_chart,
-    distribution,
     flow,
+    histograms,
     history_chart,
-    lengths_chart,
     lettering,
     losses_chart,
     svg,
@@ -22,10 +22,10 @@ from harness.report.charts import (
     tradeoffs,
 )
 from harness.report.charts.differences_chart import PlottedDifference
-from harness.report.charts.history_chart_data import CalledShift, Lane, Line, Picture
 from harness.report.charts.lettering import fit, one_line, text_width
-from harness.report.document import Mark
+from harness.report.document import Mark, TableBlock
 from harness.report.run_view import View
+from tests.history_made import night
 from tests.small import stored
 
 HOSTILE = [
@@ -47,7 +47,7 @@ COLOURS = {*theme.TOKENS, theme.ON_PALE, "none"}
 def figure(names, **more):
     rows = [
         PlottedDifference(
-            name, Mark(at % 8, at % 4), at / 50, at / 50 - 0.1, at / 50 + 0.1, at % 2 == 0
+            name, at / 50, at / 50 - 0.1, at / 50 + 0.1, Mark(at % 8, at % 4), at % 2 == 0
         )
         for at, name in enumerate(names)
     ]
@@ -68,22 +68,13 @@ def renamed(view):
     return view
 
 
-def history(names):
-    """Return the chart of two cells over 12 nights, and of changes, all of these names."""
-    nights = tuple((float(night), 0.5 + night / 50, 0.4, 0.8) for night in range(12))
-    lines = [
-        Line(
-            name,
-            Mark(1, 1),
-            (nights[:5], nights[6:]),
-            (CalledShift(0, 7, 11, 0.5, 0.7, "+0.2"),),
-            "0.7",
-        )
-        for name in names[:2]
-    ]
-    lanes = [Lane("model", tuple((3 * number, name) for number, name in enumerate(names[:4])))]
-    picture = Picture(12, ("1 Nov",) * 12, tuple(lines), tuple(lanes), (5,))
-    return svg.draw(history_chart.chart, (picture,), names[0], wide=svg.FULL_WIDTH)
+def history_drawing(folder, name):
+    """Return the chart of a cell over 12 nights, and of changes, both of this name."""
+    for at in range(12):
+        status = "failed" if at == 5 else "finished"
+        night(folder, at, {name: {"mrr@10": 0.5 + at / 50}}, status, config={name: at // 3})
+    past = history.history(folder)
+    return history_chart.figure(past, "mrr@10").drawings[0]
 
 
 @pytest.fixture(scope="module")
@@ -93,14 +84,15 @@ def every(tmp_path_factory):
     figures = [
         curves_chart.figure(view),
         tradeoffs.figure(view),
-        distribution.figure(view),
-        lengths_chart.figure(view),
+        histograms.scores(view),
+        histograms.lengths(view),
         losses_chart.figure(view),
         flow.figure(view, view.cells[0]),
         figure(HOSTILE),
     ]
-    drawn = [(each.wide, each.narrow) for chart in figures for each in chart.drawings]
-    return [*drawn, *(history(HOSTILE[start:]) for start in range(3))]
+    drawings = [each for chart in figures for each in chart.drawings]
+    drawings += [history_drawing(tmp_path_factory.mktemp("h"), name) for name in HOSTILE[:3]]
+    return [(each.wide, each.narrow) for each in drawings]
 
 
 class TestEveryChart:
@@ -167,7 +159,7 @@ class TestHostileTexts:
         drawing = differences_chart.figure(
             HOSTILE[0] + HOSTILE[3],
             "m",
-            [PlottedDifference("c", Mark(0, 0), 0.1, None, None, True)],
+            [PlottedDifference("c", 0.1, None, None, Mark(0, 0), True)],
         ).drawings[0]
 
         label = ElementTree.fromstring(drawing.wide).get("aria-label")
@@ -251,7 +243,7 @@ class TestColours:
 
         assert [look["shape"] for look in looks] == ["circle", "circle", "diamond", "square"]
         assert [look["fill"] == theme.BACKGROUND for look in looks] == [False, True, False, False]
-        assert len({look["dash"] for look in looks}) == 4
+        assert len({look["strokeDash"] for look in looks}) == 4
 
 
 class Kept(dict):
@@ -278,13 +270,16 @@ class TestWhatWasDrawnBefore:
         def one(width, data):
             return theme.data([{"text": data}]).mark_text()
 
+        def draw(chart, data="data", title="title"):
+            return svg.draw("", title, "", TableBlock([], []), chart, (data,), kept)
+
         one.__module__ = never.__module__
-        svg.draw(one, ("data",), "title", kept)
-        assert "<svg" in svg.draw(never, ("data",), "title", kept)[1]
+        assert draw(one) == draw(never)
         with pytest.raises(AssertionError):
-            svg.draw(never, ("other data",), "title", kept)
+            draw(never, data="other data")
         with pytest.raises(AssertionError):
-            svg.draw(never, ("data",), "other title", kept)
+            draw(never, title="other title")
+        assert "<svg" in draw(never).narrow
 
     def test_needs_no_library_of_charts(self):
         program = (
@@ -325,7 +320,8 @@ class TestNamesOfPoints:
         return {**about, **theme.symbol(Mark(1, 0)), "cost": cost, "mean": mean}
 
     def names(self, points):
-        wide, _ = svg.draw(tradeoffs._chart, (points, "cost"), "t")
+        table = TableBlock([], [])
+        wide = svg.draw("", "t", "", table, tradeoffs._chart, (points, "cost")).wide
         return [each for each in elements(wide) if local(each) == "text"]
 
     def test_are_drawn_for_those_on_the_front_and_those_told_apart(self):

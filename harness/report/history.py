@@ -16,6 +16,7 @@ from harness.files.atomic import write_atomically
 from harness.fingerprint import __version__
 from harness.report import history_words as words
 from harness.report import html, markdown
+from harness.report.charts.history_chart import figure
 from harness.report.document import (
     Block,
     ChartFigure,
@@ -26,7 +27,6 @@ from harness.report.document import (
     Part,
     TableBlock,
 )
-from harness.report.history_charts import figure
 from harness.stats.cusum import (
     FAMILYWISE_ERROR_RATE,
     MAX_ORDERS,

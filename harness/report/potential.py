@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from harness.metrics.named_metrics import stored_total
 from harness.records import Answer, Case, Score, not_scored
-from harness.report.charts.chart_cells import short_name
+from harness.report.charts.lettering import short_name
 from harness.report.run_view import View
 from harness.runs.oracle.oracle_file import read_records
 from harness.runs.oracle.oracle_scores import DECLINE_METRICS, is_right, read_answer_test

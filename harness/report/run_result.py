@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from harness.comparison import operand
 from harness.comparison.compare_runs import compare_operands
 from harness.report import html, run_summary, terminal
-from harness.report.charts import interval_plot
+from harness.report.charts import intervals_chart
 from harness.report.comparison import Comparison
 from harness.report.loss_tables import losses_by_cell
 from harness.report.run_view import View
@@ -150,11 +150,11 @@ class Run:
         """Return an Altair chart of means and intervals, by default of the deciding metric."""
         by = metric or self.view.by
         rows = [
-            interval_plot.PlottedMean(self.view.name(cell), score.mean, score.low, score.high)
+            intervals_chart.Interval(self.view.name(cell), score.mean, score.low, score.high)
             for cell in self.view.cells
             if (score := self.view.score(cell, by)).mean is not None
         ]
-        return interval_plot.chart(rows, by)
+        return intervals_chart.plot(rows, by)
 
     def __str__(self) -> str:
         return terminal.render(run_summary.blocks(self.folder, self.view))

@@ -1,21 +1,16 @@
-"""Styles of cells in charts: which cells are highlighted, and how each is named."""
+"""Styles of cells in charts: which cells are highlighted, and what symbol each has."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from harness.report.charts import lettering, theme
+from harness.report.charts import theme
 from harness.report.run_view import View
 from harness.store.cell_results import CellResult
 
-MAX_HIGHLIGHTED = 12
+_MAX_HIGHLIGHTED = 12
 """Cells that a chart of all of them draws in colour."""
 _BEST_HIGHLIGHTED = 6
-
-
-def short_name(name: str) -> str:
-    """Return a cell's name as one line, fit for a title."""
-    return lettering.one_line(name, 60)
 
 
 def cell_row(view: View, cell: CellResult) -> dict[str, Any]:
@@ -30,7 +25,7 @@ def highlighted_cells(view: View) -> set[str]:
     Of many these are the best few and the baseline.
     """
     names = [cell.name for cell in view.cells]
-    if len(names) <= MAX_HIGHLIGHTED:
+    if len(names) <= _MAX_HIGHLIGHTED:
         return set(names)
     first = [cell.name for cell in view.cells if not cell.floor][:_BEST_HIGHLIGHTED]
     return {name for name in names if name in first or name == view.run.baseline}

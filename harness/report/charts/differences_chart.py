@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.report.charts import chart_cells, intervals_chart, svg, theme
+from harness.report.charts import intervals_chart, svg, theme
+from harness.report.charts.intervals_chart import Interval
+from harness.report.charts.lettering import short_name
 from harness.report.charts.svg import ChartCache
 from harness.report.charts.theme import Row
-from harness.report.document import ChartFigure, Drawing, Mark, TableBlock
+from harness.report.document import ChartFigure, Mark, TableBlock
 from harness.text import numbers
 
 _MAX_ROWS = 8
@@ -16,17 +18,13 @@ _MAX_ROWS = 8
 
 
 @dataclass(frozen=True)
-class PlottedDifference:
+class PlottedDifference(Interval):
     """The best cell's mean less another's, over the same questions.
 
     `significant`: by `p`, which is corrected over a family of so many tests.
     """
 
-    name: str
     mark: Mark
-    difference: float
-    low: float | None
-    high: float | None
     significant: bool
     p: float | None = None
     family: int = 1
@@ -51,52 +49,45 @@ def figure(
     if not rows:
         return None
     plotted = [_row(row, digits) for row in rows[:_MAX_ROWS]]
-    title, name = _title(best, rows), chart_cells.short_name(best)
-    scale = {"zero": True, "nice": 5}
-    wide, narrow = svg.draw(intervals_chart.chart, (plotted, scale, 0.0, "+.3~f"), title, cache)
     caption = (
-        f"Mean {metric} of {name} less that of each other configuration over the same questions, "
-        "with its 95 % interval. Filled: significant by max-T; hollow: not."
+        f"Mean {metric} of {short_name(best)} less that of each other configuration over the same "
+        "questions, with its 95 % interval. Filled: significant by max-T; hollow: not."
     )
     if len(plotted) < len(rows):
         caption += f" {len(rows) - len(plotted)} more are in the table."
-    head = [
-        "Against",
-        f"Difference in {metric}",
-        "95 % interval",
-        "p, corrected",
-        "over tests",
-    ]
     table = TableBlock(
-        head,
+        ["Against", f"Difference in {metric}", "95 % interval", "p, corrected", "over tests"],
         [
             [
                 row.name,
-                numbers.difference(row.difference, digits),
+                numbers.difference(row.value, digits),
                 numbers.between(row.low, row.high, digits),
                 numbers.probability(row.p),
                 f"{row.family:,}",
             ]
             for row in rows
         ],
-        f"{name} less each of the others",
+        f"{short_name(best)} less each of the others",
         marks=[row.mark for row in rows],
     )
-    return ChartFigure("differences", [Drawing("difference", title, caption, wide, narrow, table)])
+    data = (plotted, {"zero": True, "nice": 5}, 0.0, "+.3~f")
+    drawing = svg.draw(
+        "difference", _title(best, rows), caption, table, intervals_chart.chart, data, cache
+    )
+    return ChartFigure("differences", [drawing])
 
 
 def _row(row: PlottedDifference, digits: int) -> Row:
     hue = theme.symbol(row.mark)["stroke"]
     fill = hue if row.significant else theme.BACKGROUND
     looks = {"shape": "circle", "fill": fill, "stroke": hue}
-    ends = row.difference, row.low, row.high
-    return intervals_chart.row(row.name, ends, looks, digits, signed=True)
+    return intervals_chart.row(row, looks, digits, signed=True)
 
 
 def _title(best: str, rows: Sequence[PlottedDifference]) -> str:
-    name, all_ = chart_cells.short_name(best), len(rows)
-    beaten = sum(row.significant and row.difference > 0 for row in rows)
-    lost = sum(row.significant and row.difference < 0 for row in rows)
+    name, all_ = short_name(best), len(rows)
+    beaten = sum(row.significant and row.value > 0 for row in rows)
+    lost = sum(row.significant and row.value < 0 for row in rows)
     if lost:
         return f"{name} beats {beaten} of {numbers.count(all_, 'other')}; {lost} of them beat it"
     if beaten == all_:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.report.charts import chart_cells, svg, theme
-from harness.report.charts.lettering import text_width
-from harness.report.document import ChartFigure, Drawing, TableBlock
+from harness.report.charts import svg, theme
+from harness.report.charts.lettering import short_name, text_width
+from harness.report.document import ChartFigure, TableBlock
 from harness.report.loss_tables import format_share, stages
 from harness.report.phrases import join_names
 from harness.report.run_view import View
@@ -42,6 +42,11 @@ class FlowStep:
     of: int
     stage: str = ""
     lost: int = 0
+
+    @property
+    def percent(self) -> str:
+        """How many are left, as a percentage."""
+        return numbers.percentage(self.left / self.of) if self.of else numbers.MISSING
 
 
 def steps(view: View, cell: CellResult, line: LossCounts) -> list[FlowStep]:
@@ -84,9 +89,7 @@ def figure(view: View, cell: CellResult) -> ChartFigure | None:
     line = count_losses(view.frame(cell), view.asked)
     if line is None or not line.groups["chunking"].of:
         return None
-    flow_steps, name = steps(view, cell, line), chart_cells.short_name(view.name(cell))
-    title = _title(flow_steps, name)
-    wide, narrow = svg.draw(_chart, (flow_steps,), title, view.drawn, svg.FULL_WIDTH)
+    flow_steps, name = steps(view, cell, line), short_name(view.name(cell))
     stage_names = stages(view, cell, line)
     gone = [stage for stage in STEPS if stage not in stage_names]
     caption = (
@@ -95,29 +98,29 @@ def figure(view: View, cell: CellResult) -> ChartFigure | None:
     )
     if gone:
         caption += f" Left out, as nothing can be seen to be lost there: {join_names(gone)}."
-    return ChartFigure("flow", [Drawing("flow", title, caption, wide, narrow, _table(flow_steps))])
+    table = TableBlock(
+        ["Step", "Left", "Share (95 % interval)", "Lost here"],
+        [
+            [
+                step.name,
+                f"{step.left:,}",
+                "100\u00a0%" if step.name == ALL else format_share(share_of(step.left, step.of)),
+                f"{step.lost:,}, {step.stage}" if step.lost else numbers.MISSING,
+            ]
+            for step in flow_steps
+        ],
+        "Groups of passages after each step, and questions",
+    )
+    title, data = _title(flow_steps, name), (flow_steps,)
+    drawing = svg.draw("flow", title, caption, table, _chart, data, view.drawn, svg.FULL_WIDTH)
+    return ChartFigure("flow", [drawing])
 
 
 def _title(flow_steps: Sequence[FlowStep], name: str) -> str:
-    arrived = next(step for step in reversed(flow_steps) if step.name == STEPS["context"])
-    questions = flow_steps[-1]
-    title = f"{_percent(arrived.left, arrived.of)} of the evidence reaches the prompt of {name}"
-    end = f"{_percent(questions.left, questions.of)} of the questions are answered"
+    arrived = next(step for step in flow_steps if step.name == STEPS["context"])
+    title = f"{arrived.percent} of the evidence reaches the prompt of {name}"
+    end = f"{flow_steps[-1].percent} of the questions are answered"
     return title if flow_steps[-2] is arrived else f"{title}, and {end}"
-
-
-def _table(flow_steps: Sequence[FlowStep]) -> TableBlock:
-    rows: list[list[str]] = []
-    for step in flow_steps:
-        lost = f"{step.lost:,}, {step.stage}" if step.lost else numbers.MISSING
-        ends = format_share(share_of(step.left, step.of)) if step.name != ALL else "100\u00a0%"
-        rows.append([step.name, f"{step.left:,}", ends, lost])
-    head = ["Step", "Left", "Share (95 % interval)", "Lost here"]
-    return TableBlock(head, rows, "Groups of passages after each step, and questions")
-
-
-def _percent(count: int, of: int) -> str:
-    return numbers.percentage(count / of) if of else numbers.MISSING
 
 
 def _chart(width: int, flow_steps: Sequence[FlowStep]) -> Any:
@@ -127,15 +130,14 @@ def _chart(width: int, flow_steps: Sequence[FlowStep]) -> Any:
     ends = [_NAMES_WIDTH, width - _LOSSES_WIDTH] if wide else [0, width]
     rows = []
     for number, step in enumerate(flow_steps):
-        of, figure = step.of or 1, f"{step.left:,} · {_percent(step.left, step.of)}"
-        room = (ends[1] - ends[0]) * step.left / of
-        inside = text_width(figure) + 16 <= room
+        of, figure = step.of or 1, f"{step.left:,} · {step.percent}"
+        inside = text_width(figure) + 16 <= (ends[1] - ends[0]) * step.left / of
         rows.append(
             {
                 "row": number,
                 "name": step.name,
                 "left": step.left / of,
-                "lost": (step.left + step.lost) / of,
+                "before": (step.left + step.lost) / of,
                 "fill": theme.STAGES.get(step.stage, theme.STRONG),
                 "figure": figure,
                 "from": 0 if inside else (step.left + step.lost) / of,
@@ -146,22 +148,20 @@ def _chart(width: int, flow_steps: Sequence[FlowStep]) -> Any:
     base = theme.data(rows)
     # A row of its own without a bar: the last counts questions, the others evidence.
     last = len(rows) - 1
-    scale = alt.Scale(domain=[*range(last), "", last])
-    y = alt.Y("row:O", scale=scale, axis=None)
+    y = alt.Y("row:O", scale=alt.Scale(domain=[*range(last), "", last]), axis=None)
     x = alt.X("left:Q", scale=alt.Scale(domain=[0, 1], range=ends), axis=None)
     marks, letters = (0, 0) if wide else (10, -14)
     bar = {"size": 26, "yOffset": marks}
-    loss = theme.words(base, "loss", width, y, color=theme.SECOND, dy=letters, align="right")
-    if wide:
-        beside = {"color": theme.SECOND, "dx": alt.expr("datum.right")}
-        loss = theme.words(base, "loss", alt.X("lost:Q"), y, **beside)
+    lost = base.transform_filter("datum.loss").mark_bar(**bar)
+    beside = {"dy": letters, "align": "right"} | (
+        {"dx": alt.expr("datum.right"), "align": "left"} if wide else {}
+    )
+    end = alt.X("before:Q") if wide else alt.value(width)
     layers = [
         base.mark_bar(color=theme.STAGES["none"], **bar).encode(x=x, x2=alt.X2Datum(0), y=y),
-        base.transform_filter("datum.loss")
-        .mark_bar(**bar)
-        .encode(x=x, x2=alt.X2("lost:Q"), y=y, **theme.literal("fill")),
-        theme.words(base, "name", 0, y, dy=letters),
+        lost.encode(x=x, x2=alt.X2("before:Q"), y=y, **theme.literal("fill")),
+        theme.words(base, "name", alt.value(0), y, dy=letters),
         theme.words(base, "figure", alt.X("from:Q"), y, fontWeight=600, dx=8, dy=marks),
-        loss,
+        theme.words(base, "loss", end, y, color=theme.SECOND, **beside),
     ]
     return alt.layer(*layers, width=width, height=alt.Step(32 if wide else 50))

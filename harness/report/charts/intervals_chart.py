@@ -1,8 +1,9 @@
-"""Chart of values with intervals: a row has a name, a symbol with its interval, and the figures."""
+"""Charts of values with intervals: a row has a name, a symbol on its interval, and the figures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from harness.report.charts import svg, theme
@@ -15,31 +16,34 @@ MAX_ROWS = 24
 _NAMES_WIDTH = 204
 
 
-def row(
-    name: str,
-    ends: tuple[float, float | None, float | None],
-    looks: Mapping[str, Any],
-    digits: int = 2,
-    signed: bool = False,
-) -> Row:
+@dataclass(frozen=True)
+class Interval:
+    """A value, and the ends of its 95 % interval where it has one."""
+
+    name: str
+    value: float
+    low: float | None
+    high: float | None
+
+
+def row(interval: Interval, looks: Row, digits: int = 2, signed: bool = False) -> Row:
     """Return the row of a value with its interval.
 
     Args:
-        name: Of the row.
-        ends: The value, and the ends of its interval or None.
+        interval: The value.
         looks: Shape, fill and stroke of its symbol.
         digits: How many digits are written.
         signed: Whether it is a difference or a correlation, which is written with its sign.
     """
-    value, low, high = ends
+    low, high, value = interval.low, interval.high, interval.value
     written = numbers.difference if signed else numbers.score
     between = numbers.between if signed else numbers.interval
     return {
         **looks,
-        "name": name,
+        "name": interval.name,
         "value": value,
-        "low": low,
-        "high": high,
+        "low": value if low is None else low,
+        "high": value if high is None else high,
         "figure": written(value, digits),
         "interval": "" if low is None else between(low, high, digits),
     }
@@ -64,52 +68,42 @@ def chart(
     import altair as alt
 
     wide = width >= svg.WIDE
-    interval_width, figure_width = (
-        max(text_width(row[column]) for row in rows) for column in ("interval", "figure")
-    )
-    figures = width - interval_width - 8
-    ends = [_NAMES_WIDTH, figures - figure_width - 16] if wide else [16, width - 16]
-    room = _NAMES_WIDTH - 14 if wide else figures - figure_width - 8
-    base = theme.data(
-        [
-            {
-                **row,
-                "row": number,
-                "name": fit(row["name"], room),
-                "low": row["value"] if row["low"] is None else row["low"],
-                "high": row["value"] if row["high"] is None else row["high"],
-            }
-            for number, row in enumerate(rows)
-        ]
-    )
-    y = alt.Y("row:O", axis=None)
-    x = alt.X(
-        "low:Q", scale=alt.Scale(range=ends, **scale), axis=theme.axis(grid=wide, format=format)
-    )
+    figures = width - 8 - max(text_width(row["interval"]) for row in rows)
+    room = figures - 16 - max(text_width(row["figure"]) for row in rows)
+    ends, names = ([_NAMES_WIDTH, room], _NAMES_WIDTH - 14) if wide else ([16, width - 16], room)
     marks, letters = (0, 0) if wide else (10, -9)
-    layers = []
-    if reference is not None:
-        rule = base.mark_tick(
-            thickness=1, size=26 if wide else 16, color=theme.THIRD, yOffset=marks, opacity=1
-        )
-        layers.append(rule.encode(x=alt.XDatum(reference), y=y))
-    interval = base.mark_rule(strokeWidth=2, yOffset=marks).encode(
-        x=x, x2=alt.X2("high:Q"), y=y, **theme.literal("stroke")
+    base = theme.data(
+        [{**row, "row": n, "name": fit(row["name"], names)} for n, row in enumerate(rows)]
     )
-    layers += [
-        interval,
-        theme.symbols(base, alt.X("value:Q"), y, 62, yOffset=marks),
-        theme.words(base, "name", 0, y, dy=letters),
-        theme.words(base, "figure", figures, y, dy=letters, align="right"),
-        theme.words(
-            base,
-            "interval",
-            width,
-            y,
-            dy=letters,
-            align="right",
-            fontWeight=400,
-            color=theme.SECOND,
+    axis = theme.axis(grid=wide, format=format)
+    x = alt.X("low:Q", scale=alt.Scale(range=ends, **scale), axis=axis)
+    y = alt.Y("row:O", axis=None)
+    pale = {"align": "right", "fontWeight": 400, "color": theme.SECOND}
+    layers = [
+        base.mark_rule(strokeWidth=2, yOffset=marks).encode(
+            x=x, x2=alt.X2("high:Q"), y=y, **theme.literal("stroke")
         ),
+        theme.symbols(base, alt.X("value:Q"), y, 62, yOffset=marks),
+        theme.words(base, "name", alt.value(0), y, dy=letters),
+        theme.words(base, "figure", alt.value(figures), y, dy=letters, align="right"),
+        theme.words(base, "interval", alt.value(width), y, dy=letters, **pale),
     ]
+    if reference is not None:
+        tick = {"thickness": 1, "size": 26 if wide else 16, "yOffset": marks, "opacity": 1}
+        rule = base.mark_tick(color=theme.THIRD, **tick).encode(x=alt.XDatum(reference), y=y)
+        layers.insert(0, rule)
     return alt.layer(*layers, width=width, height=alt.Step(26 if wide else 44))
+
+
+def plot(rows: Sequence[Interval], metric: str) -> Any:
+    """Return an Altair chart for notebooks: a row each, in order."""
+    import altair as alt
+
+    base = alt.Chart(alt.Data(values=[asdict(row) for row in rows])).encode(
+        y=alt.Y("name:N", sort=None, title=None)
+    )
+    title = f"{metric}, with 95 % intervals"
+    interval = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=title), x2="high:Q")
+    return interval + base.mark_point(filled=True, size=60, opacity=1).encode(
+        x="value:Q", tooltip=["name:N", "value:Q", "low:Q", "high:Q"]
+    )

@@ -26,6 +26,11 @@ def one_line(text: str, longest: int = _MAX_CHARACTERS) -> str:
     return _shorten(" ".join(_NOT_XML.sub("\ufffd", text).split()), longest)
 
 
+def short_name(name: str) -> str:
+    """Return a cell's name as one line, fit for a title."""
+    return one_line(name, 60)
+
+
 def fit(text: str, width: float) -> str:
     """Return a text as one line of at most about `width` pixels, shortened if need be."""
     line = short = one_line(text)
@@ -44,18 +49,12 @@ def text_width(text: str) -> float:
 
 def _shorten(text: str, length: int) -> str:
     """Return `text` with at most `length` characters: of several parts the longest lose most."""
-    if len(text) <= length:
-        return text
     parts = text.split(_PART_SEPARATOR)
-    spare = length - len(_PART_SEPARATOR) * (len(parts) - 1)
-    if spare < _MIN_PART_CHARACTERS * len(parts):
-        return _cut_middle(text, length)
-    longest = max(
-        size
-        for size in range(1, 1 + max(map(len, parts)))
-        if size == 1 or sum(min(size, len(part)) for part in parts) <= spare
-    )
-    return _PART_SEPARATOR.join(_cut_middle(part, longest) for part in parts)
+    for longest in range(max(map(len, parts)), _MIN_PART_CHARACTERS - 1, -1):
+        short = _PART_SEPARATOR.join(_cut_middle(part, longest) for part in parts)
+        if len(short) <= length:
+            return short
+    return _cut_middle(text, length)
 
 
 def _cut_middle(text: str, length: int) -> str:

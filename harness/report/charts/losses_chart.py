@@ -8,9 +8,9 @@ from typing import Any
 
 from harness.report import loss_tables
 from harness.report.charts import chart_cells, svg, theme
-from harness.report.charts.lettering import fit, text_width
+from harness.report.charts.lettering import fit, short_name, text_width
 from harness.report.charts.theme import Row
-from harness.report.document import ChartFigure, Drawing, TableBlock
+from harness.report.document import ChartFigure, TableBlock
 from harness.report.run_view import View
 from harness.store.cell_results import CellResult
 from harness.store.frame import LOST, UNKNOWN
@@ -63,17 +63,16 @@ def figure(view: View) -> ChartFigure | None:
         }
         for number, cell in enumerate(view.cells)
     ]
-    plotted, none, title = rows[:_MAX_ROWS], kept_label(view), _title(rows)
-    wide, narrow = svg.draw(_chart, (plotted, none), title, view.drawn, svg.FULL_WIDTH)
     caption = (
         "Questions with evidence, by the first stage that lost a passage they need. Purple: "
         "building the index. Orange: finding. Teal: answering. In "
         "report.html a segment opens its questions."
     )
-    if len(plotted) < len(rows):
-        caption += f" The best {len(plotted):,} of {len(rows):,} configurations; the table has all."
+    if len(rows) > _MAX_ROWS:
+        caption += f" The best {_MAX_ROWS} of {len(rows):,} configurations; the table has all."
+    kept = kept_label(view)
     table = TableBlock(
-        ["Configuration", none.capitalize(), *map(str.capitalize, _OUTCOMES[1:]), "n"],
+        ["Configuration", kept.capitalize(), *map(str.capitalize, _OUTCOMES[1:]), "n"],
         [
             [row["name"], *(f"{n:,}" for n in (*row["counts"].values(), _total(row)))]
             for row in rows
@@ -81,7 +80,9 @@ def figure(view: View) -> ChartFigure | None:
         "Questions by the stage that lost them",
         marks=[view.mark(cell) for cell in view.cells],
     )
-    return ChartFigure("losses", [Drawing("losses", title, caption, wide, narrow, table)])
+    title, data = _title(rows), (rows[:_MAX_ROWS], kept)
+    drawing = svg.draw("losses", title, caption, table, _chart, data, view.drawn, svg.FULL_WIDTH)
+    return ChartFigure("losses", [drawing])
 
 
 def _total(row: Row) -> int:
@@ -91,7 +92,7 @@ def _total(row: Row) -> int:
 def _title(rows: Sequence[Row]) -> str:
     first = next((row for row in rows if row["best"]), rows[0])
     counts, of = first["counts"], _total(first)
-    name = chart_cells.short_name(first["name"])
+    name = short_name(first["name"])
     stage = max(STAGES, key=counts.__getitem__)
     if counts[stage]:
         return f"{stage.capitalize()} loses {counts[stage]:,} of {of:,} questions of {name}"
@@ -100,13 +101,13 @@ def _title(rows: Sequence[Row]) -> str:
     return f"{name} lost none of {numbers.count(of, 'question')}"
 
 
-def _chart(width: int, rows: Sequence[Row], none: str) -> Any:
+def _chart(width: int, rows: Sequence[Row], kept: str) -> Any:
     import altair as alt
 
     wide = width >= svg.WIDE
     left = _NAMES_WIDTH if wide else 0
     present = [stage for stage in _OUTCOMES if any(row["counts"][stage] for row in rows)]
-    words = [none if stage == NONE else stage for stage in present]
+    words = [kept if stage == NONE else stage for stage in present]
     most = max(map(_total, rows))
     bars = theme.data(
         [
@@ -116,17 +117,21 @@ def _chart(width: int, rows: Sequence[Row], none: str) -> Any:
             if row["counts"][stage]
         ]
     )
-    x = alt.X(
-        "questions:Q",
-        stack="zero",
-        scale=alt.Scale(domain=[0, most], range=[left, width], nice=False),
-        axis=None,
+    room = left - 16 if wide else width
+    names = theme.data(
+        [
+            {"best": row["best"], "row": number, "name": fit(row["name"], room)}
+            for number, row in enumerate(rows)
+        ]
     )
+    scale = alt.Scale(domain=[0, most], range=[left, width], nice=False)
+    x = alt.X("questions:Q", stack="zero", scale=scale, axis=None)
+    middle = alt.X("questions:Q", stack="zero", bandPosition=0.5)
     y = alt.Y("row:O", axis=None)
     legend = alt.Legend(columns=len(present) if wide else 3, symbolType="square", symbolSize=140)
 
-    def by_stage(colours: Mapping[str, Any], other: Any) -> dict[str, Any]:
-        scale = alt.Scale(domain=words, range=[colours.get(stage, other) for stage in present])
+    def by_stage(looks: Mapping[str, Any], other: Any) -> dict[str, Any]:
+        scale = alt.Scale(domain=words, range=[looks.get(stage, other) for stage in present])
         return {"shorthand": "word:N", "scale": scale, "legend": legend}
 
     edges: dict[str, Any] = {}
@@ -134,30 +139,20 @@ def _chart(width: int, rows: Sequence[Row], none: str) -> Any:
         edges["stroke"] = alt.Stroke(**by_stage({FAILED: theme.THIRD}, theme.BACKGROUND))
         edges["strokeDash"] = alt.StrokeDash(**by_stage({FAILED: [3, 2]}, [1, 0]))
     marks, letters = (0, 0) if wide else (9, -14)
-    segments = bars.mark_bar(
-        size=24, cornerRadius=2, stroke=theme.BACKGROUND, yOffset=marks, aria=True
-    )
-    names = theme.data(
-        [
-            {**row, "row": number, "name": fit(row["name"], left - 16 if wide else width)}
-            for number, row in enumerate(rows)
-        ]
-    )
-    middle = alt.X("questions:Q", stack="zero", bandPosition=0.5)
+    bar = {"size": 24, "cornerRadius": 2, "stroke": theme.BACKGROUND, "yOffset": marks}
     style = {"align": "center", "dy": marks, "fontWeight": 600, "color": alt.expr("datum.ink")}
-    counts = theme.words(bars, "count", middle, y, **style)
     layers = [
-        segments.encode(
+        bars.mark_bar(aria=True, **bar).encode(
             x=x,
             y=y,
             fill=alt.Fill(**by_stage(theme.STAGES, theme.BACKGROUND)),
             **edges,
-            order=alt.Order("order:Q"),
-            href=alt.Href("href:N"),
-            description=alt.Description("label:N"),
+            order="order:Q",
+            href="href:N",
+            description="label:N",
         ),
-        counts.encode(detail=alt.Detail("word:N"), order=alt.Order("order:Q")),
-        theme.words(names, "name", 0, y, dy=letters),
+        theme.words(bars, "count", middle, y, **style).encode(detail="word:N", order="order:Q"),
+        theme.words(names, "name", alt.value(0), y, dy=letters),
     ]
     return alt.layer(*layers, width=width, height=alt.Step(30 if wide else 48))
 
@@ -173,5 +168,5 @@ def _segment(row: Row, stage: str, scale: float) -> Row:
         "count": count if text_width(count) + 2 <= questions * scale else "",
         "ink": _INKS.get(stage, theme.INK),
         "href": link + ("&evidence=1" if stage == FAILED else ""),
-        "label": f"{word}: {count}, {chart_cells.short_name(row['name'])}",
+        "label": f"{word}: {count}, {short_name(row['name'])}",
     }

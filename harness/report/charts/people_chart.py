@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.people.correlations import Correlation
-from harness.report.charts import intervals_chart, lettering, svg, theme
+from harness.report.charts import intervals_chart, svg, theme
+from harness.report.charts.intervals_chart import Interval
+from harness.report.charts.lettering import short_name
 from harness.report.charts.svg import ChartCache
 from harness.report.charts.theme import Row
-from harness.report.document import ChartFigure, Drawing, TableBlock
+from harness.report.document import ChartFigure, TableBlock
 from harness.stats.estimate import SAME_IN_EVERY_RESAMPLE, Estimate
 from harness.text import numbers
 
 _HUES = {"answer": 2, "retrieval": 1, "composite": 3}
 _SHAPES = {"answer": "circle", "retrieval": "diamond", "composite": "square"}
+_CAPTION = (
+    "Spearman’s rank correlation of each metric with people’s overall grade, over the answers "
+    "they rated, with its 95 % interval: +1 orders them as people do, 0 by chance. Circles "
+    "look at answers, diamonds at what was retrieved, squares are composites; hollow: the "
+    "interval holds 0, or there is none."
+)
 
 
 def figure(
@@ -25,25 +33,22 @@ def figure(
         correlations: The metrics, in the order that they are drawn in.
         cache: What was drawn before: `view.drawn`.
     """
-    measured = [
-        correlation for correlation in correlations if correlation.overall.value is not None
-    ]
-    if not measured:
+    rows = [row for correlation in correlations if (row := _row(correlation)) is not None]
+    if not rows:
         return None
-    rows = [_row(correlation) for correlation in measured[: intervals_chart.MAX_ROWS]]
-    title = _title(measured)
-    wide, narrow = svg.draw(
-        intervals_chart.chart, (rows, {"domain": (-1, 1)}, 0.0, "+.3~f"), title, cache
+    title, behind = _title([one for one in correlations if one.overall.value is not None]), ""
+    if (more := len(rows) - intervals_chart.MAX_ROWS) > 0:
+        behind = f" {more} more are in the table."
+    data = (rows[: intervals_chart.MAX_ROWS], {"domain": (-1, 1)}, 0.0, "+.3~f")
+    drawing = svg.draw(
+        "correlation",
+        title,
+        _CAPTION + behind,
+        table(correlations),
+        intervals_chart.chart,
+        data,
+        cache,
     )
-    caption = (
-        "Spearman’s rank correlation of each metric with people’s overall grade, over the answers "
-        "they rated, with its 95 % interval: +1 orders them as people do, 0 by chance. Circles "
-        "look at answers, diamonds at what was retrieved, squares are composites; hollow: the "
-        "interval holds 0, or there is none."
-    )
-    if len(rows) < len(measured):
-        caption += f" {len(measured) - len(rows)} more are in the table."
-    drawing = Drawing("correlation", title, caption, wide, narrow, table(correlations))
     return ChartFigure("people", [drawing])
 
 
@@ -66,34 +71,30 @@ def format_estimate(estimate: Estimate) -> str:
     """Return a correlation with its interval and n, or why there is none."""
     if estimate.value is None:
         return f"{numbers.MISSING} ({estimate.reason})"
-    ends = (
-        numbers.between(estimate.low, estimate.high)
-        if estimate.low is not None
-        else estimate.reason
-    )
+    ends = estimate.reason
+    if estimate.low is not None:
+        ends = numbers.between(estimate.low, estimate.high)
     return f"{numbers.difference(estimate.value)} ({ends}; n = {estimate.n:,})"
 
 
-def _row(correlation: Correlation) -> Row:
+def _row(correlation: Correlation) -> Row | None:
     estimate, hue = correlation.overall, theme.HUES[_HUES[correlation.of]]
-    sure = (
-        estimate.low is not None
-        and estimate.high is not None
-        and not estimate.low <= 0 <= estimate.high
-    )
+    value, low, high = estimate.value, estimate.low, estimate.high
+    if value is None:
+        return None
+    sure = low is not None and high is not None and not low <= 0 <= high
     sure = sure or estimate.reason == SAME_IN_EVERY_RESAMPLE
-    assert estimate.value is not None
     fill = hue if sure else theme.BACKGROUND
     looks = {"shape": _SHAPES[correlation.of], "fill": fill, "stroke": hue}
-    ends = estimate.value, estimate.low, estimate.high
-    return intervals_chart.row(correlation.metric, ends, looks, signed=True)
+    interval = Interval(correlation.metric, value, low, high)
+    return intervals_chart.row(interval, looks, signed=True)
 
 
 def _title(correlations: Sequence[Correlation]) -> str:
     best = correlations[0]
-    name = lettering.one_line(best.metric, 60)
     if _agrees(best.overall):
-        return f"{name} agrees most with people: {numbers.difference(best.overall.value)}"
+        figure_ = numbers.difference(best.overall.value)
+        return f"{short_name(best.metric)} agrees most with people: {figure_}"
     several = sum(_agrees(correlation.overall) for correlation in correlations)
     if several:
         return f"{several} of {len(correlations)} metrics are shown to agree with people"

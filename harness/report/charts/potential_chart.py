@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from harness.report.charts import intervals_chart, svg, theme
-from harness.report.document import ChartFigure, Drawing, TableBlock
-from harness.report.potential import MeasureRow as Measured
+from harness.report.charts.intervals_chart import Interval
+from harness.report.charts.theme import Row
+from harness.report.document import ChartFigure, TableBlock
 from harness.report.potential import Potential
 from harness.report.run_view import View
 from harness.stats.aggregate_scores import Aggregate
@@ -23,43 +23,39 @@ HIGHEST = "Highest mean"
 def figure(view: View, potentials: Sequence[Potential], title: str) -> ChartFigure | None:
     """Return the first measure of each generator; None where nothing was measured."""
     plotted = [potential for potential in potentials if potential.rows][:_MAX_GENERATORS]
-    if not plotted:
-        return None
-    several = len(plotted) > 1
     rows, table = [], []
     for potential in plotted:
-        first = potential.rows[0]
-        digits = view.digits(first.name) if first.name in view.metrics else 2
-        for name, line, symbol in _lines(view, potential, first):
-            label = f"{name}, {potential.generator}" if several else name
-            span = numbers.interval(line.low, line.high, digits)
-            mean = numbers.score(line.mean, digits)
-            table.append([label, first.name, mean, span, f"{line.n:,}"])
-            if line.mean is not None:
-                ends = line.mean, line.low, line.high
-                rows.append(intervals_chart.row(label, ends, symbol, digits))
+        measure = potential.rows[0].name
+        digits = view.digits(measure) if measure in view.metrics else 2
+        for side, score, looks in _sides(view, potential):
+            name = f"{side}, {potential.generator}" if len(plotted) > 1 else side
+            span = numbers.interval(score.low, score.high, digits)
+            table.append([name, measure, numbers.score(score.mean, digits), span, f"{score.n:,}"])
+            if score.mean is not None:
+                interval = Interval(name, score.mean, score.low, score.high)
+                rows.append(intervals_chart.row(interval, looks, digits))
     if not rows:
         return None
-    wide, narrow = svg.draw(intervals_chart.chart, (rows, {"domain": (0, 1)}), title, view.drawn)
     names = " and ".join(dict.fromkeys(potential.rows[0].name for potential in plotted))
     caption = (
         f"Mean {names} with its 95 % interval, over the questions that have evidence: without any "
         "context, as retrieved, and with the gold passages as context."
     )
-    head = ["Given", "Measure", "Mean", "95 % interval", "n"]
-    drawing = Drawing("oracle", title, caption, wide, narrow, TableBlock(head, table, title))
+    behind = TableBlock(["Given", "Measure", "Mean", "95 % interval", "n"], table, title)
+    data = (rows, {"domain": (0, 1)})
+    drawing = svg.draw("oracle", title, caption, behind, intervals_chart.chart, data, view.drawn)
     return ChartFigure("oracle", [drawing])
 
 
-def _lines(
-    view: View, potential: Potential, row: Measured
-) -> list[tuple[str, Aggregate, dict[str, Any]]]:
+def _sides(view: View, potential: Potential) -> list[tuple[str, Aggregate, Row]]:
+    first = potential.rows[0]
     nothing = {"shape": "circle", "fill": theme.BACKGROUND, "stroke": theme.THIRD}
     evidence = {"shape": "circle", "fill": theme.INK, "stroke": theme.INK}
-    lines = [
-        (NOTHING, row.nothing, nothing),
-        (RETRIEVED, row.cell, theme.symbol(view.mark(potential.cell))),
+    sides: list[tuple[str, Aggregate, Row]] = [
+        (NOTHING, first.nothing, nothing),
+        (RETRIEVED, first.cell, theme.symbol(view.mark(potential.cell))),
+        (EVIDENCE, first.evidence, evidence),
     ]
-    if potential.best is not None and row.best is not None:
-        lines.append((HIGHEST, row.best, theme.symbol(view.mark(potential.best))))
-    return [*lines, (EVIDENCE, row.evidence, evidence)]
+    if potential.best is not None and first.best is not None:
+        sides.insert(2, (HIGHEST, first.best, theme.symbol(view.mark(potential.best))))
+    return sides

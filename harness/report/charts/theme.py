@@ -114,7 +114,7 @@ def symbol(mark: Mark) -> dict[str, Any]:
         "shape": _SHAPES[mark.shape % len(_SHAPES)],
         "fill": BACKGROUND if mark.shape == _HOLLOW else hue,
         "stroke": hue,
-        "dash": _DASHES[mark.shape % len(_DASHES)],
+        "strokeDash": _DASHES[mark.shape % len(_DASHES)],
     }
 
 
@@ -122,10 +122,10 @@ def data(rows: Sequence[Row]) -> Any:
     """Return a chart of tidy rows, which has no marks yet; each text in them is one line."""
     import altair as alt
 
-    clean = [
+    clean = (
         {key: lettering.one_line(v) if isinstance(v, str) else v for key, v in row.items()}
         for row in rows
-    ]
+    )
     # Altair copies lists, row by row and many times over; of a tuple it keeps the one there is.
     values: Any = tuple(clean)
     return alt.Chart(alt.InlineData(values))
@@ -135,18 +135,8 @@ def literal(*channels: str) -> dict[str, Any]:
     """Return the encoding of looks that rows hold as they are to be drawn, such as `fill`."""
     import altair as alt
 
-    kinds: dict[str, Any] = {
-        "fill": alt.Fill,
-        "stroke": alt.Stroke,
-        "shape": alt.Shape,
-        "strokeDash": alt.StrokeDash,
-        "strokeWidth": alt.StrokeWidth,
-    }
-    fields = {"strokeDash": "dash", "strokeWidth": "thick"}
-    return {
-        channel: kinds[channel](f"{fields.get(channel, channel)}:N", scale=None)
-        for channel in channels
-    }
+    kinds = {channel: getattr(alt, channel[0].upper() + channel[1:]) for channel in channels}
+    return {channel: kind(f"{channel}:N", scale=None) for channel, kind in kinds.items()}
 
 
 def axis(grid: bool = True, **more: Any) -> Any:
@@ -167,20 +157,14 @@ def axis(grid: bool = True, **more: Any) -> Any:
 
 
 def words(base: Any, field: str, x: Any, y: Any, **style: Any) -> Any:
-    """Return a layer of texts, bold where a row is the `best`; places are channels, or pixels."""
+    """Return a layer of texts, bold where a row is the `best`."""
     import altair as alt
 
     style = {"fontWeight": alt.expr("datum.best ? 600 : 400"), **style}
-    places = {"x": alt.XValue(x) if isinstance(x, (int, float)) else x}
-    places["y"] = alt.YValue(y) if isinstance(y, (int, float)) else y
-    return base.mark_text(**style).encode(**places, text=alt.Text(f"{field}:N"))
+    return base.mark_text(**style).encode(x=x, y=y, text=alt.Text(f"{field}:N"))
 
 
 def symbols(base: Any, x: Any, y: Any, size: int = 42, **style: Any) -> Any:
-    """Return a layer of the cells' symbols; places are channels, or pixels."""
-    import altair as alt
-
-    places = {"x": alt.XValue(x) if isinstance(x, (int, float)) else x}
-    places["y"] = alt.YValue(y) if isinstance(y, (int, float)) else y
+    """Return a layer of the cells' symbols."""
     mark = base.mark_point(**{"size": size, "strokeWidth": 2, "opacity": 1, **style})
-    return mark.encode(**places, **literal("shape", "fill", "stroke"))
+    return mark.encode(x=x, y=y, **literal("shape", "fill", "stroke"))

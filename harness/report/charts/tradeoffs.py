@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from harness.report.charts import chart_cells, svg, theme
-from harness.report.charts.lettering import fit, text_width
+from harness.report.charts.lettering import fit, short_name, text_width
 from harness.report.charts.theme import Row
 from harness.report.document import ChartFigure, Drawing, TableBlock
 from harness.report.run_view import View
@@ -22,15 +22,12 @@ _LOG_SCALE_RATIO = 20
 _PLACES = ((-10, 0), (-10, -9), (-10, 9), (10, 9), (10, -9), (10, 0))
 """Where a name may stand beside its point, in pixels: the best first for those on the front."""
 _INK = f"datum.front ? '{theme.INK}' : '{theme.SECOND}'"
-_Box = tuple[float, float, float, float]
-"""Left, top, right, bottom."""
 
 
 @dataclass(frozen=True)
 class _Cost:
     label: str
     axis: str
-    worth: str
     least: str
     written: Callable[[float], str]
     of: Callable[[View, CellResult], float | None]
@@ -38,11 +35,10 @@ class _Cost:
 
 _COSTS = (
     _Cost(
-        "latency", "median seconds a question", "latency", "is the fastest", numbers.seconds,
-        View.seconds,
+        "latency", "median seconds a question", "is the fastest", numbers.seconds, View.seconds
     ),
     _Cost(
-        "tokens", "tokens a question, in and out", "tokens", "takes the fewest tokens",
+        "tokens", "tokens a question, in and out", "takes the fewest tokens",
         lambda count: f"{count:,.0f} tokens", View.tokens,
     ),
 )  # fmt: skip
@@ -61,33 +57,48 @@ def figure(view: View) -> ChartFigure | None:
 def _drawing(view: View, cost: _Cost) -> Drawing | None:
     highlighted = chart_cells.highlighted_cells(view)
     points: list[Row] = []
+    cells = []
     for cell in view.cells:
-        mean, cost_value = view.score(cell).mean, cost.of(view, cell)
-        if mean is not None and cost_value is not None and cost_value > 0:
-            about = {"mean": mean, "cost": cost_value, "highlighted": cell.name in highlighted}
-            points.append({**chart_cells.cell_row(view, cell), **about, "mark": view.mark(cell)})
+        mean, spent = view.score(cell).mean, cost.of(view, cell)
+        if mean is not None and spent is not None and spent > 0:
+            about = {"mean": mean, "cost": spent, "highlighted": cell.name in highlighted}
+            points.append({**chart_cells.cell_row(view, cell), **about})
+            cells.append(cell)
     if len({point["cost"] for point in points}) < 2:
         return None
-    points = mark_front(points)
+    points, digits = mark_front(points), view.digits(view.by)
     axis, unit = cost.axis, 1
     if cost.label == "latency" and max(point["cost"] for point in points) < 1:
         axis, unit = axis.replace("seconds", "milliseconds"), 1000
-    title, digits = _title(cost, points), view.digits(view.by)
-    plotted = [{**point, "cost": unit * point["cost"], "mark": None} for point in points]
-    wide, narrow = svg.draw(_chart, (plotted, axis), title, view.drawn)
-    rows = [
+    table = TableBlock(
+        ["Configuration", view.by, cost.axis.capitalize(), "On the front"],
         [
-            point["name"],
-            numbers.score(point["mean"], digits),
-            cost.written(point["cost"]),
-            "yes" if point["front"] else "no",
-        ]
-        for point in points
-    ]
-    head = ["Configuration", view.by, cost.axis.capitalize(), "On the front"]
-    marks = [point["mark"] for point in points]
-    table = TableBlock(head, rows, f"{view.by} and {cost.label}", marks=marks)
-    return Drawing(cost.label, title, _caption(view, cost, points, digits), wide, narrow, table)
+            [
+                point["name"],
+                numbers.score(point["mean"], digits),
+                cost.written(point["cost"]),
+                "yes" if point["front"] else "no",
+            ]
+            for point in points
+        ],
+        f"{view.by} and {cost.label}",
+        marks=[view.mark(cell) for cell in cells],
+    )
+    front = sorted((point for point in points if point["front"]), key=lambda point: point["cost"])
+    title = f"{len(front):,} configurations of {len(points):,} are worth their {cost.label}"
+    if len(front) == 1:
+        title = f"{short_name(front[0]['name'])} scores highest and {cost.least}"
+    caption = (
+        f"{view.by} against {cost.label}. The line is the Pareto front, and bold names are on it: "
+        "nothing scores higher for less."
+    )
+    steps = [(one, other) for one, other in pairwise(front) if other["mean"] > one["mean"]]
+    for last, dearer in steps[-1:]:
+        gain = numbers.difference(dearer["mean"] - last["mean"], digits)
+        more = cost.written(dearer["cost"] - last["cost"])
+        caption += f" The last step, from {short_name(last['name'])}, buys {gain} for {more} more."
+    data = ([{**point, "cost": unit * point["cost"]} for point in points], axis)
+    return svg.draw(cost.label, title, caption, table, _chart, data, view.drawn)
 
 
 def mark_front(points: Sequence[Row]) -> list[Row]:
@@ -107,105 +118,67 @@ def mark_front(points: Sequence[Row]) -> list[Row]:
     return [{**point, "front": not beaten(point)} for point in points]
 
 
-def _title(cost: _Cost, points: Sequence[Row]) -> str:
-    front = [point for point in points if point["front"]]
-    if len(front) == 1:
-        return f"{chart_cells.short_name(front[0]['name'])} scores highest and {cost.least}"
-    return f"{len(front):,} configurations of {len(points):,} are worth their {cost.worth}"
-
-
-def _caption(view: View, cost: _Cost, points: Sequence[Row], digits: int) -> str:
-    caption = (
-        f"{view.by} against {cost.label}. The line is the Pareto front, and bold names are on it: "
-        "nothing scores higher for less."
-    )
-    front = sorted((point for point in points if point["front"]), key=lambda point: point["cost"])
-    steps = [(one, other) for one, other in pairwise(front) if other["mean"] > one["mean"]]
-    if steps:
-        last, dearer = steps[-1]
-        gain = numbers.difference(dearer["mean"] - last["mean"], digits)
-        more = cost.written(dearer["cost"] - last["cost"])
-        name = chart_cells.short_name(last["name"])
-        caption += f" The last step, from {name}, buys {gain} for {more} more."
-    return caption
-
-
 def _chart(width: int, points: Sequence[Row], title: str) -> Any:
     import altair as alt
 
     inner = width - 60
     costs, means = ([point[value] for point in points] for value in ("cost", "mean"))
     log = max(costs) / min(costs) > _LOG_SCALE_RATIO
-    across = [min(costs) / 1.6, max(costs) * 1.6] if log else _with_room(min(costs), max(costs))
-    up = _with_room(min(means), max(means))
-    x = alt.X(
-        "cost:Q",
-        scale=alt.Scale(type="log" if log else "linear", domain=across),
-        axis=theme.axis(
-            False,
-            format=",.4~f",
-            labelOverlap="greedy",
-            title=f"{title} (log scale)" if log else title,
-        ),
+    across = [min(costs) / 1.6, max(costs) * 1.6] if log else _with_room(costs)
+    scale = alt.Scale(type="log" if log else "linear", domain=across)
+    title = f"{title} (log scale)" if log else title
+    axis = theme.axis(False, format=",.4~f", labelOverlap="greedy", title=title)
+    x = alt.X("cost:Q", scale=scale, axis=axis)
+    y = alt.Y("mean:Q", scale=alt.Scale(domain=_with_room(means)), axis=theme.axis())
+    spots = zip(
+        _pixels(costs, across, inner, log),
+        _pixels(means, _with_room(means)[::-1], _HEIGHT),
+        strict=True,
     )
-    y = alt.Y("mean:Q", scale=alt.Scale(domain=up), axis=theme.axis())
-    placed = theme.data([*_place_names(points, across, up, log, inner)])
-    front = placed.transform_filter("datum.front")
-    line = front.mark_line(interpolate="step-after", color=theme.STRONG, strokeWidth=1.5)
+    base = theme.data([*_place_names(list(zip(points, spots, strict=True)), inner)])
+    line = base.mark_line(interpolate="step-after", color=theme.STRONG, strokeWidth=1.5)
     places = {field: alt.expr(f"datum.{field}") for field in ("align", "dx", "dy")}
-    places["fontWeight"] = alt.expr("datum.front ? 600 : 400")
+    weight = alt.expr("datum.front ? 600 : 400")
     layers = [
-        line.encode(x=x, y=y, order=alt.Order("cost:Q")),
-        theme.symbols(placed, x, y, 80),
-        theme.words(placed, "label", x, y, color=alt.expr(_INK), **places),
+        line.transform_filter("datum.front").encode(x=x, y=y, order="cost:Q"),
+        theme.symbols(base, x, y, 80),
+        theme.words(base, "label", x, y, color=alt.expr(_INK), fontWeight=weight, **places),
     ]
     return alt.layer(*layers, width=inner, height=_HEIGHT)
 
 
-def _with_room(low: float, high: float) -> list[float]:
+def _with_room(values: Sequence[float]) -> list[float]:
+    low, high = min(values), max(values)
     room = 0.12 * ((high - low) or abs(high) or 1.0)
     return [max(0.0, low - room), high + room]
 
 
-def _place_names(
-    points: Sequence[Row], across: Sequence[float], up: Sequence[float], log: bool, width: int
-) -> Iterator[Row]:
-    """Yield the points, each with the place of its name: none where it would touch another.
+def _pixels(
+    values: Sequence[float], ends: Sequence[float], size: float, log: bool = False
+) -> list[float]:
+    """Return where a scale with these ends puts values."""
+    first, last, *places = (math.log(value) if log else value for value in (*ends, *values))
+    return [size * (place - first) / (last - first) for place in places]
 
-    Above and left of a point on the front there is nothing: no point, and no line.
-    """
-    costs, ends = (
-        [math.log(value) if log else value for value in values]
-        for values in ([point["cost"] for point in points], across)
-    )
-    spots = [
-        (
-            width * (cost - ends[0]) / (ends[1] - ends[0]),
-            _HEIGHT * (up[1] - point["mean"]) / (up[1] - up[0]),
-        )
-        for cost, point in zip(costs, points, strict=True)
-    ]
-    pairs = list(zip(points, spots, strict=True))
-    taken = [(x - 7, y - 7, x + 7, y + 7) for x, y in spots]
-    front = sorted(spot for point, spot in pairs if point["front"])
-    for (x, y), (next_x, next_y) in pairwise(front):  # the line: first across, then up
-        taken += [(x, y - 2, next_x, y + 2), (next_x - 2, next_y, next_x + 2, y)]
+
+def _place_names(pairs: Sequence[tuple[Row, tuple[float, float]]], width: int) -> Iterator[Row]:
+    """Yield the points, each with the place of its name: none where it would touch another."""
+    taken = [(x - 7, y - 7, x + 7, y + 7) for _, (x, y) in pairs]
     for point, (x, y) in sorted(pairs, key=lambda pair: not pair[0]["front"]):
-        named = point["highlighted"] or point["front"]
         name = fit(point["name"], 0.44 * width)
         broad = text_width(name)
-        place: Row = {"label": "", "align": "left", "dx": 0, "dy": 0}
+        placed: dict[str, Any] = {**point, "label": "", "align": "left", "dx": 0, "dy": 0}
         for dx, dy in _PLACES if point["front"] else _PLACES[::-1]:
-            left = x + dx if dx > 0 else x + dx - broad
-            box = (left, y + dy - 7, left + broad, y + dy + 7)
-            inside = left >= 0 and box[2] <= width + 20 and 0 <= y + dy <= _HEIGHT - 7
-            if named and inside and not any(_overlap(box, other) for other in taken):
+            left, middle = x + dx - (broad if dx < 0 else 0), y + dy
+            box = (left, middle - 7, left + broad, middle + 7)
+            inside = left >= 0 and box[2] <= width + 20 and 0 <= middle <= _HEIGHT - 7
+            free = inside and not any(
+                box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
+                for other in taken
+            )
+            if free and (point["highlighted"] or point["front"]):
                 taken.append(box)
                 align = "left" if dx > 0 else "right"
-                place = {"label": name, "align": align, "dx": dx, "dy": dy}
+                placed |= {"label": name, "align": align, "dx": dx, "dy": dy}
                 break
-        yield {**point, **place}
-
-
-def _overlap(one: _Box, other: _Box) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+        yield placed

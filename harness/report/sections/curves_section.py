@@ -6,13 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from harness.report.charts import (
-    chart_cells,
-    curves_chart,
-    distribution,
-    lengths_chart,
-    tradeoffs,
-)
+from harness.report.charts import curves_chart, histograms, tradeoffs
+from harness.report.charts.lettering import short_name
 from harness.report.document import Block, Paragraph
 from harness.report.phrases import join_names
 from harness.report.run_view import View
@@ -36,8 +31,8 @@ class Curves:
         candidates = [
             curves_chart.figure(view),
             tradeoffs.figure(view),
-            distribution.figure(view),
-            lengths_chart.figure(view),
+            histograms.scores(view),
+            histograms.lengths(view),
         ]
         figures = [figure for figure in candidates if figure is not None]
         explanation = _explain_marks(view)
@@ -57,10 +52,7 @@ def _explain_marks(view: View) -> str:
         sentences.append(f"Colour tells {meaning}.")
     chunkers = {cell.chunker: view.mark(cell).shape for cell in view.cells}
     if 1 < len(chunkers) <= len(_SHAPES):
-        shapes = [
-            f"{_SHAPES[shape]} is {chart_cells.short_name(name)}"
-            for name, shape in chunkers.items()
-        ]
+        shapes = [f"{_SHAPES[shape]} is {short_name(name)}" for name, shape in chunkers.items()]
         text = join_names(shapes)
         sentences.append(f"{text[0].upper()}{text[1:]}.")
     elif len(chunkers) > 1:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from harness.report import loss_tables
-from harness.report.charts import chart_cells, flow, losses_chart
+from harness.report.charts import flow, losses_chart
+from harness.report.charts.lettering import short_name
 from harness.report.document import Block, Fold, Paragraph, PerCell
 from harness.report.phrases import join_names
 from harness.report.run_view import View
@@ -94,7 +95,7 @@ def _describe_largest(view: View) -> str:
     best_counts = losses_chart.count_losses(view, best)
     largest = max(losses_chart.STAGES, key=lambda stage: best_counts[stage])
     of = numbers.count(sum(best_counts.values()), "question")
-    name = chart_cells.short_name(view.name(best))
+    name = short_name(view.name(best))
     if not best_counts[largest]:
         return f"{sentence} {name} lost none of its {of}."
     return (
@@ -111,8 +112,6 @@ def _index_unknown(view: View, name: str) -> bool:
 
 
 def _list_names(view: View, names: Sequence[str]) -> str:
-    short_names = [
-        chart_cells.short_name(view.name(cell)) for cell in view.cells if cell.name in names
-    ]
+    short_names = [short_name(view.name(cell)) for cell in view.cells if cell.name in names]
     more = f" and {len(short_names) - 3} more" if len(short_names) > 3 else ""
     return ", ".join(short_names[:3]) + more

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from harness.report.charts import chart_cells
+from harness.report.charts.lettering import short_name
 from harness.report.document import Block, Cell, Fold, Measure, Paragraph, TableBlock
 from harness.report.phrases import join_names
 from harness.report.run_view import View
@@ -57,7 +57,7 @@ class Holes:
 
 
 def _name(view: View, cell: CellResult) -> str:
-    return chart_cells.short_name(view.name(cell))
+    return short_name(view.name(cell))
 
 
 def _describe_judged(view: View, results: UnjudgedResults) -> str:

@@ -77,7 +77,7 @@ def _chart(view: View) -> list[ChartFigure]:
         differences_chart.PlottedDifference(
             name=view.name(cell),
             mark=view.mark(cell),
-            difference=difference.difference,
+            value=difference.difference,
             low=difference.low,
             high=difference.high,
             significant=difference.better or difference.worse,
