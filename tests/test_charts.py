@@ -20,8 +20,7 @@ from harness.report.charts.differences_chart import PlottedDifference
 from harness.report.document import Mark
 from harness.report.rank_curves import CurveReader
 from harness.report.run_view import View
-from harness.report.sections.curves_section import Curves
-from harness.report.sections.losses import Losses
+from harness.report.sections import curves_section, losses
 from harness.runs import scoring
 from harness.runs.outcomes import make_cases
 from harness.stats.aggregate_scores import Aggregate
@@ -328,7 +327,7 @@ class TestLosses:
     def test_title_and_section_name_the_largest_loss(self, many):
         view = View(lost(many, STAGES, traced_to=9))
         name = view.name(view.best)
-        said, figure, *_ = Losses().blocks(view)
+        said, figure, *_ = losses.blocks(view)
 
         assert figure.drawings[0].title == f"Retrieval loses 2 of 4 questions of {name}"
         assert said.text == (
@@ -345,17 +344,17 @@ class TestLosses:
         assert drawing.wide.count('aria-label="retrieval: 2, ') == 4
 
     def test_what_the_index_may_have_lost_is_said_where_nobody_can_tell(self, many):
-        _, _, note, *_ = Losses().blocks(View(lost(many, STAGES, traced_to=None)))
+        _, _, note, *_ = losses.blocks(View(lost(many, STAGES, traced_to=None)))
 
         assert note.text.startswith(
             "Not known for all configurations: what exact search would have found."
         )
 
     def test_nothing_is_said_where_no_question_could_be_followed(self, many):
-        assert Losses().blocks(View(lost(many, {}))) == []
+        assert losses.blocks(View(lost(many, {}))) == []
 
     def test_nothing_lost_is_said_as_such(self, many):
-        said, figure, *_ = Losses().blocks(View(lost(many, dict.fromkeys(STAGES, "none"))))
+        said, figure, *_ = losses.blocks(View(lost(many, dict.fromkeys(STAGES, "none"))))
 
         assert said.text == "No question that could be followed was lost at any stage."
         assert figure.drawings[0].title.endswith(" lost none of 4 questions")
@@ -446,11 +445,11 @@ class TestRunsOfEveryKind:
     def test_sections_of_a_run_that_came_to_nothing_are_made(self, kind, many):
         view = View(kind(many))
 
-        assert isinstance([*Curves().blocks(view), *Losses().blocks(view)], list)
+        assert isinstance([*curves_section.blocks(view), *losses.blocks(view)], list)
 
     def test_the_section_says_what_colours_and_shapes_tell(self, many, one):
-        said = Curves().blocks(View(many))[0].text
+        said = curves_section.blocks(View(many))[0].text
 
         assert said.startswith("Colour tells how a configuration retrieves. ")
         assert "A filled circle is " in said
-        assert not any(hasattr(each, "text") for each in Curves().blocks(View(one)))
+        assert not any(hasattr(each, "text") for each in curves_section.blocks(View(one)))

@@ -13,7 +13,7 @@ from harness.registry import label
 from harness.report import bands, glossary_terms
 from harness.report.document import Fold, GlossaryEntry
 from harness.report.run_view import View
-from harness.report.sections.glossary import Glossary
+from harness.report.sections import glossary
 from harness.runs import runner
 from harness.stats import intervals, max_t
 from harness.store import reader
@@ -38,9 +38,7 @@ def stored(tmp_path_factory):
 
 def entries(stored):
     return {
-        each.term: each
-        for each in Glossary().blocks(View(stored))
-        if isinstance(each, GlossaryEntry)
+        each.term: each for each in glossary.blocks(View(stored)) if isinstance(each, GlossaryEntry)
     }
 
 
@@ -121,7 +119,7 @@ def test_every_metric_there_is_has_a_whole_entry(stored):
 
 
 def test_the_discounts_are_those_that_dcg_uses(stored):
-    fold = Glossary().blocks(View(stored))[-1]
+    fold = glossary.blocks(View(stored))[-1]
     rows = fold.blocks[0].rows
 
     assert isinstance(fold, Fold)

@@ -14,8 +14,7 @@ from harness.records import Chunk, Hit, Judged, Span, StoredHit
 from harness.registry import label
 from harness.report import run_summary, terminal
 from harness.report.run_view import View
-from harness.report.sections import parts
-from harness.report.sections.unjudged_section import Holes
+from harness.report.sections import parts, unjudged_section
 from harness.report.unjudged_results import UnjudgedResults
 from harness.runs import incomplete_labels
 from harness.runs.incomplete_labels import JudgedList, WeightedQuestion
@@ -281,7 +280,7 @@ def texts(blocks):
 
 
 def test_the_section_gives_shares_bounds_scenarios_and_says_what_they_are(view):
-    said = texts(Holes().blocks(view))
+    said = texts(unjudged_section.blocks(view))
 
     assert "What nobody judged counts as not relevant" in said
     assert "No judgement of them leads outside." in said
@@ -306,7 +305,7 @@ def test_without_holes_there_is_no_section(tmp_path):
     ]
     full = View(small.stored(tmp_path, questions=whole, **HOLES))
 
-    assert Holes().blocks(full) == []
+    assert unjudged_section.blocks(full) == []
     assert UnjudgedResults(full).contenders == []
     assert "Open:" not in terminal.render(run_summary.blocks(full.stored.folder, full))
 
@@ -387,7 +386,7 @@ def test_the_section_and_the_terminal_name_the_cell_that_could_be_ahead():
     view = made()
 
     said, shown = (
-        texts(Holes().blocks(view)),
+        texts(unjudged_section.blocks(view)),
         terminal.render(run_summary.blocks(Path("made"), view)),
     )
 
@@ -401,7 +400,9 @@ def test_the_section_and_the_terminal_name_the_cell_that_could_be_ahead():
 def test_where_the_order_holds_that_is_said_and_the_terminal_says_nothing():
     view = made(cells={name: RANKINGS[name] for name in ("sure", "behind")})
 
-    assert "No judgement puts another configuration ahead of sure" in texts(Holes().blocks(view))
+    assert "No judgement puts another configuration ahead of sure" in texts(
+        unjudged_section.blocks(view)
+    )
     assert "Open:" not in terminal.render(run_summary.blocks(Path("made"), view))
 
 
@@ -417,13 +418,13 @@ def test_where_the_order_holds_that_is_said_and_the_terminal_says_nothing():
 def test_by_a_metric_without_bounds_the_order_is_that_of_the_scenarios(metric, said):
     view = made(metric, {name: RANKINGS[name] for name in ("sure", "open")})
 
-    assert said in texts(Holes().blocks(view))
+    assert said in texts(unjudged_section.blocks(view))
 
 
 def test_an_order_that_is_the_same_in_both_scenarios_is_no_proof():
     view = made("recall@2", {"sure": RANKINGS["sure"], "b": {"q0": {"u": None}, "q1": {"z": 0}}})
 
-    said = texts(Holes().blocks(view))
+    said = texts(unjudged_section.blocks(view))
 
     assert "sure has the highest recall@2 in both scenarios; other judgements may change" in said
 
@@ -431,5 +432,5 @@ def test_an_order_that_is_the_same_in_both_scenarios_is_no_proof():
 def test_old_runs_and_runs_without_judged_documents_have_no_section(tmp_path):
     run = View(runs_made.stored({"a": {"hit_rate@5": [1.0, 0.0]}}))
 
-    assert Holes().blocks(run) == []
+    assert unjudged_section.blocks(run) == []
     assert UnjudgedResults(run).contenders == []

@@ -16,7 +16,7 @@ from harness.report import loss_tables
 from harness.report.charts import flow
 from harness.report.document import Fold, Paragraph, PerCell, TableBlock
 from harness.report.run_view import View
-from harness.report.sections.losses import Losses
+from harness.report.sections import losses
 from harness.runs import runner
 from harness.runs.aggregate import count_losses, gives_answers, separable_stages, share_of
 from harness.store import reader
@@ -174,7 +174,7 @@ class TestStored:
         old = reader.load(folder)
 
         assert {record.held_in for record in old.records} == {None}
-        assert Losses().blocks(View(old)) == Losses().blocks(View(many))
+        assert losses.blocks(View(old)) == losses.blocks(View(many))
         report.write(folder)
         assert "Questions by the first stage" in (folder / "report.md").read_text()
 
@@ -182,7 +182,7 @@ class TestStored:
 class TestTables:
     def test_cells_and_categories_have_counts_shares_and_intervals(self, many):
         view = View(planted(many))
-        table, fold, note, parts = Losses().blocks(view)[-1].blocks
+        table, fold, note, parts = losses.blocks(view)[-1].blocks
 
         assert table.head == [
             "Configuration", "Questions", "Answered", "Chunking", "Index", "Retrieval", "Context",
@@ -222,7 +222,7 @@ class TestTables:
         )
         about = replace(stored.run, cells=[quiet, *stored.run.cells[1:]])
         view = View(replace(stored, run=about, records=records))
-        _, figure, *_, shares = Losses().blocks(view)
+        _, figure, *_, shares = losses.blocks(view)
         table = shares.blocks[0]
         (drawing,) = figure.drawings
         rows = {row[0]: row for row in table.rows}
@@ -261,7 +261,7 @@ class TestTables:
         stored = planted(many)
         bare = {id_: replace(line, category=None) for id_, line in stored.questions.items()}
 
-        *_, shares = Losses().blocks(View(replace(stored, questions=bare)))
+        *_, shares = losses.blocks(View(replace(stored, questions=bare)))
         assert [type(block) for block in shares.blocks] == [TableBlock, Fold, Paragraph]
 
 

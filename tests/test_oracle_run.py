@@ -21,8 +21,7 @@ from harness.report.advice_rules import (
 from harness.report.potential import potentials, sentences
 from harness.report.potential import summary_line as line_of
 from harness.report.run_view import View
-from harness.report.sections import parts
-from harness.report.sections.oracle import OracleSection
+from harness.report.sections import oracle, parts
 from harness.runs import runner
 from harness.runs.oracle.oracle_file import read_records, to_jsonl
 from harness.runs.oracle.oracle_run import evidence_context
@@ -334,7 +333,7 @@ class TestFailures:
         told = "Only 4 of 24 questions were asked with their gold passages"
         assert any(each.startswith(told) for each in sentences(view, found))
         assert "n = 1; 4 of 24 questions were asked)" in line_of(view, found)
-        *_, note, _, _, _ = OracleSection().blocks(view)
+        *_, note, _, _, _ = oracle.blocks(view)
         assert note.text.startswith("Over the 4 of 24 questions that can be answered and have")
 
     def test_where_no_generator_answers_it_is_refused(self, project, refused):
@@ -483,7 +482,7 @@ class TestTheReport:
         bare = [{key: row[key] for key in row if key != "evidence"} for row in small.QUESTIONS]
         names = ["hit_rate(labels=documents)@2", "token_f1", "abstention"]
         stored = one(tmp_path, questions=bare, metrics=names, decide_by="token_f1")
-        said, table = OracleSection().blocks(View(stored))
+        said, table = oracle.blocks(View(stored))
 
         assert said.text == (
             "extractive was asked nothing with perfect retrieval: no question that can be answered "

@@ -61,7 +61,7 @@ def failed(stored):
     return replace(stored, run=replace(stored.run, cells=cells))
 
 
-@pytest.mark.parametrize("name", list(sections))
+@pytest.mark.parametrize("name", [each.name for each in sections()])
 class TestEverySection:
     def test_renders_a_run_of_any_size_and_state(self, name, many, one):
         for stored in (many, one, empty(many), failed(many)):

@@ -23,7 +23,7 @@ from harness.report.data.chunk_texts import cut_stretches
 from harness.report.data.first_questions import choose_first
 from harness.report.data.page_packing import Column, pack, round_digits, script_json
 from harness.report.run_view import View
-from harness.report.sections.questions import QuestionsSection
+from harness.report.sections import questions
 from harness.runs import runner
 from harness.runs.outcomes import context_text, span_key
 from harness.store import reader
@@ -452,7 +452,7 @@ class TestTheIndex:
 
 class TestTheQuestionsSection:
     def test_has_a_fold_for_each_question_to_read(self, many):
-        (browser,) = QuestionsSection().blocks(View(many))
+        (browser,) = questions.blocks(View(many))
 
         note, *folds = browser.worst
         assert note.text.startswith("4 questions to read with ")
@@ -467,7 +467,7 @@ class TestTheQuestionsSection:
         stored = changed(
             many, at, passages=[arrival], lost_at="reranking", candidates=hits[1:] + hits[:1]
         )
-        (browser,) = QuestionsSection().blocks(View(stored))
+        (browser,) = questions.blocks(View(stored))
         (fold,) = [f for f in browser.worst[1:] if f.title.startswith(many.records[at].question)]
 
         assert fold.blocks[0].label == "Lost at"
@@ -493,7 +493,7 @@ class TestTheQuestionsSection:
         at = next(n for n, r in enumerate(many.records) if (r.cell, r.question) == (best, "day"))
         arrival = Arrival(group="1", stage=stage, facts=PassageFacts(**facts))
         stored = changed(many, at, passages=[arrival], lost_at=stage, traced_to=5_000)
-        (browser,) = QuestionsSection().blocks(View(stored))
+        (browser,) = questions.blocks(View(stored))
         (fold,) = [f for f in browser.worst[1:] if f.title.startswith("day")]
 
         assert fold.blocks[0].text == f"{stage}: {wanted}"
@@ -506,7 +506,7 @@ class TestTheQuestionsSection:
         config = {**many.run.config["resolved"], "relevance_level": 2}
         graded = replace(many.run, config={**many.run.config, "resolved": config})
         stored = replace(changed(many, at, hits=hits), run=graded)
-        (browser,) = QuestionsSection().blocks(View(stored))
+        (browser,) = questions.blocks(View(stored))
         (fold,) = [f for f in browser.worst[1:] if f.title.startswith("day")]
 
         shown = [block for block in fold.blocks if getattr(block, "label", "")[:4] == "Rank"]

@@ -10,7 +10,7 @@ from harness.config.run_config import load
 from harness.files import yaml_lines
 from harness.report.document import Fold, TwoColumns
 from harness.report.run_view import View
-from harness.report.sections.provenance_section import ProvenanceSection
+from harness.report.sections import provenance_section
 from harness.runs import runner
 from harness.store import reader
 from tests.small import project
@@ -26,7 +26,7 @@ def stored(tmp_path_factory):
 
 def told(stored):
     """Return the rows of the table, the configuration as given, and the folds by their titles."""
-    columns, *folds = ProvenanceSection().blocks(View(stored))
+    columns, *folds = provenance_section.blocks(View(stored))
     assert isinstance(columns, TwoColumns)
     assert all(isinstance(fold, Fold) for fold in folds)
     (table,), (given,) = columns.first, columns.second
@@ -106,7 +106,7 @@ def test_no_path_of_the_machine_shows(stored):
     assert rows["Corpus"].startswith(".../corpus (folder)")
     assert yaml_lines.parse_value(given.text) == {"corpus": ".../corpus", "cache": ".../x"}
     for each in (stored, hostile):
-        said = repr(ProvenanceSection().blocks(View(each)))
+        said = repr(provenance_section.blocks(View(each)))
         assert "/home/" not in said
         assert str(stored.folder.parent.parent) not in said
 

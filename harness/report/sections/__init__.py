@@ -2,48 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar, Protocol
+import importlib
+import pkgutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
-from harness.registry import Registry
 from harness.report.document import Block, Part
 from harness.report.run_view import View
 
-
-class Section(Protocol):
-    """What every file in this package provides.
-
-    `order` is its place in the report, `short` what the navigation calls it.
-    """
-
-    name: ClassVar[str]
-    order: ClassVar[int]
-    title: ClassVar[str]
-    short: ClassVar[str]
-
-    def blocks(self, view: View) -> Sequence[Block]:
-        """Return what the section says of a run; nothing where it has nothing to say."""
-        ...
-
-
+Blocks: TypeAlias = Callable[[View], Sequence[Block]]
+"""What a section says of a run; nothing where it has nothing to say."""
 _FIRST_LOOKED_UP = 70
 """The order from which on sections are there to be looked up, and not to be read."""
-sections: Registry[Section] = Registry("report section", __name__, Section)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section: `order` is its place in the report, `short` what the navigation calls it."""
+
+    name: str
+    order: int
+    title: str
+    short: str
+    blocks: Blocks
+
+
+_sections: dict[str, Section] = {}
+
+
+def section(name: str, order: int, title: str, short: str = "") -> Callable[[Blocks], Blocks]:
+    """Add what a function returns to the report, as a section."""
+
+    def add(blocks: Blocks) -> Blocks:
+        _sections[name] = Section(name, order, title, short or title, blocks)
+        return blocks
+
+    return add
+
+
+def sections() -> list[Section]:
+    """Return the sections of this package, in the order of the report."""
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+    return sorted(_sections.values(), key=lambda each: (each.order, each.name))
 
 
 def parts(view: View) -> list[Part]:
     """Return every section that has something to say, in order."""
-    in_order = sorted(
-        (sections.build(name) for name in sections), key=lambda section: section.order
-    )
-    result = [
-        Part(
-            section.name,
-            section.title,
-            section.blocks(view),
-            section.short,
-            section.order >= _FIRST_LOOKED_UP,
-        )
-        for section in in_order
+    built = [
+        Part(each.name, each.title, each.blocks(view), each.short, each.order >= _FIRST_LOOKED_UP)
+        for each in sections()
     ]
-    return [part for part in result if part.blocks]
+    return [part for part in built if part.blocks]

@@ -3,58 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 from harness.report.document import Block, Paragraph, TableBlock
 from harness.report.run_view import View
-from harness.report.sections import sections
+from harness.report.sections import section
 from harness.text import numbers
 
 
-@sections.register
-@dataclass(frozen=True)
-class Contexts:
-    """The match rate of systems, and of collections that were there already."""
-
-    name: ClassVar[str] = "contexts"
-    order: ClassVar[int] = 62
-    title: ClassVar[str] = "Where contexts are in the corpus"
-    short: ClassVar[str] = "Contexts"
-
-    def blocks(self, view: View) -> Sequence[Block]:
-        """Return a row for each cell whose texts were looked up; nothing where none was."""
-        rows = []
-        for cell in view.cells:
-            matched = cell.matched
-            if matched is None:
-                continue
-            inside = matched.contexts - matched.unmatched
-            share = (
-                numbers.percent(inside / matched.contexts) if matched.contexts else numbers.MISSING
-            )
-            counts = (
-                matched.exact,
-                matched.spacing,
-                matched.fuzzy,
-                matched.unmatched,
-                matched.contexts,
-            )
-            rows.append([view.name(cell), share, *(f"{count:,}" for count in counts)])
-        if not rows:
-            return []
-        text = (
-            "What a system, or a collection that was there already, does not tell of its texts was "
-            "looked up in the corpus: to the letter, then with letter case and white space "
-            "ignored, then nearly. In a text that is nowhere no evidence is seen."
+@section("contexts", 62, "Where contexts are in the corpus", "Contexts")
+def blocks(view: View) -> Sequence[Block]:
+    """Return a row for each cell whose texts were looked up; nothing where none was."""
+    rows = []
+    for cell in view.cells:
+        matched = cell.matched
+        if matched is None:
+            continue
+        inside = matched.contexts - matched.unmatched
+        share = numbers.percent(inside / matched.contexts) if matched.contexts else numbers.MISSING
+        counts = (
+            matched.exact,
+            matched.spacing,
+            matched.fuzzy,
+            matched.unmatched,
+            matched.contexts,
         )
-        head = [
-            "Configuration",
-            "Found",
-            "To the letter",
-            "But for spacing",
-            "Nearly",
-            "Nowhere",
-            "Texts",
-        ]
-        return [Paragraph(text, "note"), TableBlock(head, rows, "Share of texts found")]
+        rows.append([view.name(cell), share, *(f"{count:,}" for count in counts)])
+    if not rows:
+        return []
+    text = (
+        "What a system, or a collection that was there already, does not tell of its texts was "
+        "looked up in the corpus: to the letter, then with letter case and white space "
+        "ignored, then nearly. In a text that is nowhere no evidence is seen."
+    )
+    head = [
+        "Configuration",
+        "Found",
+        "To the letter",
+        "But for spacing",
+        "Nearly",
+        "Nowhere",
+        "Texts",
+    ]
+    return [Paragraph(text, "note"), TableBlock(head, rows, "Share of texts found")]

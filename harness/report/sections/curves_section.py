@@ -3,40 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 from harness.report.charts import curves_chart, histograms, tradeoffs
 from harness.report.charts.lettering import short_name
 from harness.report.document import Block, Paragraph
 from harness.report.phrases import join_names
 from harness.report.run_view import View
-from harness.report.sections import sections
+from harness.report.sections import section
 
 _SHAPES = ("a filled circle", "a hollow circle", "a diamond", "a square")
 
 
-@sections.register
-@dataclass(frozen=True)
-class Curves:
-    """Charts of all cells: by k, by cost, by question, and of their chunks."""
-
-    name: ClassVar[str] = "curves"
-    order: ClassVar[int] = 30
-    title: ClassVar[str] = "Curves and trade-offs"
-    short: ClassVar[str] = "Curves"
-
-    def blocks(self, view: View) -> Sequence[Block]:
-        """Return the figures for which there is anything to draw, and how cells are drawn."""
-        candidates = [
-            curves_chart.figure(view),
-            tradeoffs.figure(view),
-            histograms.scores(view),
-            histograms.lengths(view),
-        ]
-        figures = [figure for figure in candidates if figure is not None]
-        explanation = _explain_marks(view)
-        return [Paragraph(explanation, "plain"), *figures] if figures and explanation else figures
+@section("curves", 30, "Curves and trade-offs", "Curves")
+def blocks(view: View) -> Sequence[Block]:
+    """Return the figures for which there is anything to draw, and how cells are drawn."""
+    candidates = [
+        curves_chart.figure(view),
+        tradeoffs.figure(view),
+        histograms.scores(view),
+        histograms.lengths(view),
+    ]
+    figures = [figure for figure in candidates if figure is not None]
+    explanation = _explain_marks(view)
+    return [Paragraph(explanation, "plain"), *figures] if figures and explanation else figures
 
 
 def _explain_marks(view: View) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import ClassVar
+from dataclasses import fields
 
 from harness.metrics import Metric
 from harness.registry import description, full_label, summary
@@ -12,35 +11,26 @@ from harness.report import bands
 from harness.report.document import Block, Fold, GlossaryEntry
 from harness.report.glossary_terms import describe_scale, discounts, terms
 from harness.report.run_view import View
-from harness.report.sections import sections
+from harness.report.sections import section
 from harness.store.run_file import MetricDescription
 
 
-@sections.register
-@dataclass(frozen=True)
-class Glossary:
-    """Every metric used, and what else a reader of this run must know."""
-
-    name: ClassVar[str] = "glossary"
-    order: ClassVar[int] = 80
-    title: ClassVar[str] = "Glossary"
-    short: ClassVar[str] = "Glossary"
-
-    def blocks(self, view: View) -> Sequence[Block]:
-        """Return an entry for each metric, whatever it is cut at, and for each other term."""
-        lines = view.run.provenance.metrics
-        built_metrics = {name: view.build_metric(name) for name in lines}
-        entries: dict[str, list[str]] = {}
-        for name, metric in built_metrics.items():
-            entries.setdefault(metric.name, []).append(name)
-        return [
-            *(
-                _entry({name: (built_metrics[name], lines[name]) for name in names})
-                for names in entries.values()
-            ),
-            *terms(view, built_metrics),
-            Fold("Discounts by rank", [discounts()]),
-        ]
+@section("glossary", 80, "Glossary")
+def blocks(view: View) -> Sequence[Block]:
+    """Return an entry for each metric, whatever it is cut at, and for each other term."""
+    lines = view.run.provenance.metrics
+    built_metrics = {name: view.build_metric(name) for name in lines}
+    entries: dict[str, list[str]] = {}
+    for name, metric in built_metrics.items():
+        entries.setdefault(metric.name, []).append(name)
+    return [
+        *(
+            _entry({name: (built_metrics[name], lines[name]) for name in names})
+            for names in entries.values()
+        ),
+        *terms(view, built_metrics),
+        Fold("Discounts by rank", [discounts()]),
+    ]
 
 
 def _entry(variants: Mapping[str, tuple[Metric, MetricDescription]]) -> GlossaryEntry:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import replace
 
 from harness.report import cost_tables
 from harness.report.document import Block, Cell, Fold, Items, Measure, Paragraph, TableBlock
 from harness.report.phrases import join_names, measure
 from harness.report.run_view import NOT_COUNTED, View
-from harness.report.sections import sections
+from harness.report.sections import section
 from harness.store.cell_results import CellResult
 from harness.text import numbers
 
@@ -27,36 +26,27 @@ _OWN_CHUNKS = Paragraph(
 )
 
 
-@sections.register
-@dataclass(frozen=True)
-class Leaderboard:
-    """Means with intervals and n; metrics of a chunker's own chunks in tables of their own."""
-
-    name: ClassVar[str] = "leaderboard"
-    order: ClassVar[int] = 20
-    title: ClassVar[str] = "Leaderboard"
-    short: ClassVar[str] = "Leaderboard"
-
-    def blocks(self, view: View) -> Sequence[Block]:
-        """Return the tables: comparable metrics first, then those within one chunker."""
-        if not view.run.cells:
-            return []
-        shared = [name for name in view.metrics if not view.is_per_chunker(name)]
-        own_chunk_metrics = [name for name in view.metrics if view.is_per_chunker(name)]
-        first = _first_metrics(view, shared)
-        rest = [name for name in shared if name not in first]
-        result: list[Block] = [
-            Paragraph(_explanation(view)),
-            _table(view, view.cells, first, f"Ranked by {view.by}", first=True),
-        ]
-        further = [_table(view, view.cells, names, "") for names in _split_metrics(rest)]
-        if further:
-            result.append(Fold(numbers.count(len(rest), "more metric"), further))
-        if own_chunk_metrics:
-            count = numbers.count(len(own_chunk_metrics), "metric")
-            tables = _own_chunk_tables(view, own_chunk_metrics)
-            result.append(Fold(f"{count} within one chunker only", [_OWN_CHUNKS, *tables]))
-        return [*result, Fold("How to read these tables", _notes(view))]
+@section("leaderboard", 20, "Leaderboard")
+def blocks(view: View) -> Sequence[Block]:
+    """Return the tables: comparable metrics first, then those within one chunker."""
+    if not view.run.cells:
+        return []
+    shared = [name for name in view.metrics if not view.is_per_chunker(name)]
+    own_chunk_metrics = [name for name in view.metrics if view.is_per_chunker(name)]
+    first = _first_metrics(view, shared)
+    rest = [name for name in shared if name not in first]
+    result: list[Block] = [
+        Paragraph(_explanation(view)),
+        _table(view, view.cells, first, f"Ranked by {view.by}", first=True),
+    ]
+    further = [_table(view, view.cells, names, "") for names in _split_metrics(rest)]
+    if further:
+        result.append(Fold(numbers.count(len(rest), "more metric"), further))
+    if own_chunk_metrics:
+        count = numbers.count(len(own_chunk_metrics), "metric")
+        tables = _own_chunk_tables(view, own_chunk_metrics)
+        result.append(Fold(f"{count} within one chunker only", [_OWN_CHUNKS, *tables]))
+    return [*result, Fold("How to read these tables", _notes(view))]
 
 
 def _own_chunk_tables(view: View, names: Sequence[str]) -> Iterator[TableBlock]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 from harness.report import loss_tables
 from harness.report.charts import flow, losses_chart
@@ -12,7 +10,7 @@ from harness.report.charts.lettering import short_name
 from harness.report.document import Block, Fold, Paragraph, PerCell
 from harness.report.phrases import join_names
 from harness.report.run_view import View
-from harness.report.sections import sections
+from harness.report.sections import section
 from harness.store.frame import LOST
 from harness.text import numbers
 
@@ -23,33 +21,22 @@ _EXPLANATION = (
 )
 
 
-@sections.register
-@dataclass(frozen=True)
-class Losses:
-    """The largest loss in words; all of them as bars, as a flow, and as tables."""
-
-    name: ClassVar[str] = "losses"
-    order: ClassVar[int] = 45
-    title: ClassVar[str] = "Where answers are lost"
-    short: ClassVar[str] = "Losses"
-
-    def blocks(self, view: View) -> Sequence[Block]:
-        """Return the figures and tables; nothing where no question could be followed."""
-        figure = losses_chart.figure(view)
-        if figure is None:
-            return []
-        result: list[Block] = [Paragraph(_describe_largest(view), "plain"), figure]
-        blind = [cell.name for cell in view.cells if _index_unknown(view, cell.name)]
-        if blind:
-            which = (
-                "all configurations" if len(blind) == len(view.cells) else _list_names(view, blind)
-            )
-            text = (
-                f"Not known for {which}: what exact search would have found. What the index lost "
-                "there counts as lost at retrieval."
-            )
-            result.append(Paragraph(text, "note"))
-        return [*result, *_tables(view)]
+@section("losses", 45, "Where answers are lost", "Losses")
+def blocks(view: View) -> Sequence[Block]:
+    """Return the figures and tables; nothing where no question could be followed."""
+    figure = losses_chart.figure(view)
+    if figure is None:
+        return []
+    result: list[Block] = [Paragraph(_describe_largest(view), "plain"), figure]
+    blind = [cell.name for cell in view.cells if _index_unknown(view, cell.name)]
+    if blind:
+        which = "all configurations" if len(blind) == len(view.cells) else _list_names(view, blind)
+        text = (
+            f"Not known for {which}: what exact search would have found. What the index lost "
+            "there counts as lost at retrieval."
+        )
+        result.append(Paragraph(text, "note"))
+    return [*result, *_tables(view)]
 
 
 def _tables(view: View) -> list[Block]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import replace
 from urllib.parse import quote
 
 from harness.report import chunker_limits
@@ -21,45 +20,36 @@ from harness.report.potential import (
     sentences,
 )
 from harness.report.run_view import View
-from harness.report.sections import sections
+from harness.report.sections import section
 from harness.text import numbers
 
 _MAX_NAMED = 10
 """Questions that are named where links cannot be followed."""
 
 
-@sections.register
-@dataclass(frozen=True)
-class OracleSection:
-    """Each generator with its gold passages and with nothing, and what each chunker allows."""
-
-    name: ClassVar[str] = "oracle"
-    order: ClassVar[int] = 48
-    title: ClassVar[str] = "What better retrieval could buy"
-    short: ClassVar[str] = "Potential"
-
-    def blocks(self, view: View) -> Sequence[Block]:
-        """Return the results of the oracle; nothing where it was not run."""
-        all_potentials = potentials(view)
-        if not view.run.oracle and not view.run.ceilings:
-            return []
-        several = len(all_potentials) > 1
-        result: list[Block] = []
-        for potential in all_potentials:
-            result += [Paragraph(text) for text in sentences(view, potential, several)]
-            result += _unasked_blocks(view, potential)
-        figure = (
-            chart.figure(view, all_potentials, headline(view, all_potentials))
-            if all_potentials
-            else None
-        )
-        result += [figure] if figure is not None else []
-        for potential in all_potentials:
-            result += _table(view, potential)
-            result += _remembered_blocks(potential, several)
-        if all_potentials and all_potentials[0].asked:
-            result.append(Paragraph(_explanation(view, all_potentials[0]), "note"))
-        return [*result, *chunker_limits.blocks(view)]
+@section("oracle", 48, "What better retrieval could buy", "Potential")
+def blocks(view: View) -> Sequence[Block]:
+    """Return the results of the oracle; nothing where it was not run."""
+    all_potentials = potentials(view)
+    if not view.run.oracle and not view.run.ceilings:
+        return []
+    several = len(all_potentials) > 1
+    result: list[Block] = []
+    for potential in all_potentials:
+        result += [Paragraph(text) for text in sentences(view, potential, several)]
+        result += _unasked_blocks(view, potential)
+    figure = (
+        chart.figure(view, all_potentials, headline(view, all_potentials))
+        if all_potentials
+        else None
+    )
+    result += [figure] if figure is not None else []
+    for potential in all_potentials:
+        result += _table(view, potential)
+        result += _remembered_blocks(potential, several)
+    if all_potentials and all_potentials[0].asked:
+        result.append(Paragraph(_explanation(view, all_potentials[0]), "note"))
+    return [*result, *chunker_limits.blocks(view)]
 
 
 def _unasked_blocks(view: View, potential: Potential) -> Iterator[Block]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 from harness.people import correlations, rater_agreement, rating_means, ratings_reader
 from harness.people.rating_records import AnswerRating
@@ -13,7 +11,7 @@ from harness.report.charts import people_chart as chart
 from harness.report.document import Block, Paragraph, TableBlock
 from harness.report.people_blocks import agreement_blocks, comments_blocks, weights_blocks
 from harness.report.run_view import View
-from harness.report.sections import sections
+from harness.report.sections import section
 from harness.stats.estimate import Estimate
 from harness.text import numbers
 
@@ -27,37 +25,28 @@ _ASPECTS: Mapping[Aspect, str] = {
 }
 
 
-@sections.register
-@dataclass(frozen=True)
-class People:
-    """Means by cell, agreement, correlations with the metrics, weights, and comments."""
-
-    name: ClassVar[str] = "people"
-    order: ClassVar[int] = 48
-    title: ClassVar[str] = "What people said"
-    short: ClassVar[str] = "People"
-
-    def blocks(self, view: View) -> Sequence[Block]:
-        """Return what was made of `ratings.jsonl`; nothing where nobody rated anything."""
-        lines = ratings_reader.read(view.stored)
-        if not lines:
-            return []
-        answers = ratings_reader.rated_answers(lines)
-        result: list[Block] = [
-            Paragraph(_describe_raters(lines, answers)),
-            *_cells(view, answers, lines),
-        ]
-        result.append(Paragraph(_EXPLANATION, "note"))
-        if answers:
-            clusters, seed = view.stored.clusters, view.run.provenance.seed
-            result += agreement_blocks(rater_agreement.agreements(answers, clusters, seed))
-            table = correlations.RatedValues(view.stored, answers)
-            metric_correlations = correlations.correlations(table)
-            figure = chart.figure(metric_correlations, view.drawn)
-            result += [chart.table(metric_correlations)] if figure is None else [figure]
-            result += weights_blocks(table)
-        result += comments_blocks(lines, view.stored.questions)
-        return result
+@section("people", 48, "What people said", "People")
+def blocks(view: View) -> Sequence[Block]:
+    """Return what was made of `ratings.jsonl`; nothing where nobody rated anything."""
+    lines = ratings_reader.read(view.stored)
+    if not lines:
+        return []
+    answers = ratings_reader.rated_answers(lines)
+    result: list[Block] = [
+        Paragraph(_describe_raters(lines, answers)),
+        *_cells(view, answers, lines),
+    ]
+    result.append(Paragraph(_EXPLANATION, "note"))
+    if answers:
+        clusters, seed = view.stored.clusters, view.run.provenance.seed
+        result += agreement_blocks(rater_agreement.agreements(answers, clusters, seed))
+        table = correlations.RatedValues(view.stored, answers)
+        metric_correlations = correlations.correlations(table)
+        figure = chart.figure(metric_correlations, view.drawn)
+        result += [chart.table(metric_correlations)] if figure is None else [figure]
+        result += weights_blocks(table)
+    result += comments_blocks(lines, view.stored.questions)
+    return result
 
 
 _EXPLANATION = (

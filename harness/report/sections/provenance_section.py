@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any
 
 from harness.files import yaml_lines
 from harness.files.paths import make_portable
 from harness.report.document import Block, Fold, Quotation, TableBlock, TwoColumns
 from harness.report.run_view import View
-from harness.report.sections import sections
+from harness.report.sections import section
 from harness.stats import max_t
 from harness.store.run_file import QuestionSample, RunFile
 
@@ -19,37 +18,28 @@ _MAX_ITEMS = 10
 """Items of a list in one line of the table; a corpus may leave out thousands of files."""
 
 
-@sections.register
-@dataclass(frozen=True)
-class ProvenanceSection:
-    """Versions, data, models, statistics and the configuration in full."""
-
-    name: ClassVar[str] = "provenance"
-    order: ClassVar[int] = 90
-    title: ClassVar[str] = "Provenance"
-    short: ClassVar[str] = "Provenance"
-
-    def blocks(self, view: View) -> Sequence[Block]:
-        """Return a table beside the configuration as given, and the rest behind folds."""
-        run = view.run
-        config = make_portable(run.config)
-        rows = [[label, value] for label, value in _rows(run, config.get("resolved", {})) if value]
-        given_config = Quotation("Configuration as given", yaml_lines.dump(config.get("given", {})))
-        result: list[Block] = [
-            TwoColumns([TableBlock(["What", "Which"], rows, numeric=False)], [given_config])
-        ]
-        if run.provenance.metrics:
-            result.append(Fold("Metrics, with every option", [_metrics(view)]))
-        if run.cells:
-            cells = [[cell.name, cell.fingerprint] for cell in run.cells]
-            table = TableBlock(["Cell", "Fingerprint"], cells, numeric=False)
-            result.append(Fold("Fingerprints of configurations", [table]))
-        if run.ran:
-            result.append(Fold("Where each stage ran", [_stages_table(run)]))
-        if "resolved" in config:
-            text = yaml_lines.dump(config["resolved"])
-            result.append(Fold("Configuration with every default", [Quotation("", text)]))
-        return result
+@section("provenance", 90, "Provenance")
+def blocks(view: View) -> Sequence[Block]:
+    """Return a table beside the configuration as given, and the rest behind folds."""
+    run = view.run
+    config = make_portable(run.config)
+    rows = [[label, value] for label, value in _rows(run, config.get("resolved", {})) if value]
+    given_config = Quotation("Configuration as given", yaml_lines.dump(config.get("given", {})))
+    result: list[Block] = [
+        TwoColumns([TableBlock(["What", "Which"], rows, numeric=False)], [given_config])
+    ]
+    if run.provenance.metrics:
+        result.append(Fold("Metrics, with every option", [_metrics(view)]))
+    if run.cells:
+        cells = [[cell.name, cell.fingerprint] for cell in run.cells]
+        table = TableBlock(["Cell", "Fingerprint"], cells, numeric=False)
+        result.append(Fold("Fingerprints of configurations", [table]))
+    if run.ran:
+        result.append(Fold("Where each stage ran", [_stages_table(run)]))
+    if "resolved" in config:
+        text = yaml_lines.dump(config["resolved"])
+        result.append(Fold("Configuration with every default", [Quotation("", text)]))
+    return result
 
 
 def _rows(run: RunFile, resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 from harness.records import Arrival, Loss, Outcome, StoredHit
 from harness.report.data.first_questions import choose_first
 from harness.report.data.page_index import count_going_on
 from harness.report.document import Block, Browser, Fold, Paragraph, Quotation
 from harness.report.run_view import View
-from harness.report.sections import sections
+from harness.report.sections import section
 from harness.runs.outcomes import held_sentence
 from harness.text import numbers
 
@@ -20,31 +18,22 @@ _MAX_CHARACTERS = 240
 """Characters of a text that is quoted."""
 
 
-@sections.register
-@dataclass(frozen=True)
-class QuestionsSection:
-    """Every question in every cell; where there is no script, ten to read."""
-
-    name: ClassVar[str] = "questions"
-    order: ClassVar[int] = 60
-    title: ClassVar[str] = "Questions"
-    short: ClassVar[str] = "Questions"
-
-    def blocks(self, view: View) -> Sequence[Block]:
-        """Return the browser, with a fold for each of the ten to read."""
-        records = choose_first(view)
-        if not view.stored.records:
-            return []
-        if not records:
-            return [Browser([])]
-        names = {cell.name: view.name(cell) for cell in view.cells}
-        count = numbers.count(len(records), "question")
-        note = Paragraph(
-            f"{count} to read with {names[records[0].cell]}: of each kind of loss in turn "
-            f"that with the lowest {view.by}, then the lowest mean of the other quality metrics.",
-            "note",
-        )
-        return [Browser([note, *(_fold(view, record) for record in records)])]
+@section("questions", 60, "Questions")
+def blocks(view: View) -> Sequence[Block]:
+    """Return the browser, with a fold for each of the ten to read."""
+    records = choose_first(view)
+    if not view.stored.records:
+        return []
+    if not records:
+        return [Browser([])]
+    names = {cell.name: view.name(cell) for cell in view.cells}
+    count = numbers.count(len(records), "question")
+    note = Paragraph(
+        f"{count} to read with {names[records[0].cell]}: of each kind of loss in turn "
+        f"that with the lowest {view.by}, then the lowest mean of the other quality metrics.",
+        "note",
+    )
+    return [Browser([note, *(_fold(view, record) for record in records)])]
 
 
 def _fold(view: View, record: Outcome) -> Fold:

@@ -3,48 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 from harness.report.document import Block, Paragraph, TableBlock
 from harness.report.run_view import View
-from harness.report.sections import sections
+from harness.report.sections import section
 from harness.text import numbers
 
 
-@sections.register
-@dataclass(frozen=True)
-class Samples:
-    """The spread of each metric over the samples of a question, by cell."""
-
-    name: ClassVar[str] = "samples"
-    order: ClassVar[int] = 65
-    title: ClassVar[str] = "Spread across samples"
-    short: ClassVar[str] = "Samples"
-
-    def blocks(self, view: View) -> Sequence[Block]:
-        """Return a table for the cells that answered each question several times."""
-        cells = [cell for cell in view.cells if cell.spread]
-        names = list(dict.fromkeys(name for cell in cells for name in cell.spread))
-        if not names:
-            return []
-        rows = []
-        for name in names:
-            row = [name]
-            for cell in cells:
-                spread = cell.spread.get(name)
-                text = numbers.MISSING
-                if spread is not None:
-                    text = f"{numbers.score(spread.deviation)} (n = {spread.n})"
-                row.append(text)
-            rows.append(row)
-        note = (
-            "Each question was asked several times. Scores are means over its samples; the table "
-            "has the standard deviation between the samples of one question, averaged over the n "
-            "questions with two scored samples or more."
-        )
-        head = ["Metric", *(view.name(cell) for cell in cells)]
-        return [
-            Paragraph(note, "note"),
-            TableBlock(head, rows, "Standard deviation between samples"),
-        ]
+@section("samples", 65, "Spread across samples", "Samples")
+def blocks(view: View) -> Sequence[Block]:
+    """Return a table for the cells that answered each question several times."""
+    cells = [cell for cell in view.cells if cell.spread]
+    names = list(dict.fromkeys(name for cell in cells for name in cell.spread))
+    if not names:
+        return []
+    rows = []
+    for name in names:
+        row = [name]
+        for cell in cells:
+            spread = cell.spread.get(name)
+            text = numbers.MISSING
+            if spread is not None:
+                text = f"{numbers.score(spread.deviation)} (n = {spread.n})"
+            row.append(text)
+        rows.append(row)
+    note = (
+        "Each question was asked several times. Scores are means over its samples; the table "
+        "has the standard deviation between the samples of one question, averaged over the n "
+        "questions with two scored samples or more."
+    )
+    head = ["Metric", *(view.name(cell) for cell in cells)]
+    return [
+        Paragraph(note, "note"),
+        TableBlock(head, rows, "Standard deviation between samples"),
+    ]

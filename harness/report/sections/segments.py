@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from harness.report.document import Block, Fold, Measure, Paragraph, PerCell, TableBlock
 from harness.report.phrases import measure
 from harness.report.run_view import Mask, View
-from harness.report.sections import sections
+from harness.report.sections import section
 from harness.report.segment_groups import MIN_QUESTIONS, Division, list_divisions
 from harness.stats.aggregate_scores import Aggregate
 from harness.store.cell_results import CellResult
@@ -24,42 +22,33 @@ _LOOKED_UP = "Document"
 """The division that is folded: it has the most rows, and says the least about the next one."""
 
 
-@sections.register
-@dataclass(frozen=True)
-class Segments:
-    """A heat map of segments and metrics, for each cell."""
-
-    name: ClassVar[str] = "segments"
-    order: ClassVar[int] = 40
-    title: ClassVar[str] = "By segment"
-    short: ClassVar[str] = "Segments"
-
-    def blocks(self, view: View) -> Sequence[Block]:
-        """Return a table a cell; nothing where nothing divides the questions."""
-        divisions = list_divisions(view.stored.questions.values())
-        focus = view.focus
-        if not divisions or focus is None:
-            return []
-        divisions.append(Division("All", {"all questions": frozenset(view.stored.questions)}))
-        names = _metrics(view)
-        parts = _aggregate_parts(view, divisions)
-        tables: list[list[Block]] = [
-            [
-                *_describe_extremes(view, cell, divisions[0], parts),
-                *_tables(view, cell, divisions, names, parts),
-            ]
-            for cell in view.cells
+@section("segments", 40, "By segment", "Segments")
+def blocks(view: View) -> Sequence[Block]:
+    """Return a table a cell; nothing where nothing divides the questions."""
+    divisions = list_divisions(view.stored.questions.values())
+    focus = view.focus
+    if not divisions or focus is None:
+        return []
+    divisions.append(Division("All", {"all questions": frozenset(view.stored.questions)}))
+    names = _metrics(view)
+    parts = _aggregate_parts(view, divisions)
+    tables: list[list[Block]] = [
+        [
+            *_describe_extremes(view, cell, divisions[0], parts),
+            *_tables(view, cell, divisions, names, parts),
         ]
-        cells = [view.name(cell) for cell in view.cells]
-        return [
-            PerCell(cells, tables, view.cells.index(focus)),
-            Paragraph(
-                f"Means; the interval is that of {view.by}, n the questions it is over. A failed "
-                f"question counts as 0. † fewer than {MIN_QUESTIONS} questions: "
-                "read nothing into it.",
-                "note",
-            ),
-        ]
+        for cell in view.cells
+    ]
+    cells = [view.name(cell) for cell in view.cells]
+    return [
+        PerCell(cells, tables, view.cells.index(focus)),
+        Paragraph(
+            f"Means; the interval is that of {view.by}, n the questions it is over. A failed "
+            f"question counts as 0. † fewer than {MIN_QUESTIONS} questions: "
+            "read nothing into it.",
+            "note",
+        ),
+    ]
 
 
 Parts = Mapping[tuple[str, str, str], Aggregate]

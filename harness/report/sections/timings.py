@@ -3,69 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 from harness.report import cost_tables
 from harness.report.document import Block, TableBlock, TwoColumns
 from harness.report.run_view import View
-from harness.report.sections import sections
+from harness.report.sections import section
 from harness.text import numbers
 
 
-@sections.register
-@dataclass(frozen=True)
-class Timings:
-    """Seconds by stage over the run, and by question in each cell."""
-
-    name: ClassVar[str] = "timings"
-    order: ClassVar[int] = 70
-    title: ClassVar[str] = "Time and tokens"
-    short: ClassVar[str] = "Time"
-
-    def blocks(self, view: View) -> Sequence[Block]:
-        """Return two tables: the run's stages, and the cells."""
-        run = view.run
-        stages = [[stage, numbers.seconds(spent)] for stage, spent in run.seconds.items()]
-        whole = [TableBlock(["Stage", "Time"], stages, "The whole run")]
-        rows = []
-        for cell in view.cells:
-            tokens = [
-                [value for value in column.tolist() if value == value]
-                for column in (
-                    view.frame(cell).answer_tokens_in,
-                    view.frame(cell).answer_tokens_out,
-                )
-            ]
-            spent = [numbers.seconds(cell.seconds.get(s)) for s in ("retrieval", "generation")]
-            means = [
-                f"{sum(column) / len(column):.0f}" if column else numbers.MISSING
-                for column in tokens
-            ]
-            index_recall = cell.index_recall
-            recall = (
-                numbers.MISSING
-                if index_recall is None
-                else f"{numbers.score(index_recall.mean)} @{index_recall.k}"
+@section("timings", 70, "Time and tokens", "Time")
+def blocks(view: View) -> Sequence[Block]:
+    """Return two tables: the run's stages, and the cells."""
+    run = view.run
+    stages = [[stage, numbers.seconds(spent)] for stage, spent in run.seconds.items()]
+    whole = [TableBlock(["Stage", "Time"], stages, "The whole run")]
+    rows = []
+    for cell in view.cells:
+        tokens = [
+            [value for value in column.tolist() if value == value]
+            for column in (
+                view.frame(cell).answer_tokens_in,
+                view.frame(cell).answer_tokens_out,
             )
-            chunks = f"{cell.chunks:,}" if cell.chunks else numbers.MISSING  # a system's own
-            rows.append([view.name(cell), chunks, recall, *spent, *means])
-        head = [
-            "Configuration",
-            "Chunks",
-            "Index recall",
-            "Retrieval",
-            "Generation",
-            "Tokens in",
-            "Tokens out",
         ]
-        kinds = [[k, f"{n['made']:,}", f"{n['reused']:,}"] for k, n in run.cache.items()]
-        if kinds:
-            whole.append(TableBlock(["In the cache", "Made", "Reused"], kinds, "Shared work"))
-        if not rows:
-            return whole
-        return [
-            TableBlock(head, rows, "Mean of a question, without embedding it"),
-            *cost_tables.tables(view),
-            TwoColumns(whole[:1], whole[1:]),
+        spent = [numbers.seconds(cell.seconds.get(s)) for s in ("retrieval", "generation")]
+        means = [
+            f"{sum(column) / len(column):.0f}" if column else numbers.MISSING for column in tokens
         ]
+        index_recall = cell.index_recall
+        recall = (
+            numbers.MISSING
+            if index_recall is None
+            else f"{numbers.score(index_recall.mean)} @{index_recall.k}"
+        )
+        chunks = f"{cell.chunks:,}" if cell.chunks else numbers.MISSING  # a system's own
+        rows.append([view.name(cell), chunks, recall, *spent, *means])
+    head = [
+        "Configuration",
+        "Chunks",
+        "Index recall",
+        "Retrieval",
+        "Generation",
+        "Tokens in",
+        "Tokens out",
+    ]
+    kinds = [[k, f"{n['made']:,}", f"{n['reused']:,}"] for k, n in run.cache.items()]
+    if kinds:
+        whole.append(TableBlock(["In the cache", "Made", "Reused"], kinds, "Shared work"))
+    if not rows:
+        return whole
+    return [
+        TableBlock(head, rows, "Mean of a question, without embedding it"),
+        *cost_tables.tables(view),
+        TwoColumns(whole[:1], whole[1:]),
+    ]

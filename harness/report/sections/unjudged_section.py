@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 from harness.report.charts.lettering import short_name
 from harness.report.document import Block, Cell, Fold, Measure, Paragraph, TableBlock
 from harness.report.phrases import join_names
 from harness.report.run_view import View
-from harness.report.sections import sections
+from harness.report.sections import section
 from harness.report.unjudged_results import Ends, UnjudgedResults
 from harness.store.cell_results import CellResult
 from harness.text import numbers
@@ -21,39 +19,30 @@ _MAX_NAMED = 2
 """Cells that a sentence names; of more, how many they are is said."""
 
 
-@sections.register
-@dataclass(frozen=True)
-class Holes:
-    """The share judged, exact bounds where there are any, and two scenarios for the others."""
-
-    name: ClassVar[str] = "unjudged"
-    order: ClassVar[int] = 49
-    title: ClassVar[str] = "Results nobody judged"
-    short: ClassVar[str] = "Unjudged"
-
-    def blocks(self, view: View) -> Sequence[Block]:
-        """Return the tables; nothing where all that the metrics read is judged."""
-        results = UnjudgedResults(view)
-        if not results.open:
-            return []
-        paragraphs: list[Block] = [Paragraph(_describe_judged(view, results), "plain")]
-        tables: list[Block] = [_judged_table(view, results)]
-        bounded, guessed = results.of_form("bounds"), results.of_form("scenarios")
-        if bounded:
-            tables += _bounds(view, results, bounded)
-        if guessed:
-            tables += _scenarios(view, results, guessed)
-        if view.by in results.open and len(view.cells) > 1:
-            order = _order_blocks(view, results)
-            paragraphs += order[:1]
-            tables += order[1:]
-        k = max(results.depths)
-        remedy = (
-            f"python -m harness pool RUN --k {k} -o pool.csv writes these documents for people to "
-            "judge, and python -m harness import labels reads what they judged back."
-        )
-        fold = Fold("Shares judged, and what each mean could be", tables)
-        return [*paragraphs, Paragraph(remedy, "note"), fold]
+@section("unjudged", 49, "Results nobody judged", "Unjudged")
+def blocks(view: View) -> Sequence[Block]:
+    """Return the tables; nothing where all that the metrics read is judged."""
+    results = UnjudgedResults(view)
+    if not results.open:
+        return []
+    paragraphs: list[Block] = [Paragraph(_describe_judged(view, results), "plain")]
+    tables: list[Block] = [_judged_table(view, results)]
+    bounded, guessed = results.of_form("bounds"), results.of_form("scenarios")
+    if bounded:
+        tables += _bounds(view, results, bounded)
+    if guessed:
+        tables += _scenarios(view, results, guessed)
+    if view.by in results.open and len(view.cells) > 1:
+        order = _order_blocks(view, results)
+        paragraphs += order[:1]
+        tables += order[1:]
+    k = max(results.depths)
+    remedy = (
+        f"python -m harness pool RUN --k {k} -o pool.csv writes these documents for people to "
+        "judge, and python -m harness import labels reads what they judged back."
+    )
+    fold = Fold("Shares judged, and what each mean could be", tables)
+    return [*paragraphs, Paragraph(remedy, "note"), fold]
 
 
 def _name(view: View, cell: CellResult) -> str:

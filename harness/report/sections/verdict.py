@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -24,7 +22,7 @@ from harness.report.document import (
 )
 from harness.report.phrases import join_names
 from harness.report.run_view import View
-from harness.report.sections import sections
+from harness.report.sections import section
 from harness.report.segment_groups import MIN_QUESTIONS, list_divisions
 from harness.store.cell_results import CellResult
 from harness.store.frame import STATES
@@ -33,41 +31,32 @@ from harness.text import numbers
 _WITHOUT_SCORE = ("not_scored", "metric_failed")
 
 
-@sections.register
-@dataclass(frozen=True)
-class VerdictSection:
-    """The decision in words, the counts, and the warnings."""
-
-    name: ClassVar[str] = "verdict"
-    order: ClassVar[int] = 10
-    title: ClassVar[str] = "Verdict"
-    short: ClassVar[str] = "Verdict"
-
-    def blocks(self, view: View) -> Sequence[Block]:
-        """Say what the scores allow to be said, and no more."""
-        result: list[Block] = []
-        if view.run.status != "finished":
-            result.append(
-                Paragraph(f"This run is {view.run.status}: what follows is a part.", "warning")
-            )
-        result += [
-            Paragraph(_describe_data(view), "note"),
-            Heading(view.verdict.headline, 1),
-        ]
-        for label, text in view.verdict.sentences:
-            result.append(Paragraph(text, "plain" if label else "lead", label))
-        result += [Paragraph(text, "warning") for text in _floor_warnings(view)]
-        if view.focus is not None:
-            ten = "ten " if len(choose_first(view)) == 10 else ""
-            links = [(f"Read the {ten}questions that tell most", "questions?ten=1")]
-            if any(advice(view, cell) for cell in view.cells):
-                links.append(("See what to try next", "advice"))
-            result.append(Links(links))
-        return [
-            TwoColumns(result, _chart(view)),
-            FigureRow(list(_counts(view))),
-            *([Items(warnings, "warning")] if (warnings := _warnings(view)) else []),
-        ]
+@section("verdict", 10, "Verdict")
+def blocks(view: View) -> Sequence[Block]:
+    """Say what the scores allow to be said, and no more."""
+    result: list[Block] = []
+    if view.run.status != "finished":
+        result.append(
+            Paragraph(f"This run is {view.run.status}: what follows is a part.", "warning")
+        )
+    result += [
+        Paragraph(_describe_data(view), "note"),
+        Heading(view.verdict.headline, 1),
+    ]
+    for label, text in view.verdict.sentences:
+        result.append(Paragraph(text, "plain" if label else "lead", label))
+    result += [Paragraph(text, "warning") for text in _floor_warnings(view)]
+    if view.focus is not None:
+        ten = "ten " if len(choose_first(view)) == 10 else ""
+        links = [(f"Read the {ten}questions that tell most", "questions?ten=1")]
+        if any(advice(view, cell) for cell in view.cells):
+            links.append(("See what to try next", "advice"))
+        result.append(Links(links))
+    return [
+        TwoColumns(result, _chart(view)),
+        FigureRow(list(_counts(view))),
+        *([Items(warnings, "warning")] if (warnings := _warnings(view)) else []),
+    ]
 
 
 def _chart(view: View) -> list[ChartFigure]:
