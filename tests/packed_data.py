@@ -29,10 +29,7 @@ class Data:
         """Return document, start, end and text."""
         page = bisect_right(self.index["spans"], number) - 1
         part, at = self.part(f"texts-{page}"), number - self.index["spans"][page]
-        stretch, start, length = (part[name][at] for name in ("stretch", "start", "length"))
-        behind = start - part["from"][stretch]
-        text = part["text"][stretch][behind : behind + length]
-        return part["doc"][stretch], start, part["ends"].get(str(at), start + length), text
+        return tuple(part[name][at] for name in ("doc", "start", "end", "text"))
 
     def record(self, cell, question):
         """Return the fields of a record, as far as they are packed; None where it is not there."""
@@ -41,12 +38,8 @@ class Data:
         row = part["rows"][at][cell]
         if row < 0:
             return None
-        columns = part["columns"]
-        said = {
-            name: column["values"][row if column["rows"] is None else column["rows"][row]]
-            for name, column in columns.items()
-        }
-        found = [part["seen"][at][number] for number in said["hits"]]
+        said = {name: column[row] for name, column in part["columns"].items()}
+        found = zip(said["hits"], said["hitGrades"], strict=True)
         said["hits"] = [(*self.chunk(number), grade) for number, grade in found]
         decimals, *drops = said["similarities"]
         said["similarities"] = [-total / 10**decimals for total in accumulate(drops)]
@@ -60,10 +53,4 @@ class Data:
             count, length = said["context"]
             texts = [text for _, _, _, text, _ in said["hits"][:count]]
             said["context"] = SEPARATOR.join([*texts[:-1], texts[-1][:length]])
-        if said["judged"] and said["grades"] is None:
-            first = {}
-            for doc, start, end, _, grade in said["hits"]:
-                item = doc if self.index["labels"] == "documents" else (doc, start, end)
-                first.setdefault(item, grade)
-            said["grades"] = list(first.values())
         return said

@@ -19,9 +19,8 @@ from harness.records import (
 )
 from harness.report.charts.losses_chart import figure
 from harness.report.data import pack_page
-from harness.report.data.chunk_texts import cut_stretches
 from harness.report.data.first_questions import choose_first
-from harness.report.data.page_packing import Column, pack, round_digits, script_json
+from harness.report.data.page_packing import pack, round_digits, script_json
 from harness.report.run_view import View
 from harness.report.sections import questions
 from harness.runs import runner
@@ -324,31 +323,14 @@ class TestPacking:
     def test_numbers_are_short(self, number, wanted):
         assert json.dumps(round_digits(number)) == wanted
 
-    def test_a_column_has_each_value_once_or_no_rows(self):
-        column, distinct = Column(), Column()
-        for value in ("a", "b", "a"):
-            column.add(value)
-        for value in ("a", "b"):
-            distinct.add(value)
+    def test_the_texts_of_a_large_corpus_are_several_parts(self, many):
+        texts = {("d", at, at + 1_000): "x" * 1_000 for at in range(0, 150_000, 1_000)}
+        data = Data(replace(many, texts={**many.texts, **texts}))
 
-        assert column.packable() == {"values": ["a", "b"], "rows": [0, 1, 0]}
-        assert distinct.packable() == {"values": ["a", "b"], "rows": None}
-
-    def test_chunks_that_overlap_are_cut_out_of_one_text(self):
-        cut = cut_stretches({("d", 0, 6): "abcdef", ("d", 4, 8): "efgh", ("d", 9, 10): "j"})
-        (page,) = cut.pages()
-
-        assert page["text"] == ["abcdefgh", "j"]
-        assert (page["stretch"], page["start"]) == ([0, 0, 1], [0, 4, 9])
-        assert (page["length"], page["ends"]) == ([6, 4, 1], {})
-
-    def test_a_long_document_is_several_stretches_and_parts(self):
-        texts = {("d", at, at + 1_000): "x" * 1_000 for at in range(0, 300_000, 1_000)}
-        cut = cut_stretches(texts)
-
-        assert [sum(map(len, page["text"])) for page in cut.pages()] == [101_000, 101_000, 98_000]
-        assert list(cut.first) == [0, 101, 202]
-        assert list(cut.numbers) == sorted(texts)
+        assert len(data.index["spans"]) == 3
+        assert data.index["spans"][0] == 0
+        chunks = [data.chunk(number) for number in range(len(texts) + len(many.texts))]
+        assert {chunk[:3]: chunk[3] for chunk in chunks} == {**many.texts, **texts}
 
 
 @pytest.fixture(scope="module")

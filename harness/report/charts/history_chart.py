@@ -195,7 +195,7 @@ def _strips(x: Any, inner: int, strips: Sequence[Row], runs: int) -> Any:
         ),
         of("mean", "datum.dot")
         .mark_point(size=16, opacity=1, strokeWidth=0)
-        .encode(x=x, y=y, fill=pale),
+        .encode(x=x, y=y, fill=pale, **looks),
         theme.symbols(name, alt.value(5), title),
         theme.words(name, "name", alt.value(16), title),
         theme.words(name, "last", alt.value(inner), title, align="right", fontWeight=600),

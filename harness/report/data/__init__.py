@@ -1,28 +1,29 @@
 """Packs the data of the question browser into the report page.
 
 An index that is read at once, and compressed parts that are unpacked on demand: `page/data.js` is
-their only reader.
+their only reader. What repeats in a part costs little, as it is compressed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from harness.records import Outcome, Question, SpanKey
-from harness.report.data.chunk_texts import cut_stretches
+from harness.records import Outcome, Question
 from harness.report.data.page_index import index
 from harness.report.data.page_limits import MAX_CHARACTERS, TextSizes
 from harness.report.data.page_packing import pack, round_digits, script_json
-from harness.report.data.page_records import FAILED, STAGES, STATES, PageRecords
+from harness.report.data.page_records import FAILED, STAGES, STATES, RecordPacker
 from harness.report.run_view import View
 from harness.store import frame as frames
 
 _RECORDS_PER_PAGE = 480
 """About how many records a page has."""
+_TEXT_CHARACTERS = 64_000
+"""Characters of the texts in a part, or a little more."""
 _NOWHERE = -1
 """Stands for the place of a record that is not there."""
 
@@ -41,45 +42,63 @@ def pack_page(view: View, max_characters: int = MAX_CHARACTERS) -> PageData:
     Scores have six significant digits and seconds three. What there is no room for is left out,
     and the index says so.
     """
-    cut = cut_stretches(view.stored.texts)
     grid = _Grid(view)
     per_page = max(1, _RECORDS_PER_PAGE // max(1, len(view.cells)))
     parts = {"questions": pack(_questions(list(view.stored.questions.values())))}
     for number, name in enumerate(view.metrics):
         parts[f"scores-{number}"] = pack(grid.scores(name))
     parts["lost"] = pack(grid.lost())
+    spans, chunks = [], sorted(view.stored.texts.items())
+    for number, (first, last) in enumerate(_split_texts([text for _, text in chunks])):
+        spans.append(first)
+        page = [(*key, text) for key, text in chunks[first:last]]
+        columns = zip(("doc", "start", "end", "text"), zip(*page, strict=True), strict=True)
+        parts[f"texts-{number}"] = pack(dict(columns))
     sizes = TextSizes()
-    records = _record_parts(view, grid, cut.numbers, per_page, sizes)
-    missing = sizes.left_out(max_characters)
-    if missing:
-        records = _record_parts(view, grid, cut.numbers, per_page, TextSizes(), missing)
-    parts |= records
-    for number, texts in enumerate(cut.pages()):
-        parts[f"texts-{number}"] = pack(texts)
-    page_index = {**index(view), "left_out": missing, "per_page": per_page, "spans": cut.first}
-    return PageData(script_json(page_index), parts)
+    records = _record_parts(view, grid, per_page, sizes)
+    if missing := sizes.left_out(max_characters):
+        records = _record_parts(view, grid, per_page, TextSizes(), missing)
+    page_index = {**index(view), "left_out": missing, "per_page": per_page, "spans": spans}
+    return PageData(script_json(page_index), parts | records)
+
+
+def _split_texts(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield where each part begins and ends; chunks that overlap stand together in it."""
+    first = size = 0
+    for last, text in enumerate(texts, start=1):
+        size += len(text)
+        if size >= _TEXT_CHARACTERS or last == len(texts):
+            yield first, last
+            first, size = last, 0
 
 
 def _record_parts(
-    view: View,
-    grid: _Grid,
-    numbers: Mapping[SpanKey, int],
-    per_page: int,
-    sizes: TextSizes,
-    missing: Sequence[str] = (),
+    view: View, grid: _Grid, per_page: int, sizes: TextSizes, missing: Sequence[str] = ()
 ) -> dict[str, str]:
-    """Return the pages of records and the answers of each cell, reading each record once."""
+    """Return the pages of records and the answers of each cell, reading each record once.
+
+    A page has `rows`, which of its records is that of a question and a cell, -1 where there is
+    none, and `columns` of values.
+    """
+    numbers = {key: number for number, key in enumerate(sorted(view.stored.texts))}
+    labels = view.run.provenance.labels
+    packer = RecordPacker(labels, view.metrics, numbers, view.ranked, missing)
     parts: dict[str, str] = {}
     answers: list[list[str | None]] = [[] for _ in view.cells]
     for number, first in enumerate(range(0, grid.asked, per_page)):
-        page = PageRecords(view.run.provenance.labels, view.metrics, numbers, missing, view.ranked)
+        rows: list[list[int]] = []
+        values: list[dict[str, Any]] = []
         for question in range(first, min(first + per_page, grid.asked)):
             records = grid.records(question)
             sizes.add(records)
-            page.question(records)
+            rows.append([])
             for record, cell_answers in zip(records, answers, strict=True):
+                rows[-1].append(-1 if record is None else len(values))
                 cell_answers.append(None if record is None else record.answer)
-        parts[f"records-{number}"] = pack(page.packable())
+                if record is not None:
+                    values.append(packer.values(record))
+        columns = {name: [row[name] for row in values] for name in values[0]} if values else {}
+        parts[f"records-{number}"] = pack({"rows": rows, "columns": columns})
     return parts | {f"answers-{number}": pack(texts) for number, texts in enumerate(answers)}
 
 
@@ -96,7 +115,10 @@ class _Grid:
 
     def records(self, question: int) -> list[Outcome | None]:
         """Return a question's record in each cell; None where it was not asked there."""
-        return list(map(self._record, self._places[:, question].tolist()))
+        return [
+            None if place == _NOWHERE else self._stored.records[place]
+            for place in self._places[:, question].tolist()
+        ]
 
     def scores(self, metric: str) -> dict[str, Any]:
         """Return the values and states of a metric, by cell and question."""
@@ -116,9 +138,6 @@ class _Grid:
             for code, failed in zip(self._columns.lost.tolist(), self._columns.failed, strict=True)
         )
 
-    def _record(self, place: int) -> Outcome | None:
-        return None if place == _NOWHERE else self._stored.records[place]
-
     def _by_cell(self, values: Iterable[Any], without: str | None = None) -> list[list[Any]]:
         """Return the value of each record, by cell and question."""
         by_record = [*values, without]  # the last one, where there is no record: `_NOWHERE` is -1
@@ -128,17 +147,11 @@ class _Grid:
 def _questions(lines: Sequence[Question]) -> dict[str, Any]:
     fields = ("id", "text", "category", "difficulty", "answerable", "answers", "documents")
     columns = {name: [getattr(line, name) for line in lines] for name in (*fields, "keywords")}
-    return columns | {
-        "passages": [
-            [
-                {
-                    **asdict(passage.span),
-                    "text": passage.text,
-                    "group": passage.group,
-                    "grade": passage.grade,
-                }
-                for passage in line.passages
-            ]
-            for line in lines
+    passages = [
+        [
+            {**asdict(each.span), "text": each.text, "group": each.group, "grade": each.grade}
+            for each in line.passages
         ]
-    }
+        for line in lines
+    ]
+    return {**columns, "passages": passages}

@@ -7,7 +7,7 @@ import gzip
 import json
 import math
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -54,20 +54,3 @@ def encode_differences(numbers: Sequence[float]) -> list[int]:
     decimals = DIGITS - 1 - (math.floor(math.log10(largest)) if largest else 0)
     whole = [round(number * 10.0**decimals) for number in numbers]
     return [decimals, *(before - value for before, value in pairwise([0, *whole]))]
-
-
-class Column:
-    """One field of many records, in which each value that occurs is written once."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[Hashable, int] = {}
-        self._rows: list[int] = []
-
-    def add(self, value: Hashable) -> None:
-        """Append the next record's value, of which JSON can be made."""
-        self._rows.append(self._numbers.setdefault(value, len(self._numbers)))
-
-    def packable(self) -> dict[str, Any]:
-        """Return `values` and the number of each of the `rows`, null where all values differ."""
-        values = list(self._numbers)
-        return {"values": values, "rows": None if len(values) == len(self._rows) else self._rows}

@@ -41,13 +41,8 @@ const { index, questions, scores, lost, answersOf, record } = (() => {
     const page = index.spans.findLastIndex((first) => first <= number);
     const texts = await part(`texts-${page}`);
     const at = number - index.spans[page];
-    const stretch = texts.stretch[at];
-    const start = texts.start[at];
-    const length = texts.length[at];
-    texts.characters ??= texts.text.map(characters);
-    const from = start - texts.from[stretch];
-    const text = between(texts.characters[stretch], from, from + length);
-    return { doc: texts.doc[stretch], start, end: texts.ends[at] ?? start + length, text };
+    const [doc, text] = [texts.doc[at], texts.text[at]];
+    return { doc, start: texts.start[at], end: texts.end[at], text };
   }
 
   async function record(cell, question) {
@@ -60,11 +55,8 @@ const { index, questions, scores, lost, answersOf, record } = (() => {
     const at = question - number * index.per_page;
     const row = page.rows[at][cell];
     if (row < 0) return null;
-    const of = (name) => {
-      const column = page.columns[name];
-      return column.values[column.rows === null ? row : column.rows[row]];
-    };
-    const hits = await hitsOf(page.seen[at], of);
+    const of = (name) => page.columns[name][row];
+    const hits = await hitsOf(of);
     const missed = of("missed").map(async ([id, grade, rank]) => ({ ...(await chunk(id)), grade, rank }));
     const usage = of("usage");
     const error = of("error");
@@ -94,18 +86,15 @@ const { index, questions, scores, lost, answersOf, record } = (() => {
     };
   }
 
-  function hitsOf(seen, of) {
+  function hitsOf(of) {
     const similarities = risen(of("similarities"));
-    const before = of("before");
-    const hits = of("hits").map(async (number, at) => {
-      const [id, grade] = seen[number];
-      const score = similarities[at];
-      return { ...(await chunk(id)), score, grade, prompt: "", before: before ? before[at] : null };
-    });
-    return Promise.all(hits);
+    return Promise.all(of("hits").map(async (number, at) => ({
+      ...(await chunk(number)), score: similarities[at], grade: of("hitGrades")[at], prompt: "",
+      before: of("before")?.[at] ?? null,
+    })));
   }
 
-  // Undo what packing.py's `falling` does.
+  // Undo what page_packing.py's `encode_differences` does.
   function risen([decimals, ...drops]) {
     let at = 0;
     return drops.map((drop) => (at -= drop) / 10 ** decimals);
@@ -142,12 +131,7 @@ const { index, questions, scores, lost, answersOf, record } = (() => {
       const item = index.labels === "documents" ? doc : JSON.stringify([doc, start, end]);
       if (!first.has(item)) first.set(item, at);
     });
-    const items = [...first.values()];
-    return {
-      grades: of("grades") ?? items.map((at) => hits[at].grade),
-      inventory: of("inventory"),
-      items,
-    };
+    return { grades: of("grades"), inventory: of("inventory"), items: [...first.values()] };
   }
 
   function scoreOf([value, state, reason, verdicts]) {
