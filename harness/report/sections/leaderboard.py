@@ -35,8 +35,14 @@ def blocks(view: View) -> Sequence[Block]:
     own_chunk_metrics = [name for name in view.metrics if view.is_per_chunker(name)]
     first = _first_metrics(view, shared)
     rest = [name for name in shared if name not in first]
+    explanation = "Mean over questions with its 95 % interval, from 0 to 1."
+    if view.family:
+        explanation += (
+            " A raised + or − marks what is better or worse than the baseline, paired by question "
+            f"and corrected by max-T over the {view.family:,} tests of these tables."
+        )
     result: list[Block] = [
-        Paragraph(_explanation(view)),
+        Paragraph(explanation),
         _table(view, view.cells, first, f"Ranked by {view.by}", first=True),
     ]
     further = [_table(view, view.cells, names, "") for names in _split_metrics(rest)]
@@ -44,26 +50,13 @@ def blocks(view: View) -> Sequence[Block]:
         result.append(Fold(numbers.count(len(rest), "more metric"), further))
     if own_chunk_metrics:
         count = numbers.count(len(own_chunk_metrics), "metric")
-        tables = _own_chunk_tables(view, own_chunk_metrics)
+        tables = [
+            _table(view, [cell for cell in view.cells if cell.chunker == chunker], part, chunker)
+            for chunker in dict.fromkeys(cell.chunker for cell in view.cells)
+            for part in _split_metrics(own_chunk_metrics)
+        ]
         result.append(Fold(f"{count} within one chunker only", [_OWN_CHUNKS, *tables]))
-    return [*result, Fold("How to read these tables", _notes(view))]
-
-
-def _own_chunk_tables(view: View, names: Sequence[str]) -> Iterator[TableBlock]:
-    for chunker in dict.fromkeys(cell.chunker for cell in view.cells):
-        cells = [cell for cell in view.cells if cell.chunker == chunker]
-        yield from (_table(view, cells, part, chunker) for part in _split_metrics(names))
-
-
-def _explanation(view: View) -> str:
-    text = "Mean over questions with its 95 % interval, from 0 to 1."
-    tested = view.family
-    if tested:
-        text += (
-            " A raised + or − marks what is better or worse than the baseline, paired by question "
-            f"and corrected by max-T over the {tested:,} tests of these tables."
-        )
-    return text
+    return [*result, Fold("How to read these tables", [Items(list(_notes(view)), "note")])]
 
 
 def _first_metrics(view: View, names: Sequence[str]) -> list[str]:
@@ -85,38 +78,34 @@ def _split_metrics(names: Sequence[str]) -> list[Sequence[str]]:
 def _table(
     view: View, cells: Sequence[CellResult], names: Sequence[str], caption: str, first: bool = False
 ) -> TableBlock:
-    marked = {
+    best = {
         name: view.best_marks(cells, [view.score(cell, name) for cell in cells], name)
         for name in names
     }
     alike = {name: _common_text(_basis(view, cell, name) for cell in cells) for name in names}
     rows: list[list[Cell]] = []
     for number, cell in enumerate(cells):
-        row: list[Cell] = [view.name(cell)]
-        for name in names:
-            cell_measure = _measure(view, cell, name, marked[name][number], alike[name])
-            row.append(
-                _with_bands(view, cell, name, cell_measure)
-                if first
-                else replace(cell_measure, drawn=False)
-            )
-        rows.append(row + (_cost_cells(view, cell) if first else []))
-    paid = ["Money, mean"] if cost_tables.has_money(view) else []
-    head = ["Configuration", *names, *(["Seconds, median", "Tokens, mean", *paid] if first else [])]
-    if first and view.failed:
-        head.append("Failed")
-    resting = _common_text(alike.values())
-    if resting:
+        measures = [
+            _measure(view, cell, name, best[name][number], bool(alike[name]), first)
+            for name in names
+        ]
+        rows.append([view.name(cell), *measures, *(_cost_cells(view, cell) if first else [])])
+    head = ["Configuration", *names]
+    if first:
+        head += ["Seconds, median", "Tokens, mean"]
+        head += ["Money, mean"] if cost_tables.has_money(view) else []
+        head += ["Failed"] if view.failed else []
+    if resting := _common_text(alike.values()):
         caption = f"{caption}: {resting}" if caption else resting
         alike = dict.fromkeys(alike, "")
-    notes = ["", *alike.values(), *[""] * (len(head) - len(names) - 1)]
+    several = len(cells) > 1
     return TableBlock(
         head,
         rows,
         caption,
-        notes,
-        sortable=len(cells) > 1,
-        sorted=1 if first and len(cells) > 1 else None,
+        ["", *alike.values(), *[""] * (len(head) - len(names) - 1)],
+        sortable=several,
+        sorted=1 if first and several else None,
         cards=True,
         marks=[view.mark(cell) for cell in cells],
         remarks=[_remark(view, cell) for cell in cells],
@@ -159,8 +148,10 @@ def _basis(view: View, cell: CellResult, name: str) -> str:
     return view.counts(cell, name, view.digits(name)) + most
 
 
-def _measure(view: View, cell: CellResult, name: str, best: bool, in_heading: str) -> Measure:
-    score = view.score(cell, name)
+def _measure(
+    view: View, cell: CellResult, name: str, best: bool, in_heading: bool, first: bool
+) -> Measure:
+    """Return a mean with what it rests on; in the first table with its bar, bands and word."""
     notes = [] if in_heading else [_basis(view, cell, name)]
     judged = view.judged_share(cell, name)
     if judged is not None and judged < 1:
@@ -169,12 +160,16 @@ def _measure(view: View, cell: CellResult, name: str, best: bool, in_heading: st
         notes.append("does not discriminate")
     if _has_constant_part(view, cell, name):
         notes.append("no composite: a part is constant")
-    target = view.run.targets.get(name)
+    reach, bands = view.ceiling(cell, name) or 1.0, view.bands(name) if first else ()
+    word = view.word(cell, name) if first else ""
+    note = ", ".join(filter(None, [word, *notes]))
     return replace(
-        measure(score, best, ", ".join(notes), view.digits(name)),
+        measure(view.score(cell, name), best, note, view.digits(name)),
         beats=view.beats(cell, name),
-        target=target,
+        target=view.run.targets.get(name),
         outcome=view.target_outcome(cell, name),
+        bands=tuple(reach * start for start in bands),
+        drawn=first,
     )
 
 
@@ -182,63 +177,54 @@ def _has_constant_part(view: View, cell: CellResult, name: str) -> bool:
     return not view.is_copied(cell, name) and view.contrasts.is_constant(name, cell.name)
 
 
-def _with_bands(view: View, cell: CellResult, name: str, cell_measure: Measure) -> Measure:
-    """Return a measure with its bands, and the word for the one that the mean is in."""
-    note = ", ".join(filter(None, [view.word(cell, name), cell_measure.note]))
-    reach = view.ceiling(cell, name) or 1.0
-    return replace(cell_measure, bands=tuple(reach * s for s in view.bands(name)), note=note)
-
-
-def _notes(view: View) -> list[Items]:
-    notes = ["n: scored and failed questions. The mean counts a failed question as 0."]
+def _notes(view: View) -> Iterator[str]:
+    pairs = [(cell, name) for cell in view.cells for name in view.metrics]
+    yield "n: scored and failed questions. The mean counts a failed question as 0."
     if view.embeds:
-        notes.append(NOT_COUNTED)
+        yield NOT_COUNTED
     if cost_tables.has_money(view):
-        notes.append(cost_tables.EXCLUDED_COSTS)
-    if any((view.judged_share(c, name) or 1) < 1 for c in view.cells for name in view.metrics):
-        notes.append(
+        yield cost_tables.EXCLUDED_COSTS
+    if any((view.judged_share(*pair) or 1) < 1 for pair in pairs):
+        yield (
             "Judged: the share of the documents read that anybody judged; the others count "
             "as not relevant. What else they could come to: see Results nobody judged."
         )
-    if any(view.score(c, name).metric_failed for c in view.cells for name in view.metrics):
-        notes.append(
+    if any(view.score(*pair).metric_failed for pair in pairs):
+        yield (
             "Metric failed: the metric raised, or its judge gave no verdict that could be read; "
             "the mean leaves such questions out. With them: all of them at 0, and at 1."
         )
     for name in view.metrics:
         if any(view.is_copied(cell, name) for cell in view.run.cells):
-            notes.append(
+            yield (
                 f"{name} does not discriminate: a generator that copies sentences of its context "
                 "scores 1 on every answer by construction, and 0 on every decline."
             )
         if any(_has_constant_part(view, cell, name) for cell in view.run.cells):
-            notes.append(
+            yield (
                 f"{name} is no composite here: its context_overlap is 1 by construction, so that "
                 "it moves with the other parts alone."
             )
-    care = [name for name in view.metrics if view.needs_care(name)]
-    if care:
-        notes.append(
+    if care := [name for name in view.metrics if view.needs_care(name)]:
+        yield (
             f"{join_names(care)}: each chunker is judged by its own chunks; read across with care."
         )
-    if any(view.word(cell, name) for cell in view.cells for name in view.metrics):
-        notes.append(
+    if any(view.word(*pair) for pair in pairs):
+        yield (
             "Bands, and words such as good or poor, are for reading only: nothing is gated. Bands "
             f"begin at {join_names([f'{start:g}' for start in view.bands(view.by)] or ['0'])} for "
             f"{view.by}; all are in the glossary."
         )
-    if any(view.ceiling(cell, name) for cell in view.cells for name in view.metrics):
-        notes.append("Bands of precision are shares of what any ranking could reach.")
+    if any(view.ceiling(*pair) for pair in pairs):
+        yield "Bands of precision are shares of what any ranking could reach."
     if view.run.targets:
         targets = [f"{name} {target:g}" for name, target in view.run.targets.items()]
-        notes.append(
+        yield (
             f"Targets: {join_names(targets)}. Met or missed where the whole interval says so, else "
             "undecided; out of reach where no ranking could get there."
         )
-    uncut = [name for name in view.metrics if view.has_no_cutoff(name)]
-    if uncut:
-        notes.append(f"{join_names(uncut)}: without @k: the first N, as many as are retrieved.")
+    if uncut := [name for name in view.metrics if view.has_no_cutoff(name)]:
+        yield f"{join_names(uncut)}: without @k: the first N, as many as are retrieved."
     for name, metric in view.run.provenance.metrics.items():
         if "ideal=retrieved" in metric.spec:
-            notes.append(f"{name} ranks against what was retrieved: it hides what was missed.")
-    return [Items(notes, "note")]
+            yield f"{name} ranks against what was retrieved: it hides what was missed."
