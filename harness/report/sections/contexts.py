@@ -18,16 +18,12 @@ def blocks(view: View) -> Sequence[Block]:
         matched = cell.matched
         if matched is None:
             continue
-        inside = matched.contexts - matched.unmatched
-        share = numbers.percent(inside / matched.contexts) if matched.contexts else numbers.MISSING
-        counts = (
-            matched.exact,
-            matched.spacing,
-            matched.fuzzy,
-            matched.unmatched,
-            matched.contexts,
-        )
-        rows.append([view.name(cell), share, *(f"{count:,}" for count in counts)])
+        share = numbers.MISSING
+        if matched.contexts:
+            share = numbers.percent((matched.contexts - matched.unmatched) / matched.contexts)
+        counts = (matched.exact, matched.spacing, matched.fuzzy, matched.unmatched)
+        texts = [f"{count:,}" for count in (*counts, matched.contexts)]
+        rows.append([view.name(cell), share, *texts])
     if not rows:
         return []
     text = (
@@ -35,13 +31,5 @@ def blocks(view: View) -> Sequence[Block]:
         "looked up in the corpus: to the letter, then with letter case and white space "
         "ignored, then nearly. In a text that is nowhere no evidence is seen."
     )
-    head = [
-        "Configuration",
-        "Found",
-        "To the letter",
-        "But for spacing",
-        "Nearly",
-        "Nowhere",
-        "Texts",
-    ]
-    return [Paragraph(text, "note"), TableBlock(head, rows, "Share of texts found")]
+    head = ["Configuration", "Found", "To the letter", "But for spacing", "Nearly", "Nowhere"]
+    return [Paragraph(text, "note"), TableBlock([*head, "Texts"], rows, "Share of texts found")]

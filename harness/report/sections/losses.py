@@ -28,12 +28,14 @@ def blocks(view: View) -> Sequence[Block]:
     if figure is None:
         return []
     result: list[Block] = [Paragraph(_describe_largest(view), "plain"), figure]
-    blind = [cell.name for cell in view.cells if _index_unknown(view, cell.name)]
+    blind = [short_name(view.name(cell)) for cell in view.cells if _index_unknown(view, cell.name)]
     if blind:
-        which = "all configurations" if len(blind) == len(view.cells) else _list_names(view, blind)
+        more = f" and {len(blind) - 3} more" if len(blind) > 3 else ""
+        which = ", ".join(blind[:3]) + more
         text = (
-            f"Not known for {which}: what exact search would have found. What the index lost "
-            "there counts as lost at retrieval."
+            f"Not known for {'all configurations' if len(blind) == len(view.cells) else which}: "
+            "what exact search would have found. What the index lost there counts as lost at "
+            "retrieval."
         )
         result.append(Paragraph(text, "note"))
     return [*result, *_tables(view)]
@@ -68,14 +70,9 @@ def _describe_largest(view: View) -> str:
     most = max(lost.values())
     stages = [stage for stage in losses_chart.STAGES if lost[stage] == most]
     share = "Most" if 2 * most > all_ else "More than elsewhere"
-    where = (
-        f"{share} are lost at {join_names(stages)}: {most:,}{' each' if len(stages) > 1 else ''}"
-    )
-    sentence = (
-        f"{where} of {all_:,}."
-        if len(counts) == 1
-        else f"{where} of {all_:,} in all configurations."
-    )
+    each = " each" if len(stages) > 1 else ""
+    among = "" if len(counts) == 1 else " in all configurations"
+    sentence = f"{share} are lost at {join_names(stages)}: {most:,}{each} of {all_:,}{among}."
     best = view.best
     if best is None or len(counts) == 1:
         return sentence
@@ -96,9 +93,3 @@ def _index_unknown(view: View, name: str) -> bool:
     places = view.stored.places(name)
     retrieval_losses = places[frame.lost[places] == LOST.index("retrieval")]
     return any(frame.traces[place].traced_to is None for place in retrieval_losses.tolist())
-
-
-def _list_names(view: View, names: Sequence[str]) -> str:
-    short_names = [short_name(view.name(cell)) for cell in view.cells if cell.name in names]
-    more = f" and {len(short_names) - 3} more" if len(short_names) > 3 else ""
-    return ", ".join(short_names[:3]) + more

@@ -80,19 +80,13 @@ def _unasked_blocks(view: View, potential: Potential) -> Iterator[Block]:
 def _table(view: View, potential: Potential) -> Iterator[Block]:
     if not potential.rows:
         return
+    best = potential.best
     head = ["Measure", "n", chart.NOTHING, chart.RETRIEVED, chart.EVIDENCE, "Gain", "p, corrected"]
-    notes = [
-        "",
-        "",
-        "",
-        view.name(potential.cell),
-        "",
-        "95 % interval",
-        f"{potential.family} tests",
-    ]
-    if potential.best is not None:
+    tests = f"{potential.family} tests"
+    notes = ["", "", "", view.name(potential.cell), "", "95 % interval", tests]
+    if best is not None:
         head.insert(4, chart.HIGHEST)
-        notes.insert(4, view.name(potential.best))
+        notes.insert(4, view.name(best))
     rows = [_row(view, row) for row in potential.rows]
     caption = f"{potential.generator}, without retrieval and with a perfect one"
     yield TableBlock(head, rows, caption, notes, cards=True)
@@ -115,21 +109,18 @@ def _row(view: View, row: MeasureRow) -> list[Cell]:
 
 def _remembered_blocks(potential: Potential, several: bool) -> Iterator[Block]:
     """Yield which questions are answered right from nothing."""
-    ids = potential.remembered
-    if not ids:
+    if not potential.remembered:
         return
-    are = "question is" if len(ids) == 1 else "questions are"
-    names = ", ".join(ids[:_MAX_NAMED]) + (
-        f" and {len(ids) - _MAX_NAMED} more" if ids[_MAX_NAMED:] else ""
-    )
+    ids, first = potential.remembered, ", ".join(potential.remembered[:_MAX_NAMED])
+    more = f" and {len(ids) - _MAX_NAMED} more" if ids[_MAX_NAMED:] else ""
+    count = numbers.count(len(ids), "question")
     by = f" by {potential.generator}" if several else ""
     yield Paragraph(
-        f"{len(ids):,} {are} answered right{by} from nothing: they measure the model's memory, not "
-        f"retrieval ({names})."
+        f"{count} {numbers.are(len(ids))} answered right{by} from nothing: they measure the "
+        f"model's memory, not retrieval ({first}{more})."
     )
-    link_text = "Show the question" if len(ids) == 1 else f"Show the {len(ids):,} questions"
-    chosen = ",".join(quote(id_, safe="") for id_ in ids)
-    yield Links([(link_text, f"questions?ids={chosen}")])
+    show = "Show the question" if len(ids) == 1 else f"Show the {count}"
+    yield Links([(show, f"questions?ids={','.join(quote(id_, safe='') for id_ in ids)}")])
 
 
 def _explanation(view: View, potential: Potential) -> str:
@@ -137,6 +128,8 @@ def _explanation(view: View, potential: Potential) -> str:
     unpaired = max((row.gain.unpaired for row in potential.rows), default=0)
     unpaired_note = (
         f" {numbers.count(unpaired, 'question')} without a score on one side is in no gain."
+        if unpaired
+        else ""
     )
     return (
         f"Over the {describe_asked(potential)} that can be answered and have gold passages: "
@@ -144,5 +137,5 @@ def _explanation(view: View, potential: Potential) -> str:
         f"{tokens:,} tokens like any context. The generator and its settings are the same, and its "
         "first answer counts. It is no bound: text beside the gold passages can help a model too, "
         "or distract it. A failed question counts as 0; a gain is over what both finished."
-        + (unpaired_note if unpaired else "")
+        f"{unpaired_note}"
     )

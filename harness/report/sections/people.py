@@ -21,7 +21,6 @@ _ASPECTS: Mapping[Aspect, str] = {
     "directness": "Direct",
     "completeness": "Complete",
     "helpfulness": "Helpful",
-    "chunks": "Chunks",
 }
 
 
@@ -87,48 +86,42 @@ def _has_several_raters(answer: Rated) -> bool:
 
 def _cells(view: View, answers: Sequence[Rated], lines: Sequence[AnswerRating]) -> list[TableBlock]:
     """Return a table of what was said of answers, and one of chunks and thumbs."""
-    clusters = view.stored.clusters
-    means = {
-        cell.name: rating_means.cell_ratings(cell.name, answers, lines, clusters)
-        for cell in view.cells
-    }
     count = {cell.name: sum(cell.name in answer.cells for answer in answers) for cell in view.cells}
-    columns: dict[str, Mapping[str, str]] = {
-        title: {
-            name: _format_mean(cell_means.aspects.get(aspect), count[name])
-            for name, cell_means in means.items()
-        }
-        for aspect, title in _ASPECTS.items()
-    }
-    rest = {
-        "Chunks, mean grade": columns.pop(_ASPECTS["chunks"]),
-        "Chunks relevant": {x: _format_mean(y.relevant, count[x], True) for x, y in means.items()},
-        "Thumbs up": {x: _format_mean(y.thumbs, -1, True) for x, y in means.items()},
-    }
-    numbered = {name: f"{n:,}" for name, n in count.items()}
-    rated = {name: n if count[name] else numbers.MISSING for name, n in numbered.items()}
+    of_answers: dict[str, dict[str, str]] = {"Answers": {}}
+    of_chunks: dict[str, dict[str, str]] = {}
+    for cell in view.cells:
+        name, n = cell.name, count[cell.name]
+        means = rating_means.cell_ratings(name, answers, lines, view.stored.clusters)
+        of_answers["Answers"][name] = f"{n:,}" if n else numbers.MISSING
+        for aspect, title in _ASPECTS.items():
+            written = _format_mean(means.aspects.get(aspect), n)
+            of_answers.setdefault(title, {})[name] = written
+        relevant, thumbs = (
+            _format_mean(means.relevant, n, True),
+            _format_mean(means.thumbs, -1, True),
+        )
+        graded = _format_mean(means.aspects.get("chunks"), n)
+        row = {"Chunks, mean grade": graded, "Chunks relevant": relevant, "Thumbs up": thumbs}
+        for title, written in row.items():
+            of_chunks.setdefault(title, {})[name] = written
     return [
-        *_table(view, {"Answers": rated, **columns}, "What people said of answers"),
-        *_table(view, rest, "What people said of what was retrieved, and thumbs"),
+        *_table(view, of_answers, "What people said of answers"),
+        *_table(view, of_chunks, "What people said of what was retrieved, and thumbs"),
     ]
 
 
 def _table(view: View, columns: Mapping[str, Mapping[str, str]], caption: str) -> list[TableBlock]:
     """Return the columns and the rows in which anything was said; nothing where nothing was."""
-    columns_kept = {
-        title: by
-        for title, by in columns.items()
-        if any(text != numbers.MISSING for text in by.values())
-    }
-    cells = [
-        cell
-        for cell in view.cells
-        if any(by[cell.name] != numbers.MISSING for by in columns_kept.values())
+    rated = [
+        [cell for cell in view.cells if texts[cell.name] != numbers.MISSING]
+        for texts in columns.values()
     ]
-    rows = [[view.name(cell), *(by[cell.name] for by in columns_kept.values())] for cell in cells]
+    kept = [title for title, cells in zip(columns, rated, strict=True) if cells]
+    cells = [cell for cell in view.cells if any(cell in each for each in rated)]
+    rows = [[view.name(cell), *(columns[title][cell.name] for title in kept)] for cell in cells]
     marks = [view.mark(cell) for cell in cells]
-    table = TableBlock(["Configuration", *columns_kept], rows, caption, cards=True, marks=marks)
-    return [table] if columns_kept else []
+    table = TableBlock(["Configuration", *kept], rows, caption, cards=True, marks=marks)
+    return [table] if kept else []
 
 
 def _format_mean(estimate: Estimate | None, n: int, share: bool = False) -> str:

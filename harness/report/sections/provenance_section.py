@@ -35,7 +35,12 @@ def blocks(view: View) -> Sequence[Block]:
         table = TableBlock(["Cell", "Fingerprint"], cells, numeric=False)
         result.append(Fold("Fingerprints of configurations", [table]))
     if run.ran:
-        result.append(Fold("Where each stage ran", [_stages_table(run)]))
+        machines = [
+            [machine.stage, machine.node, f"{machine.tasks:,}", f"{machine.seconds:,.1f}"]
+            for machine in sorted(run.ran, key=lambda line: (line.stage, line.node))
+        ]
+        head = ["Stage", "Machine", "Pieces of work", "Seconds together"]
+        result.append(Fold("Where each stage ran", [TableBlock(head, machines)]))
     if "resolved" in config:
         text = yaml_lines.dump(config["resolved"])
         result.append(Fold("Configuration with every default", [Quotation("", text)]))
@@ -46,7 +51,8 @@ def _rows(run: RunFile, resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]
     about = run.provenance
     yield "Run", f"{run.id}, {run.status}, {_duration(run)}"
     yield "Started, ended", f"{run.started}, {run.ended}"
-    yield "Harness", f"{about.harness}, {_describe_commit(about.git_commit, about.git_dirty)}"
+    commit = f"commit {about.git_commit}, {'with changes' if about.git_dirty else 'clean'}"
+    yield "Harness", f"{about.harness}, {'not in git' if about.git_commit is None else commit}"
     yield "Python", f"{about.python}, {about.platform}"
     yield "Packages", _format_pairs(about.packages, ", ")
     yield "Corpus", _describe_data(about.corpus, "documents", "characters")
@@ -59,21 +65,13 @@ def _rows(run: RunFile, resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]
     if any(cell.embedder is not None for cell in run.cells):
         yield "Index", _format_pairs(resolved.get("index", {}))
     yield "Collection", _format_pairs(make_portable(about.collection or {}))
-    yield "Statistics", _describe_statistics(about.seed, bool(resolved.get("clusters")))
+    statistics = f"seed {about.seed}; {max_t.DRAWS:,} sign-flip draws; max-T within each table"
+    together = "; questions that share evidence drawn together"
+    yield "Statistics", statistics + (together if resolved.get("clusters") else "")
     yield "Replies", run.describe_reused()
     yield "Vectors kept since", _format_pairs(run.vectors)
-    yield (
-        "Cache",
-        "; ".join(f"{kind}: {_format_pairs(counts, ', ')}" for kind, counts in run.cache.items()),
-    )
-
-
-def _stages_table(run: RunFile) -> TableBlock:
-    rows = [
-        [machine.stage, machine.node, f"{machine.tasks:,}", f"{machine.seconds:,.1f}"]
-        for machine in sorted(run.ran, key=lambda line: (line.stage, line.node))
-    ]
-    return TableBlock(["Stage", "Machine", "Pieces of work", "Seconds together"], rows)
+    cache = (f"{kind}: {_format_pairs(counts, ', ')}" for kind, counts in run.cache.items())
+    yield "Cache", "; ".join(cache)
 
 
 def _describe_sample(sample: QuestionSample | None) -> str:
@@ -95,12 +93,6 @@ def _duration(run: RunFile) -> str:
     return " ".join(f"{count} {unit}" for count, unit in parts if count) or "under 1 s"
 
 
-def _describe_commit(commit: str | None, dirty: bool | None) -> str:
-    if commit is None:
-        return "not in git"
-    return f"commit {commit}, {'with changes' if dirty else 'clean'}"
-
-
 def _describe_data(about: Mapping[str, Any], *counted: str) -> str:
     """Return what a corpus or a test set is: its path, its counts, its hash and what else."""
     counts = {key: f"{about[key]:,}" for key in counted if isinstance(about.get(key), int)}
@@ -117,24 +109,11 @@ def _describe_data(about: Mapping[str, Any], *counted: str) -> str:
 def _describe_labels(labels: str, resolved: Mapping[str, Any]) -> str:
     parts = [labels]
     if labels == "evidence" and "min_overlap" in resolved:
-        share = resolved["min_overlap"]
-        parts.append(
-            f"relevant from {share:g} of the shorter of chunk and passage on (min_overlap)"
-        )
+        share = f"{resolved['min_overlap']:g} of the shorter of chunk and passage"
+        parts.append(f"relevant from {share} on (min_overlap)")
     if "relevance_level" in resolved:
         parts.append(f"relevant from grade {resolved['relevance_level']} on")
     return "; ".join(parts)
-
-
-def _describe_statistics(seed: int, clusters: bool) -> str:
-    parts = [
-        f"seed {seed}",
-        f"{max_t.DRAWS:,} sign-flip draws",
-        "max-T within each table",
-    ]
-    return "; ".join(
-        [*parts, "questions that share evidence drawn together"] if clusters else parts
-    )
 
 
 def _metrics(view: View) -> TableBlock:

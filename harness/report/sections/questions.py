@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.records import Arrival, Loss, Outcome, StoredHit
+from harness.records import Arrival, Outcome, Span, StoredHit
 from harness.report.data.first_questions import choose_first
 from harness.report.data.page_index import count_going_on
 from harness.report.document import Block, Browser, Fold, Paragraph, Quotation
 from harness.report.run_view import View
 from harness.report.sections import section
-from harness.runs.outcomes import held_sentence
+from harness.runs.outcomes import held_sentence, span_key
 from harness.text import numbers
 
 _MAX_HITS = 3
@@ -41,33 +41,30 @@ def _fold(view: View, record: Outcome) -> Fold:
     value = numbers.score(record.scores[view.by].value)
     labels = ", ".join(filter(None, [question.category, question.difficulty]))
     about = f" ({labels})" if labels else ""
-    blocks: list[Paragraph | Quotation] = [*_outcome(view, record)]
-    reference = "\n".join(question.answers) or "no reference answer"
-    blocks.append(Quotation("Reference", _cut(reference)))
-    if record.answers:
-        blocks.append(Quotation("Declined" if record.declined else "Answer", _cut(record.answer)))
-    blocks += [
-        Quotation(
-            f"Evidence {passage.group}: {passage.span.doc} {passage.span.start}–{passage.span.end}",
-            _cut(passage.text),
-        )
-        for passage in question.passages[:_MAX_HITS]
-    ]
+    said = "Declined" if record.declined else "Answer"
     level = view.run.config.get("resolved", {}).get("relevance_level", 1)
-    before = {
-        (hit.doc, hit.start, hit.end): rank_before
-        for rank_before, hit in enumerate(record.candidates, 1)
-    }
-    for rank, hit in enumerate(record.hits[:_MAX_HITS], start=1):
-        place = (hit.doc, hit.start, hit.end)
-        text = view.stored.texts[place]
-        blocks.append(_hit(rank, hit, _cut(text), before.get(place), level))
+    before = {span_key(hit): rank for rank, hit in enumerate(record.candidates, 1)}
     scores = [
         f"{name} {numbers.score(score.value)}"
         for name, score in record.scores.items()
         if score.value is not None
     ]
-    blocks.append(Paragraph(", ".join(scores) or "none", "note", "Scores"))
+    blocks: list[Block] = [
+        *_outcome(view, record),
+        Quotation("Reference", _cut("\n".join(question.answers) or "no reference answer")),
+        *([Quotation(said, _cut(record.answer))] if record.answers else []),
+        *(
+            Quotation(f"Evidence {passage.group}: {_place(passage.span)}", _cut(passage.text))
+            for passage in question.passages[:_MAX_HITS]
+        ),
+        *(
+            _hit(
+                rank, hit, _cut(view.stored.texts[span_key(hit)]), before.get(span_key(hit)), level
+            )
+            for rank, hit in enumerate(record.hits[:_MAX_HITS], start=1)
+        ),
+        Paragraph(", ".join(scores) or "none", "note", "Scores"),
+    ]
     return Fold(f"{question.id}: {_cut(question.text)}{about}; {view.by} {value}", blocks)
 
 
@@ -82,30 +79,28 @@ def _outcome(view: View, record: Outcome) -> Iterator[Paragraph | Quotation]:
         if held_at is not None:
             hit_index, start, end = held_at
             hit = record.hits[hit_index]
-            text = view.stored.texts[(hit.doc, hit.start, hit.end)][start:end]
+            text = view.stored.texts[span_key(hit)][start:end]
             yield Quotation(f"Held the answer, at rank {hit_index + 1}", _cut(text))
     elif record.lost_at not in (None, "none"):
-        groups = [arrival for arrival in record.passages if arrival.stage == record.lost_at]
         cell = next(cell for cell in view.cells if cell.name == record.cell)
         first = count_going_on(view, cell)
         facts = [
-            _describe_facts(arrival.stage, arrival, record.traced_to, first)
-            for arrival in groups
-            if arrival.stage
+            _describe_facts(arrival, record.traced_to, first)
+            for arrival in record.passages
+            if arrival.stage == record.lost_at
         ]
         yield Paragraph(f"{record.lost_at}: {'; '.join(facts)}", label="Lost at")
 
 
-def _describe_facts(stage: Loss, arrival: Arrival, traced_to: int | None, first: int | None) -> str:
-    """Return what is known of a group of passages that was lost at `stage`.
+def _describe_facts(arrival: Arrival, traced_to: int | None, first: int | None) -> str:
+    """Return what is known of a group of passages that a stage lost.
 
     Args:
-        stage: That lost it.
         arrival: What became of it.
         traced_to: How deep exact search was looked at.
         first: How many of what was retrieved go on.
     """
-    facts = arrival.facts
+    facts, stage = arrival.facts, arrival.stage
     if stage == "chunking":
         over = numbers.count(facts.pieces, "chunk") if facts.pieces else "several chunks"
         share = "" if facts.largest is None else f", at most {numbers.percentage(facts.largest)}"
@@ -137,8 +132,13 @@ def _hit(rank: int, hit: StoredHit, text: str, before: int | None, level: int) -
     relevant = hit.grade is not None and hit.grade >= level
     grade = "not judged" if hit.grade is None else f"grade {hit.grade}"
     moved = "" if before is None else f" ({before} before reranking)"
-    place = f"Rank {rank}{moved}: {hit.doc} {hit.start}–{hit.end}"
-    return Quotation(f"{place}, score {hit.score:.4f}, {grade}", text, relevant)
+    return Quotation(
+        f"Rank {rank}{moved}: {_place(hit)}, score {hit.score:.4f}, {grade}", text, relevant
+    )
+
+
+def _place(span: Span | StoredHit) -> str:
+    return f"{span.doc} {span.start}–{span.end}"
 
 
 def _cut(text: str | None) -> str:

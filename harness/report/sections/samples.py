@@ -17,16 +17,16 @@ def blocks(view: View) -> Sequence[Block]:
     names = list(dict.fromkeys(name for cell in cells for name in cell.spread))
     if not names:
         return []
-    rows = []
-    for name in names:
-        row = [name]
-        for cell in cells:
-            spread = cell.spread.get(name)
-            text = numbers.MISSING
-            if spread is not None:
-                text = f"{numbers.score(spread.deviation)} (n = {spread.n})"
-            row.append(text)
-        rows.append(row)
+    rows = [
+        [
+            name,
+            *(
+                f"{numbers.score(spread.deviation)} (n = {spread.n})" if spread else numbers.MISSING
+                for spread in (cell.spread.get(name) for cell in cells)
+            ),
+        ]
+        for name in names
+    ]
     note = (
         "Each question was asked several times. Scores are means over its samples; the table "
         "has the standard deviation between the samples of one question, averaged over the n "

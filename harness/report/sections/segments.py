@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from harness.report.document import Block, Fold, Measure, Paragraph, PerCell, TableBlock
 from harness.report.phrases import measure
-from harness.report.run_view import Mask, View
+from harness.report.run_view import View
 from harness.report.sections import section
 from harness.report.segment_groups import MIN_QUESTIONS, Division, list_divisions
 from harness.stats.aggregate_scores import Aggregate
@@ -31,14 +31,22 @@ def blocks(view: View) -> Sequence[Block]:
         return []
     divisions.append(Division("All", {"all questions": frozenset(view.stored.questions)}))
     names = _metrics(view)
-    parts = _aggregate_parts(view, divisions)
-    tables: list[list[Block]] = [
-        [
-            *_describe_extremes(view, cell, divisions[0], parts),
-            *_tables(view, cell, divisions, names, parts),
-        ]
+    # Segment by segment, as cells share the draws of their intervals.
+    parts = {
+        (cell.name, way.name, name): view.aggregate_of(cell, view.by, segment)
+        for way in divisions
+        for name, segment in way.segments.items()
         for cell in view.cells
-    ]
+    }
+    read = [way for way in divisions if way.name != _LOOKED_UP]
+    tables: list[list[Block]] = []
+    for cell in view.cells:
+        heat_map = _table(view, cell, read, names, parts)
+        tables.append([*_describe_extremes(view, cell, divisions[0], parts), heat_map])
+        for way in divisions:
+            if way.name == _LOOKED_UP:
+                title = f"By document: {len(way.segments)} of {len(way.segments) + way.left_out}"
+                tables[-1].append(Fold(title, [_table(view, cell, [way], names, parts)]))
     cells = [view.name(cell) for cell in view.cells]
     return [
         PerCell(cells, tables, view.cells.index(focus)),
@@ -53,16 +61,6 @@ def blocks(view: View) -> Sequence[Block]:
 
 Parts = Mapping[tuple[str, str, str], Aggregate]
 """The deciding metric by cell, way and segment."""
-
-
-def _aggregate_parts(view: View, divisions: Sequence[Division]) -> Parts:
-    """Aggregate segment by segment, as cells share the draws of their intervals."""
-    return {
-        (cell.name, way.name, name): view.aggregate_of(cell, view.by, segment)
-        for way in divisions
-        for name, segment in way.segments.items()
-        for cell in view.cells
-    }
 
 
 def _metrics(view: View) -> list[str]:
@@ -105,18 +103,6 @@ def _describe_extremes(
     ]
 
 
-def _tables(
-    view: View, cell: CellResult, divisions: Sequence[Division], names: Sequence[str], parts: Parts
-) -> Iterator[Block]:
-    """Yield the heat map of a cell, and that of its documents behind a fold."""
-    read = [way for way in divisions if way.name != _LOOKED_UP]
-    yield _table(view, cell, read, names, parts)
-    for way in divisions:
-        if way.name == _LOOKED_UP:
-            title = f"By document: {len(way.segments)} of {len(way.segments) + way.left_out}"
-            yield Fold(title, [_table(view, cell, [way], names, parts)])
-
-
 def _table(
     view: View, cell: CellResult, divisions: Sequence[Division], names: Sequence[str], parts: Parts
 ) -> TableBlock:
@@ -132,20 +118,16 @@ def _table(
             few = " †" if part.n < MIN_QUESTIONS else ""
             ends = measure(part, digits=view.digits(view.by)).interval
             chosen = view.mask_of(cell, segment)
-            shades = [_mean_shade(view, cell, metric, chosen) for metric in names]
-            mean = _shade(view, view.by, part.mean)
-            rows.append([name + few, f"{part.n:,}", ends, mean, *shades])
+            columns = {metric: view.column(cell, metric)[chosen] for metric in names}
+            finite = {metric: values[~np.isnan(values)] for metric, values in columns.items()}
+            means = {metric: float(v.mean()) if len(v) else None for metric, v in finite.items()}
+            shades = [_shade(view, *pair) for pair in {view.by: part.mean, **means}.items()]
+            rows.append([name + few, f"{part.n:,}", ends, *shades])
         if rows and len(rows[-1]) == 1:
             rows.pop()
     what = "segment" if len(divisions) > 1 else divisions[0].name.lower()
     head = [what.capitalize(), "n", "95 % interval", view.by, *names]
     return TableBlock(head, rows, f"Mean by {what}, {view.name(cell)}")
-
-
-def _mean_shade(view: View, cell: CellResult, metric: str, chosen: Mask) -> str | Measure:
-    values = view.column(cell, metric)
-    finite = values[chosen & ~np.isnan(values)]
-    return _shade(view, metric, float(finite.mean()) if len(finite) else None)
 
 
 def _shade(view: View, metric: str, mean: float | None) -> str | Measure:

@@ -19,34 +19,21 @@ def blocks(view: View) -> Sequence[Block]:
     whole = [TableBlock(["Stage", "Time"], stages, "The whole run")]
     rows = []
     for cell in view.cells:
+        frame, recall = view.frame(cell), cell.index_recall
         tokens = [
-            [value for value in column.tolist() if value == value]
-            for column in (
-                view.frame(cell).answer_tokens_in,
-                view.frame(cell).answer_tokens_out,
-            )
+            column[column == column] for column in (frame.answer_tokens_in, frame.answer_tokens_out)
         ]
-        spent = [numbers.seconds(cell.seconds.get(s)) for s in ("retrieval", "generation")]
-        means = [
-            f"{sum(column) / len(column):.0f}" if column else numbers.MISSING for column in tokens
-        ]
-        index_recall = cell.index_recall
-        recall = (
-            numbers.MISSING
-            if index_recall is None
-            else f"{numbers.score(index_recall.mean)} @{index_recall.k}"
+        rows.append(
+            [
+                view.name(cell),
+                f"{cell.chunks:,}" if cell.chunks else numbers.MISSING,  # a system's own
+                f"{numbers.score(recall.mean)} @{recall.k}" if recall else numbers.MISSING,
+                *(numbers.seconds(cell.seconds.get(s)) for s in ("retrieval", "generation")),
+                *(f"{column.mean():.0f}" if len(column) else numbers.MISSING for column in tokens),
+            ]
         )
-        chunks = f"{cell.chunks:,}" if cell.chunks else numbers.MISSING  # a system's own
-        rows.append([view.name(cell), chunks, recall, *spent, *means])
-    head = [
-        "Configuration",
-        "Chunks",
-        "Index recall",
-        "Retrieval",
-        "Generation",
-        "Tokens in",
-        "Tokens out",
-    ]
+    head = ["Configuration", "Chunks", "Index recall", "Retrieval", "Generation"]
+    head += ["Tokens in", "Tokens out"]
     kinds = [[k, f"{n['made']:,}", f"{n['reused']:,}"] for k, n in run.cache.items()]
     if kinds:
         whole.append(TableBlock(["In the cache", "Made", "Reused"], kinds, "Shared work"))

@@ -10,7 +10,6 @@ from harness.report.phrases import join_names
 from harness.report.run_view import View
 from harness.report.sections import section
 from harness.report.unjudged_results import Ends, UnjudgedResults
-from harness.store.cell_results import CellResult
 from harness.text import numbers
 
 _MAX_COLUMNS = 4
@@ -29,9 +28,10 @@ def blocks(view: View) -> Sequence[Block]:
     tables: list[Block] = [_judged_table(view, results)]
     bounded, guessed = results.of_form("bounds"), results.of_form("scenarios")
     if bounded:
-        tables += _bounds(view, results, bounded)
+        tables += [_BOUNDS, *_both_ends(view, results, bounded, "to", "What each mean could be")]
     if guessed:
-        tables += _scenarios(view, results, guessed)
+        caption = "All irrelevant, or all relevant"
+        tables += [_SCENARIOS, *_both_ends(view, results, guessed, "or", caption)]
     if view.by in results.open and len(view.cells) > 1:
         order = _order_blocks(view, results)
         paragraphs += order[:1]
@@ -45,43 +45,35 @@ def blocks(view: View) -> Sequence[Block]:
     return [*paragraphs, Paragraph(remedy, "note"), fold]
 
 
-def _name(view: View, cell: CellResult) -> str:
-    return short_name(view.name(cell))
-
-
 def _describe_judged(view: View, results: UnjudgedResults) -> str:
     """Say how much is judged, and which cell is worse off by it."""
-    deciding_ks = [
-        k for k in results.depths if view.by in results.open and view.by.endswith(f"@{k}")
-    ]
-    k = deciding_ks[0] if deciding_ks else results.depths[0]
-    shares = [
-        (share, cell) for cell in view.cells if (share := results.judged(cell, k)) is not None
-    ]
+    deciding = [k for k in results.depths if view.by in results.open and view.by.endswith(f"@{k}")]
+    k = [*deciding, *results.depths][0]
+    shares = {cell.name: results.judged(cell, k) for cell in view.cells}
+    known = {name: share for name, share in shares.items() if share is not None}
     counted = "What nobody judged counts as not relevant"
-    if not shares:
+    if not known:
         return f"{counted}."
-    low, worst = min(shares, key=lambda pair: pair[0])
-    high, most = max(shares, key=lambda pair: pair[0])
+    names = {cell.name: short_name(view.name(cell)) for cell in view.cells}
+    worst, most = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
+    low, high = numbers.percentage(known[worst]), numbers.percentage(known[most])
     if results.relevant_only:
-        between = " to ".join(dict.fromkeys(map(numbers.percentage, (low, high))))
         return (
-            f"Of the top {k} documents {between} are judged. The labels name relevant documents "
-            "only: a low share may be a poor ranking, or labels that do not reach. "
-            f"{counted}."
+            f"Of the top {k} documents {low if low == high else f'{low} to {high}'} are judged. "
+            "The labels name relevant documents only: a low share may be a poor ranking, or labels "
+            f"that do not reach. {counted}."
         )
-    if len(shares) == 1:
-        return f"Of the top {k} documents {numbers.percentage(low)} are judged. {counted}."
-    least, greatest = numbers.percentage(low), numbers.percentage(high)
-    if least == greatest:
+    if len(known) == 1:
+        return f"Of the top {k} documents {low} are judged. {counted}."
+    if low == high:
         return (
-            f"Of the top {k} documents {least} are judged in every configuration: none is at a "
+            f"Of the top {k} documents {low} are judged in every configuration: none is at a "
             f"disadvantage. {counted}."
         )
     return (
-        f"Of the top {k} documents {least} are judged with {_name(view, worst)}, "
-        f"and {greatest} with {_name(view, most)}. {counted}, so that "
-        f"{_name(view, worst)} is at a disadvantage: its scores may be lower than it deserves."
+        f"Of the top {k} documents {low} are judged with {names[worst]}, "
+        f"and {high} with {names[most]}. {counted}, so that "
+        f"{names[worst]} is at a disadvantage: its scores may be lower than it deserves."
     )
 
 
@@ -98,27 +90,21 @@ def _judged_table(view: View, results: UnjudgedResults) -> TableBlock:
     return _table(view, head, rows, "Share of the top k documents that somebody judged")
 
 
-def _bounds(view: View, results: UnjudgedResults, names: Sequence[str]) -> list[Block]:
-    note = Paragraph(
-        "From the mean as scored to the mean if all documents that nobody judged in the top k are "
-        "relevant. No judgement of them leads outside.",
-        "note",
-        label="Exact bounds.",
-    )
-    return [note, *_both_ends(view, results, names, "to", "What each mean could be")]
-
-
-def _scenarios(view: View, results: UnjudgedResults, names: Sequence[str]) -> list[Block]:
-    note = Paragraph(
-        "With all documents that nobody judged irrelevant, which is as scored; or with all that "
-        "any configuration has in its top k relevant, at the lowest relevant grade, and added to "
-        "the inventory that all configurations share. These are no bounds: other judgements can "
-        "give less than both, or more. Relevant documents outside every pool would lower recall "
-        "further.",
-        "note",
-        label="Two scenarios.",
-    )
-    return [note, *_both_ends(view, results, names, "or", "All irrelevant, or all relevant")]
+_BOUNDS = Paragraph(
+    "From the mean as scored to the mean if all documents that nobody judged in the top k are "
+    "relevant. No judgement of them leads outside.",
+    "note",
+    label="Exact bounds.",
+)
+_SCENARIOS = Paragraph(
+    "With all documents that nobody judged irrelevant, which is as scored; or with all that "
+    "any configuration has in its top k relevant, at the lowest relevant grade, and added to "
+    "the inventory that all configurations share. These are no bounds: other judgements can "
+    "give less than both, or more. Relevant documents outside every pool would lower recall "
+    "further.",
+    "note",
+    label="Two scenarios.",
+)
 
 
 def _both_ends(
@@ -129,11 +115,15 @@ def _both_ends(
     for start in range(0, len(names), _MAX_COLUMNS):
         part = names[start : start + _MAX_COLUMNS]
         ends = {name: [results.ends(cell, name) for cell in view.cells] for name in part}
-        rows: list[list[Cell]] = [[view.name(cell)] for cell in view.cells]
-        for name in part:
-            for row, cell_ends in zip(rows, ends[name], strict=True):
-                row.append(_format_ends(cell_ends, between, view.digits(name)))
-        notes = ["", *(_format_sizes(ends[name]) for name in part)]
+        rows: list[list[Cell]] = [
+            [
+                view.name(cell),
+                *(_format_ends(ends[name][at], between, view.digits(name)) for name in part),
+            ]
+            for at, cell in enumerate(view.cells)
+        ]
+        sizes = [sorted({each.n for each in ends[name] if each is not None}) for name in part]
+        notes = ["", *(" or ".join(f"n = {size:,}" for size in each) for each in sizes)]
         tables.append(_table(view, ["Configuration", *part], rows, caption, notes))
     return tables
 
@@ -150,8 +140,8 @@ def _order_blocks(view: View, results: UnjudgedResults) -> list[Block]:
     best = view.best
     if best is None:
         return []
-    name, by = _name(view, best), view.by
-    rivals = [_name(view, cell) for cell in results.contenders]
+    name, by = short_name(view.name(best)), view.by
+    rivals = [short_name(view.name(cell)) for cell in results.contenders]
     if len(rivals) > _MAX_NAMED:
         rivals = [f"one of {len(rivals)} others"]
     if by not in results.of_form("bounds"):
@@ -163,9 +153,7 @@ def _order_blocks(view: View, results: UnjudgedResults) -> list[Block]:
     rows: list[list[Cell]] = [
         [
             view.name(lead.other),
-            numbers.difference(lead.scored, 3),
-            numbers.difference(lead.least, 3),
-            numbers.difference(lead.most, 3),
+            *(numbers.difference(end, 3) for end in (lead.scored, lead.least, lead.most)),
             lead.standing,
         ]
         for lead in results.leads
@@ -177,11 +165,6 @@ def _order_blocks(view: View, results: UnjudgedResults) -> list[Block]:
         return [Paragraph(text, "plain", label="The order."), table]
     text = f"Whether {name} or {join_names(rivals)} is ahead by {by} is open until more is judged."
     return [Paragraph(text, "warning", label="The order."), table]
-
-
-def _format_sizes(ends: Sequence[Ends | None]) -> str:
-    sizes = sorted({end.n for end in ends if end is not None})
-    return " or ".join(f"n = {size:,}" for size in sizes)
 
 
 def _table(

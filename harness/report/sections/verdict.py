@@ -36,13 +36,13 @@ def blocks(view: View) -> Sequence[Block]:
     """Say what the scores allow to be said, and no more."""
     result: list[Block] = []
     if view.run.status != "finished":
-        result.append(
-            Paragraph(f"This run is {view.run.status}: what follows is a part.", "warning")
-        )
-    result += [
-        Paragraph(_describe_data(view), "note"),
-        Heading(view.verdict.headline, 1),
-    ]
+        text = f"This run is {view.run.status}: what follows is a part."
+        result.append(Paragraph(text, "warning"))
+    corpus = view.run.provenance.corpus
+    documents = corpus.get("documents")
+    counted = f" · {numbers.count(documents, 'document')}" if isinstance(documents, int) else ""
+    about = f"{corpus.get('path') or 'corpus'}{counted} · run {view.run.id}"
+    result += [Paragraph(about, "note"), Heading(view.verdict.headline, 1)]
     for label, text in view.verdict.sentences:
         result.append(Paragraph(text, "plain" if label else "lead", label))
     result += [Paragraph(text, "warning") for text in _floor_warnings(view)]
@@ -52,10 +52,11 @@ def blocks(view: View) -> Sequence[Block]:
         if any(advice(view, cell) for cell in view.cells):
             links.append(("See what to try next", "advice"))
         result.append(Links(links))
+    warnings = _warnings(view)
     return [
         TwoColumns(result, _chart(view)),
         FigureRow(list(_counts(view))),
-        *([Items(warnings, "warning")] if (warnings := _warnings(view)) else []),
+        *([Items(warnings, "warning")] if warnings else []),
     ]
 
 
@@ -76,20 +77,11 @@ def _chart(view: View) -> list[ChartFigure]:
         for cell in view.cells
         if (difference := others.get(cell.name)) is not None and difference.difference is not None
     ]
-    if best is None or not rows:
+    if best is None:
         return []
     name = view.name(view.contrasts.cell(best))
     figure = differences_chart.figure(name, view.by, rows, view.digits(view.by), view.drawn)
     return [] if figure is None else [figure]
-
-
-def _describe_data(view: View) -> str:
-    about = view.run.provenance
-    documents = about.corpus.get("documents")
-    documents_text = (
-        f" · {numbers.count(documents, 'document')}" if isinstance(documents, int) else ""
-    )
-    return f"{about.corpus.get('path') or 'corpus'}{documents_text} · run {view.run.id}"
 
 
 def _floor_warnings(view: View) -> list[str]:
