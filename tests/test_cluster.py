@@ -20,7 +20,7 @@ from harness.models.runtime import runtime_choice
 from harness.models.runtime.runtime_choice import Choice
 from harness.preflight.machine import Fact
 from harness.preflight.machine.services import check_cluster
-from harness.runs.cluster.work import Job, explain_crashes
+from harness.runs.cluster import Job, explain_crashes
 from harness.runs.runner import prepare
 from tests.cluster_runs import begun, records, scores, stored
 from tests.ray_cluster import ray_cluster
@@ -231,7 +231,7 @@ def test_a_cluster_can_be_named_on_the_command_line(project):
 
 
 def test_where_ray_is_not_installed_the_extra_is_named(project, monkeypatch):
-    from harness.runs.cluster.connection import import_ray
+    from harness.runs.cluster import import_ray
 
     monkeypatch.setitem(sys.modules, "ray", None)
 

@@ -20,11 +20,7 @@ from harness.errors import HarnessError, MissingExtra
 
 
 class Store:
-    """A store at `url`, of one zip file an artefact; methods raise `OSError` where it fails.
-
-    Raises:
-        HarnessError: the address is of no known kind, or needs a library that is not installed.
-    """
+    """A store at `url`, of one zip file an artefact; methods raise `OSError` where it fails."""
 
     def __init__(self, url: str) -> None:
         try:
@@ -41,12 +37,17 @@ class Store:
             ) from None
         self._root = root.rstrip("/")
 
+    def has(self, name: str) -> bool:
+        """Return whether an artefact is there; whether it is whole is not looked at."""
+        with _as_os_errors():
+            self._files.invalidate_cache()
+            return bool(self._files.isfile(self._path(name)))
+
     def put(self, name: str, folder: Path) -> None:
         """Put the files of an artefact, which nobody may be changing, unless they are there."""
         target = self._path(name)
         with _as_os_errors(), tempfile.TemporaryDirectory(prefix="harness-") as aside:
-            self._files.invalidate_cache()
-            if not self._files.isfile(target):
+            if not self.has(name):
                 packed = shutil.make_archive(f"{aside}/packed", "zip", folder)
                 self._files.makedirs(target.rpartition("/")[0], exist_ok=True)
                 making = f"{target}.{secrets.token_hex(8)}"

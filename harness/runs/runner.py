@@ -33,7 +33,7 @@ from harness.store.run_file import Provenance, QuestionSample
 from harness.store.writer import RunWriter
 
 if TYPE_CHECKING:
-    from harness.runs.cluster.work import Machines
+    from harness.runs.cluster import Machines
 
 
 def prepare(
@@ -217,7 +217,7 @@ def _open_machines(config: RunConfig, fresh: bool) -> AbstractContextManager[Mac
     """Give the machines of `execution`; None: the run does everything itself."""
     if config.settings.execution is None:
         return nullcontext()
-    from harness.runs.cluster.work import open_machines
+    from harness.runs.cluster import open_machines
 
     return open_machines(config, config.settings.execution.ray, fresh)
 

@@ -257,7 +257,7 @@ def check_cluster(config: RunConfig | None) -> Iterator[Fact]:
     if importlib.util.find_spec("ray") is None:
         yield Fact("problem", "Ray is not installed", install_command("ray"))
         return
-    from harness.runs.cluster.connection import find_address
+    from harness.runs.cluster import find_address
 
     try:
         address = find_address(execution.ray)
