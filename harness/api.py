@@ -98,10 +98,10 @@ def run(
 
     def render(stored: StoredRun, cache: Cache) -> None:
         if gate is not None and stored.run.status == "finished":
-            from harness.comparison.gate import gate_file, judge_run
+            from harness.comparison.gate import gate_verdicts, judge_run
 
             results.append(judge_run.judge_finished_run(stored, gate))
-            gate_file.write(stored, results[-1])
+            gate_verdicts.write_gate(stored, results[-1])
         view = View(stored, cache.table("charts", tuple[str, str], {}, counted=False))
         report.write_reports(view)
         views.append(view)

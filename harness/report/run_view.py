@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from harness.comparison import costs
 from harness.comparison.cell_differences import CellDifferences
 from harness.comparison.decision import Decision, decide
-from harness.comparison.gate import gate_file
+from harness.comparison.gate import gate_verdicts
 from harness.comparison.gate.gate_verdicts import GateResult
 from harness.metrics.failures import NO_LABELS, lack_labels
 from harness.metrics.named_metrics import stored_total
@@ -93,7 +93,7 @@ class View(MetricOrder):
     @cached_property
     def gate(self) -> GateResult | None:
         """What the run's gate came to; None where these scores were not judged."""
-        return gate_file.read(self.stored)
+        return gate_verdicts.read_gate(self.stored)
 
     @property
     def has_gate(self) -> bool:

@@ -37,54 +37,47 @@ def judge_drop_rules(
     family = sum(bool(len(pair.left)) for pair in pairs)
     differences: dict[int, DifferenceEstimate] = {}
     for confidence in dict.fromkeys(rule.confidence for rule in rules):
-        indices = [
-            index for index, (rule, _, _) in enumerate(checks) if rule.confidence == confidence
-        ]
+        indices = [n for n, (rule, _, _) in enumerate(checks) if rule.confidence == confidence]
         # A two-sided test with twice the alarms is as easily passed as the one-sided one.
-        alarms = 2 * (1 - confidence)
         tested = estimate_separately(
-            [pairs[index] for index in indices], seed, family, alarms=alarms
+            [pairs[index] for index in indices], seed, family, alarms=2 * (1 - confidence)
         )
         differences |= dict(zip(indices, tested, strict=True))
-    p_values = {
-        index: p
-        for index in range(len(checks))
-        if (p := one_sided_p(differences[index])) is not None
-    }
+    one_sided = {index: one_sided_p(differences[index]) for index in range(len(checks))}
+    p_values = {index: p for index, p in one_sided.items() if p is not None}
     corrected = dict(zip(p_values, holm([*p_values.values()], family), strict=True))
     verdicts = []
     for index, (rule, contrast, ids) in enumerate(checks):
-        drop = None
+        name, difference = contrast.pairing.run, differences[index]
         before, after = mean_values(pairs[index])
-        if index in p_values and before is not None and after is not None:
-            difference = differences[index]
-            caught = smallest_detectable_drop(
-                rule.drop_more_than, difference.visible, difference.error
-            )
-            clusters = pairs[index].clusters
-            units = None if clusters is None else len(set(clusters.tolist()))
-            outcome, reason = decide_rule(rule, difference, corrected[index])
-            drop = SeenDrop(
-                before,
-                after,
-                difference,
-                p_values[index],
-                corrected[index],
-                caught,
-                units,
-                rule.drop_more_than,
-                reason,
-            )
-        name = contrast.pairing.run
         if message := unmeasured(contrast, rule.metric):
             verdicts.append(unmeasured_verdict(str(rule), name, message))
-        elif drop is not None:
-            verdicts.append(_rule_verdict(outcome, rule, name, drop))
+        elif index in p_values and before is not None and after is not None:
+            outcome, reason = decide_rule(rule, difference, corrected[index])
+            clusters = pairs[index].clusters
+            drop = SeenDrop(
+                baseline=before,
+                run=after,
+                difference=difference,
+                p=p_values[index],
+                corrected=corrected[index],
+                caught=smallest_detectable_drop(
+                    rule.drop_more_than, difference.visible, difference.error
+                ),
+                clusters=None if clusters is None else len(set(clusters.tolist())),
+                limit=rule.drop_more_than,
+                reason=reason,
+            )
+            failed = outcome == "regression" or (
+                outcome == "cannot tell" and rule.cannot_tell == "fail"
+            )
+            verdicts.append(RuleVerdict(str(rule), name, outcome, failed, drop))
         elif rule.segment is not None and not ids and _is_sampled(contrast):
             problem = f"nothing to compare: no question of {rule.segment} was drawn"
-            verdicts.append(_rule_verdict("cannot tell", rule, name, None, problem))
+            failed = rule.cannot_tell == "fail"
+            verdicts.append(RuleVerdict(str(rule), name, "cannot tell", failed, problem=problem))
         else:
-            problem = f"nothing to compare: {differences[index].reason}"
+            problem = f"nothing to compare: {difference.reason}"
             verdicts.append(unmeasured_verdict(str(rule), name, problem))
     return verdicts, family
 
@@ -171,10 +164,3 @@ def _is_sampled(contrast: CellPair) -> bool:
     """Return whether the run asked a sample, which need not have a question of every segment."""
     stored = contrast.run.stored
     return stored is not None and stored.run.sample is not None
-
-
-def _rule_verdict(
-    outcome: Outcome, rule: Drop, cell: str, drop: SeenDrop | None, problem: str = ""
-) -> RuleVerdict:
-    failed = outcome == "regression" or (outcome == "cannot tell" and rule.cannot_tell == "fail")
-    return RuleVerdict(str(rule), cell, outcome, failed, drop, problem)

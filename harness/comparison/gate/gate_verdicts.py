@@ -1,12 +1,21 @@
-"""Result of a gate: one verdict per rule and cell."""
+"""Result of a gate, one verdict per rule and cell, and `gate.json`, which keeps it in the run."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from harness import limits
+from harness.files import self_checksum
+from harness.files.atomic import write_atomically
 from harness.stats.difference_estimate import DifferenceEstimate
+from harness.store.reader import RUN, StoredRun
+from harness.store.record_format import RecordFormat
+
+GATE = "gate.json"
+_SCHEMA = 1
 
 Outcome = Literal["pass", "regression", "missed", "cannot tell"]
 
@@ -103,3 +112,32 @@ class GateResult:
     def passed(self) -> bool:
         """Whether every rule was judged, and none failed."""
         return self.status == 0
+
+
+def write_gate(stored: StoredRun, result: GateResult) -> None:
+    """Write what a gate came to into the folder of a run, of the scores that the run has now.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    problem = result.problem.replace(str(stored.folder), stored.folder.name)
+    gate = RecordFormat(GateResult).data(replace(result, problem=problem))
+    content = {"schema": _SCHEMA, "data": (stored.sums or {}).get(RUN, ""), "gate": gate}
+    text = json.dumps(self_checksum.add_checksum(content), indent=1, ensure_ascii=False)
+    write_atomically(stored.folder / GATE, text + "\n")
+
+
+def read_gate(stored: StoredRun) -> GateResult | None:
+    """Return what a gate came to of a run's scores; None where nothing sound says so."""
+    try:
+        path = stored.folder / GATE
+        if path.stat().st_size > limits.MAX_GATE_BYTES:
+            return None
+        content = json.loads(path.read_bytes())
+        if self_checksum.find_problem(content) or content.get("schema") != _SCHEMA:
+            return None
+        if content["data"] != (stored.sums or {}).get(RUN, ""):  # it was scored again since
+            return None
+        return RecordFormat(GateResult).parse(json.dumps(content["gate"]))
+    except (OSError, ValueError, RecursionError, KeyError, AttributeError):
+        return None

@@ -20,7 +20,6 @@ from harness.config.run_config import RunConfig
 from harness.config.source import SourceMap
 from harness.errors import ConfigError, DataError, HarnessError, Problem
 from harness.files.yaml_lines import YamlFile
-from harness.store.cell_labels import Parts
 from harness.store.reader import RUN, StoredRun
 
 
@@ -62,25 +61,16 @@ def _judge(
         )
     if baseline is not None:
         rules = replace(rules, baseline=baseline)
-    rules = rules.with_full_name(_parts(run))
-    _check_replies(run, folder)
-    pool = pooling.pool_runs(folder, rules.pool, run)
-    result = judgement.judge(rules, pool.operand, load_baseline(rules))
-    return replace(result, notes=(str(pool), *result.notes)) if str(pool) else result
-
-
-def _check_replies(run: Operand, folder: Path) -> None:
-    """Raise `Incomparable` where replies to earlier runs would be judged."""
+    rules = rules.with_full_name({name: cell.parts for name, cell in run.cells.items()})
     assert run.stored is not None
     if reused := run.stored.run.describe_reused():
         raise Incomparable(
             f"{folder}: {reused}; a gate judges only what was replied to the run itself\n"
             "  run it again, with the gate in its configuration or --set reuse=false"
         )
-
-
-def _parts(run: Operand) -> dict[str, Parts]:
-    return {name: cell.parts for name, cell in run.cells.items()}
+    pool = pooling.pool_runs(folder, rules.pool, run)
+    result = judgement.judge(rules, pool.operand, load_baseline(rules))
+    return replace(result, notes=(str(pool), *result.notes)) if str(pool) else result
 
 
 def require_gate(config: RunConfig) -> Gate:
@@ -155,30 +145,24 @@ class _Rules(BaseModel):
     gate: Gate
 
 
-_EMPTY_FILE = YamlFile({}, {})
-
-
-_EMPTY_SOURCE_MAP = SourceMap(_EMPTY_FILE, {})
-
-
 def parse_rules(rules: Mapping[str, Any], run: Operand) -> Gate:
     """Return the gate that `rules` make, fit for a run.
 
     Raises:
         ConfigError: with all that is wrong, and its place under `gate`.
     """
+    file = YamlFile({}, {})
     try:
         gate = _Rules.model_validate({"gate": rules}).gate
     except ValidationError as error:
-        raise ConfigError("rules", [_problem(issue) for issue in error.errors()]) from None
+        problems = [
+            replace(SourceMap(file, {}).to_problem(issue), where=file.where(issue["loc"]))
+            for issue in error.errors()
+        ]
+        raise ConfigError("rules", problems) from None
     kinds = {name: about.kind for name, about in run.provenance.metrics.items()}
-    problems = [
-        *find_rule_problems(gate, kinds, _parts(run), lambda *place: _EMPTY_FILE.where(place))
-    ]
+    parts = {name: cell.parts for name, cell in run.cells.items()}
+    problems = list(find_rule_problems(gate, kinds, parts, lambda *place: file.where(place)))
     if problems:
         raise ConfigError("rules", problems)
     return gate
-
-
-def _problem(error: Any) -> Problem:
-    return replace(_EMPTY_SOURCE_MAP.to_problem(error), where=_EMPTY_FILE.where(error["loc"]))

@@ -14,12 +14,15 @@ from harness.comparison.paired_values import CellPair, pair_cells, shared_questi
 from harness.config.gate_rules import Gate
 from harness.metrics.failures import NO_LABELS, lack_labels
 from harness.metrics.named_metrics import stored_total
-from harness.records import Score
-from harness.stats import aggregate_scores
+from harness.stats.aggregate_scores import Aggregate, aggregate
 from harness.stats.difference_estimate import DifferenceEstimate
 from harness.stats.differences import estimate_differences
 from harness.store.cell_labels import short_labels
 from harness.text import numbers
+
+_ROUNDING = 1e-9
+_DEFAULT_MAX_FAILURES = 0.05
+_NIGHT_OF_FAULTS = "a night of faults says nothing of quality: find out why, and run it again"
 
 
 def judge(gate: Gate, run: Operand, baseline: Operand | None) -> GateResult:
@@ -33,7 +36,7 @@ def judge(gate: Gate, run: Operand, baseline: Operand | None) -> GateResult:
     _require_scored(run, gate.metrics)
     contrasts = _pair_cells(gate, run, baseline) if gate.fail_if else []
     cells = [contrast.right for contrast in contrasts] or _judged_cells(gate, run)
-    faults = [message for cell in cells if (message := find_excess_failures(gate, run, cell))]
+    faults = [message for cell in cells if (message := _find_excess_failures(gate, run, cell))]
     labels = short_labels({name: cell.parts for name, cell in run.cells.items()})
     result = GateResult(
         run.id,
@@ -49,11 +52,11 @@ def judge(gate: Gate, run: Operand, baseline: Operand | None) -> GateResult:
         contrasts,
         run.provenance.seed,
         lambda pair, metric: (
-            find_metric_failures(gate, pair.run, pair.right, metric)
-            or find_metric_failures(gate, pair.baseline, pair.left, metric)
+            _find_metric_failures(gate, pair.run, pair.right, metric)
+            or _find_metric_failures(gate, pair.baseline, pair.left, metric)
         ),
     )
-    verdicts += [verdict for cell in cells for verdict in judge_limits(gate, run, cell)]
+    verdicts += [verdict for cell in cells for verdict in _judge_limits(gate, run, cell)]
     notes = [
         *drop_rules.find_more_failures(contrasts, run.provenance.seed),
         *_list_unpaired_cells(contrasts),
@@ -100,10 +103,11 @@ def _pair_cells(gate: Gate, run: Operand, baseline: Operand | None) -> list[Cell
     refusals.check_comparable(baseline, run, metrics, ())
     if baseline.stored is None:
         run = round_scores(run)
+    names = [cell.name for cell in _judged_cells(gate, run)]
     contrasts = [
         pair
         for pair in pair_cells(baseline, run, shared_questions(baseline, run))
-        if _is_judged(gate, pair.right)
+        if pair.right.name in names
     ]
     if not contrasts:
         raise Incomparable(_no_cell_message(gate, run))
@@ -114,14 +118,14 @@ def _pair_cells(gate: Gate, run: Operand, baseline: Operand | None) -> list[Cell
 
 
 def _judged_cells(gate: Gate, run: Operand) -> list[OperandCell]:
-    cells = [cell for cell in run.cells.values() if _is_judged(gate, cell)]
+    cells = [
+        cell
+        for cell in run.cells.values()
+        if (not cell.floor if gate.cell is None else cell.name == gate.cell)
+    ]
     if not cells:
         raise Incomparable(_no_cell_message(gate, run))
     return cells
-
-
-def _is_judged(gate: Gate, cell: OperandCell) -> bool:
-    return not cell.floor if gate.cell is None else cell.name == gate.cell
 
 
 def _no_cell_message(gate: Gate, run: Operand) -> str:
@@ -137,40 +141,29 @@ def _list_unpaired_cells(contrasts: Sequence[CellPair]) -> list[str]:
     if not contrasts:
         return []
     baseline, run = contrasts[0].baseline, contrasts[0].run
-    baseline_names, run_names = (
-        {contrast.left.name for contrast in contrasts},
-        {contrast.right.name for contrast in contrasts},
-    )
-    messages = [
-        f"only in {baseline.id}: {name}" for name in baseline.cells if name not in run.cells
-    ]
-    messages += [f"only in {run.id}: {name}" for name in run.cells if name not in baseline.cells]
-    paired = baseline_names | run_names
+    paired = {name for pair in contrasts for name in (pair.left.name, pair.right.name)}
     return [
-        f"not judged, {message}" for message in messages if message.split(": ", 1)[1] not in paired
+        f"not judged, only in {side.id}: {name}"
+        for side, other in ((baseline, run), (run, baseline))
+        for name in side.cells
+        if name not in other.cells and name not in paired
     ]
 
 
-_ROUNDING = 1e-9
-
-
-_DEFAULT_MAX_FAILURES = 0.05
-_NIGHT_OF_FAULTS = "a night of faults says nothing of quality: find out why, and run it again"
-
-
-def judge_limits(gate: Gate, run: Operand, cell: OperandCell) -> Iterator[RuleVerdict]:
+def _judge_limits(gate: Gate, run: Operand, cell: OperandCell) -> Iterator[RuleVerdict]:
     """Yield what each limit says of one cell: of its figures as they stand."""
     for metric, least in gate.min.items():
         rule = f"{metric}: at least {least:g}"
-        if excess := find_metric_failures(gate, run, cell, metric):
+        if excess := _find_metric_failures(gate, run, cell, metric):
             yield drop_rules.unmeasured_verdict(rule, cell.name, excess)
             continue
         if lack_labels([result.scores[metric].reason for result in cell.results.values()]):
             yield RuleVerdict(rule, cell.name, "cannot tell", False, problem=NO_LABELS)
             continue
-        value, low, high = _mean_and_interval(run, cell, metric)
-        met = value is not None and value >= least - _ROUNDING
-        yield _limit_verdict(rule, cell, met, SeenLimit("mean", least, value, low, high))
+        mean = _aggregate(run, cell, metric)
+        met = mean.mean is not None and mean.mean >= least - _ROUNDING
+        seen = SeenLimit("mean", least, mean.mean, mean.low, mean.high)
+        yield _limit_verdict(rule, cell, met, seen)
     costs: dict[LimitKind, float | None] = {
         "seconds": cell.median_seconds(),
         "tokens": cell.mean_cost("tokens"),
@@ -189,7 +182,7 @@ def judge_limits(gate: Gate, run: Operand, cell: OperandCell) -> Iterator[RuleVe
         yield _limit_verdict(f"failures: at most {gate.max.failures:g}", cell, True, seen)
 
 
-def find_excess_failures(gate: Gate, run: Operand, cell: OperandCell) -> str:
+def _find_excess_failures(gate: Gate, run: Operand, cell: OperandCell) -> str:
     """Return that too much of a cell failed to judge it; "" where it did not.
 
     Where the gate has no limit, the run's own `max_failures` is one. Of pooled runs only the newest
@@ -200,10 +193,10 @@ def find_excess_failures(gate: Gate, run: Operand, cell: OperandCell) -> str:
     return f"{cell.name}: {excess}; {_NIGHT_OF_FAULTS}" if excess else ""
 
 
-def find_metric_failures(gate: Gate, run: Operand, cell: OperandCell, metric: str) -> str:
+def _find_metric_failures(gate: Gate, run: Operand, cell: OperandCell, metric: str) -> str:
     """Return that a metric failed on too many questions to be judged; "" where it did not.
 
-    The limit is that of `find_excess_failures`.
+    The limit is that of `_find_excess_failures`.
     """
     results = _newest_results(run, cell)
     states = [result.scores[metric].state for result in results if metric in result.scores]
@@ -212,18 +205,16 @@ def find_metric_failures(gate: Gate, run: Operand, cell: OperandCell, metric: st
 
 
 def _describe_excess(gate: Gate, run: Operand, failed: int, asked: int) -> str:
-    bound = _run_failure_limit(run) if gate.max.failures is None else gate.max.failures
+    bound, key = gate.max.failures, "gate.max.failures"
+    if bound is None:
+        resolved = run.config.get("resolved")
+        limit = resolved.get("max_failures") if isinstance(resolved, Mapping) else None
+        bound = limit if isinstance(limit, int | float) else _DEFAULT_MAX_FAILURES
+        key = "max_failures"
     if failed <= (bound if bound >= 1 else bound * asked):
         return ""
-    key = "max_failures" if gate.max.failures is None else "gate.max.failures"
     share = f"{failed} of {numbers.count(asked, 'question')} failed"
     return f"{share}, more than `{key}: {bound:g}` allows"
-
-
-def _run_failure_limit(run: Operand) -> float:
-    resolved = run.config.get("resolved")
-    limit = resolved.get("max_failures") if isinstance(resolved, Mapping) else None
-    return limit if isinstance(limit, int | float) else _DEFAULT_MAX_FAILURES
 
 
 def _limit_verdict(rule: str, cell: OperandCell, met: bool, seen: SeenLimit) -> RuleVerdict:
@@ -232,20 +223,14 @@ def _limit_verdict(rule: str, cell: OperandCell, met: bool, seen: SeenLimit) -> 
     return RuleVerdict(rule, cell.name, "pass" if met else "missed", not met, seen)
 
 
-def _mean_and_interval(
-    run: Operand, cell: OperandCell, metric: str
-) -> tuple[float | None, float | None, float | None]:
+def _aggregate(run: Operand, cell: OperandCell, metric: str) -> Aggregate:
     """Return a metric's mean over one cell and its interval, as reports show them."""
-    about = run.provenance.metrics[metric]
-    total = stored_total(about)
-    lines = {id_: result.scores[metric] for id_, result in cell.results.items()}
-    scores = [
-        Score(line.value, line.reason, line.state, tuple(line.counts)) for line in lines.values()
-    ]
     has_clusters = any(question.cluster for question in run.questions.values())
-    clusters = [run.questions[id_].cluster or id_ for id_ in lines] if has_clusters else None
-    estimate = aggregate_scores.aggregate(scores, total, clusters)
-    return estimate.mean, estimate.low, estimate.high
+    return aggregate(
+        [result.scores[metric] for result in cell.results.values()],
+        stored_total(run.provenance.metrics[metric]),
+        [run.questions[id_].cluster or id_ for id_ in cell.results] if has_clusters else None,
+    )
 
 
 def _newest_results(run: Operand, cell: OperandCell) -> list[QuestionResult]:
