@@ -300,24 +300,23 @@ def read_history(
 
 
 def _operands(before: Scores, after: Scores | None) -> tuple[Operand, Operand]:
-    from harness.comparison.baselines import named_operands
-    from harness.comparison.baselines.baseline_reader import round_scores
+    from harness.comparison.baselines import baseline_reader
 
     if after is None:
         if not isinstance(before, str | Path):
             hint = "give what is compared with it: compare(before, after)"
             raise HarnessError(f"before: it stands alone, and is no run's folder\n  {hint}")
-        return named_operands.load_operands(str(before), None)
+        return baseline_reader.load_operands(str(before), None)
     _check_same_labels(before, after)
     operands = {
-        name: named_operands.load_operand(str(operand))
+        name: baseline_reader.load_operand(str(operand))
         for name, operand in (("before", before), ("after", after))
         if isinstance(operand, str | Path)
     }
     left = operands.get("before") or _scores_operand(before, "before", operands.get("after"))
     right = operands.get("after") or _scores_operand(after, "after", operands.get("before"))
     if any(side.stored is None for side in operands.values()):
-        left, right = round_scores(left), round_scores(right)
+        left, right = baseline_reader.round_scores(left), baseline_reader.round_scores(right)
     return left, right
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from harness import api
 from harness.comparison import operand
-from harness.comparison.baselines import baseline_reader, named_operands, promotion
+from harness.comparison.baselines import baseline_reader, promotion
 from harness.comparison.compare_runs import compare_operands
 from harness.comparison.operand import Incomparable
 from harness.config.run_config import load as load_config
@@ -278,7 +278,7 @@ def test_a_metric_of_another_kind_or_with_other_counts_is_refused_not_judged(tmp
 
 
 def test_against_a_baseline_a_runs_scores_are_rounded_as_the_files_are(made, file):
-    before, after = named_operands.load_operands("main", made)
+    before, after = baseline_reader.load_operands("main", made)
 
     assert after.cells["A"].results["q0"].scores["ndcg@10"].value == 0.333333
     assert compare_operands(before, after).identical

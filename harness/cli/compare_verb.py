@@ -57,7 +57,7 @@ def compare(
     Writes compare-<baseline>.html and .md. With RUN left out, cells of one run are compared.
     """
     from harness.cli import github_summary
-    from harness.comparison.baselines.named_operands import load_operands
+    from harness.comparison.baselines.baseline_reader import load_operands
     from harness.comparison.compare_runs import compare_operands
     from harness.comparison.compared_runs import Options
     from harness.comparison.refusals import Allowed

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness import limits
+from harness.comparison.operand import ComparedQuestion
 from harness.errors import DataError, Problem, SpecError
 from harness.files import self_checksum
 from harness.metrics import WholeSetMetric
@@ -26,15 +27,6 @@ _MAX_PROBLEMS = 10
 
 class _Held(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class BaselineQuestion(_Held):
-    """A question; `content` is a hash of its text and its gold."""
-
-    content: str
-    category: str | None = None
-    difficulty: str | None = None
-    cluster: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +94,7 @@ class BaselineFile(_Held):
     runs: list[PromotedRun] = Field(min_length=1)
     config: dict[str, object]
     provenance: Provenance
-    questions: dict[str, BaselineQuestion]
+    questions: dict[str, ComparedQuestion]
     cells: list[BaselineCell]
     sum: str | None = None
 
@@ -178,12 +170,7 @@ def _find_disagreements(held: BaselineFile) -> Iterator[Problem]:
                 yield Problem(f"{where}.{name}", message, _DAMAGED_HINT)
         for name, scores in cell.scores.items():
             yield from _find_wrong_value(scores, metrics[name].kind, f"{where}.scores.{name}")
-    yield from _find_wrong_kinds(held)
-
-
-def _find_wrong_kinds(held: BaselineFile) -> Iterator[Problem]:
-    """Yield each metric of the whole set that is said to be none, or the other way."""
-    for name, about in held.provenance.metrics.items():
+    for name, about in metrics.items():
         try:
             metric = registry.build(about.spec)
         except SpecError:

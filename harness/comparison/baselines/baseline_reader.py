@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from harness.comparison import operand
 from harness.comparison.baselines.baseline_file import (
     DIGITS,
     BaselineCell,
     BaselineFile,
     parse_baseline,
 )
-from harness.comparison.operand import ComparedQuestion, Operand, OperandCell, QuestionResult
+from harness.comparison.operand import Operand, OperandCell, QuestionResult
 from harness.config import gate_rules
 from harness.errors import HarnessError, suggest
 from harness.files import reading
@@ -42,10 +43,7 @@ class Baseline:
             provenance=held.provenance,
             decide_by=newest.decide_by,
             baseline=newest.baseline,
-            questions={
-                id_: ComparedQuestion(**question.model_dump())
-                for id_, question in held.questions.items()
-            },
+            questions=held.questions,
             cells={cell.name: _operand_cell(cell, list(held.questions)) for cell in held.cells},
         )
 
@@ -79,20 +77,19 @@ def check_name(name: str) -> str:
     return name
 
 
-def list_names() -> list[str]:
-    """Return the names of the baselines there are."""
-    return sorted(path.stem for path in FOLDER.glob("*.json") if _NAME.fullmatch(path.stem))
-
-
 def read_all() -> list[tuple[str, Baseline | HarnessError]]:
     """Return each baseline there is with its name; for one that cannot be read, the error."""
     baselines: list[tuple[str, Baseline | HarnessError]] = []
-    for name in list_names():
+    for name in _list_names():
         try:
             baselines.append((name, read(name)))
         except HarnessError as error:
             baselines.append((name, error))
     return baselines
+
+
+def _list_names() -> list[str]:
+    return sorted(path.stem for path in FOLDER.glob("*.json") if _NAME.fullmatch(path.stem))
 
 
 def read(name_or_path: str) -> Baseline:
@@ -104,7 +101,7 @@ def read(name_or_path: str) -> Baseline:
     """
     path = baseline_path(name_or_path)
     if not path.is_file():
-        existing = list_names()
+        existing = _list_names()
         hint = "promote a run: python -m harness baseline set RUN --name main"
         if existing and path.parent == FOLDER:
             hint = suggest(name_or_path, existing)
@@ -136,24 +133,60 @@ def _stored_score(value: float | list[float] | str | None) -> Score:
     return Score(value=value)
 
 
+def load_operands(baseline: str, run: Path | None) -> tuple[Operand, Operand]:
+    """Return a baseline and a run; without a run the cells of one run, twice the same side.
+
+    `baseline` is a run's folder, the name of a baseline, or its file. Against a baseline the run's
+    scores are rounded as that file's are.
+
+    Raises:
+        HarnessError: there is no such baseline, or it stands alone.
+        DataError: a run or a baseline cannot be read.
+        Incomparable: a run did not finish.
+    """
+    before = load_operand(baseline)
+    if before.stored is not None:
+        return before, before if run is None else operand.read(run)
+    if run is None:
+        raise HarnessError(
+            f"{baseline!r} is a baseline: name the run to hold against it\n"
+            f"  python -m harness compare {baseline} RUN"
+        )
+    return before, round_scores(operand.read(run))
+
+
+def load_operand(name_or_path: str) -> Operand:
+    """Return the side of a run, by its folder, or of a baseline, by its name or file.
+
+    Raises:
+        HarnessError: there is no such baseline.
+        DataError: the run or the baseline cannot be read.
+        Incomparable: the run did not finish.
+    """
+    path = Path(name_or_path)
+    if path.is_dir() or (len(path.parts) > 1 and path.suffix != ".json"):  # as no baseline's is
+        return operand.read(path)
+    return read(name_or_path).operand
+
+
 def round_scores(side: Operand) -> Operand:
     """Return a side with its scores rounded as in a baseline's file: equal ones stay equal."""
     cells = {
         name: replace(
-            cell, results={id_: _round_result(result) for id_, result in cell.results.items()}
+            cell,
+            results={
+                id_: replace(
+                    result,
+                    scores={name: _round_score(line) for name, line in result.scores.items()},
+                )
+                for id_, result in cell.results.items()
+            },
         )
         for name, cell in side.cells.items()
     }
     return replace(side, cells=cells)
 
 
-def _round_result(result: QuestionResult) -> QuestionResult:
-    scores = {
-        name: replace(
-            line,
-            value=None if line.value is None else round(line.value, DIGITS),
-            counts=tuple(round(count, DIGITS) for count in line.counts),
-        )
-        for name, line in result.scores.items()
-    }
-    return replace(result, scores=scores)
+def _round_score(line: Score) -> Score:
+    value = None if line.value is None else round(line.value, DIGITS)
+    return replace(line, value=value, counts=tuple(round(count, DIGITS) for count in line.counts))

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from math import fsum
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,19 @@ from harness.comparison.baselines.baseline_reader import (
     check_name,
     read,
 )
-from harness.comparison.baselines.means import aggregate_means, average_results
-from harness.comparison.operand import ComparedQuestion, Incomparable, Operand, OperandCell
+from harness.comparison.operand import (
+    ComparedQuestion,
+    Incomparable,
+    Operand,
+    OperandCell,
+    QuestionResult,
+)
 from harness.comparison.refusals import list_reasons
 from harness.files import new_files
 from harness.files.self_checksum import add_checksum
+from harness.metrics.named_metrics import stored_total
 from harness.records import Score
+from harness.stats.aggregate_scores import Aggregate, aggregate
 from harness.store.cell_labels import find_cell, parts_of
 from harness.store.cell_results import CellResult
 from harness.store.reader import StoredRun, load
@@ -51,9 +59,12 @@ def promote(
     check_name(name)
     runs = sorted((load(folder) for folder in folders), key=lambda stored: stored.run.started)
     cells = [_select_cells(stored, cell) for stored in runs]
-    if not force:
-        for stored, selected in zip(runs, cells, strict=True):
-            _refuse_failures(stored, selected)
+    for stored, selected in zip(runs, cells, strict=True):
+        if not force and (reasons := _find_failures(stored, selected)):
+            raise Incomparable(
+                f"{stored.folder} is no run to promote: {'; '.join(reasons)}\n"
+                "  promote one that finished without failures; or all the same, with --force"
+            )
     sides = [operands.operand_from_run(stored, finished=False) for stored in runs]
     _refuse_unlike(runs, sides, cells)
     text = serialise(_build_file(runs, sides, cells, name, why))
@@ -135,13 +146,13 @@ def _cell_data(
 ) -> dict[str, Any]:
     """Return a cell of the file, as `newest` run has it: its results are the means of `cells`."""
     results = {
-        id_: average_results([cell.results[id_] for cell in cells if id_ in cell.results])
+        id_: _average_results([cell.results[id_] for cell in cells if id_ in cell.results])
         for id_ in questions
     }
     asked = [result for result in results.values() if result.scores or result.error]
     aggregates = newest.scores
     if len(cells) > 1:
-        aggregates = aggregate_means([*results.values()], questions, side)
+        aggregates = _aggregate_means([*results.values()], questions, side)
     return {
         "name": newest.name,
         "parts": cells[-1].parts,
@@ -150,7 +161,10 @@ def _cell_data(
         "asked": len(asked),
         "failed": sum(result.error is not None for result in asked),
         "failures": {id_: result.error for id_, result in results.items() if result.error},
-        "seconds": [_round_seconds(result.seconds) for result in results.values()],
+        "seconds": [
+            None if result.seconds is None else float(f"{result.seconds:.3g}")
+            for result in results.values()
+        ],
         "tokens": [result.tokens for result in results.values()],
         "scores": {
             name: {
@@ -160,6 +174,57 @@ def _cell_data(
             for name, about in aggregates.items()
         },
     }
+
+
+def _average_results(results: Sequence[QuestionResult]) -> QuestionResult:
+    """Return the means of one question over the runs that finished it.
+
+    It failed where it failed in each run.
+    """
+    if len(results) == 1:
+        return results[0]
+    finished = [result for result in results if result.error is None]
+    tokens = _mean([result.tokens for result in results])
+    return QuestionResult(
+        scores={
+            name: _average_scores([result.scores[name] for result in results])
+            for name in (results[0].scores if results else ())
+        },
+        error=results[-1].error if results and not finished else None,
+        seconds=_mean([result.seconds for result in results]),
+        tokens=None if tokens is None else round(tokens),
+    )
+
+
+def _aggregate_means(
+    results: Sequence[QuestionResult], questions: Mapping[str, ComparedQuestion], side: Operand
+) -> dict[str, Aggregate]:
+    """Return each metric over the averaged results; `side` says what the metrics are."""
+    clusters = [question.cluster or "" for question in questions.values()]
+    return {
+        name: aggregate(
+            [result.scores.get(name, Score(None, state="not_scored")) for result in results],
+            stored_total(about),
+            clusters=clusters if all(clusters) else None,
+        )
+        for name, about in side.provenance.metrics.items()
+    }
+
+
+def _average_scores(scores: Sequence[Score]) -> Score:
+    scored = [score for score in scores if score.state == "scored"]
+    if not scored:
+        return scores[-1]
+    counts = zip(*(score.counts for score in scored), strict=True)
+    return Score(
+        _mean([score.value for score in scored]),
+        counts=tuple(fsum(column) / len(scored) for column in counts),
+    )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fsum(known) / len(known) if known else None
 
 
 def _stored_value(line: Score | None) -> Any:
@@ -172,10 +237,6 @@ def _stored_value(line: Score | None) -> Any:
 
 def _round_float(value: Any) -> Any:
     return round(value, DIGITS) if isinstance(value, float) else value
-
-
-def _round_seconds(seconds: float | None) -> float | None:
-    return None if seconds is None else float(f"{seconds:.3g}")
 
 
 def _select_cells(stored: StoredRun, name: str | None) -> list[CellResult]:
@@ -207,15 +268,6 @@ def _refuse_unlike(
                 f"{stored.folder} and {last.folder} make no baseline together: "
                 f"{'; '.join(reasons)}\n  name runs of one configuration"
             )
-
-
-def _refuse_failures(stored: StoredRun, cells: Sequence[CellResult]) -> None:
-    reasons = _find_failures(stored, cells)
-    if reasons:
-        raise Incomparable(
-            f"{stored.folder} is no run to promote: {'; '.join(reasons)}\n"
-            "  promote one that finished without failures; or all the same, with --force"
-        )
 
 
 def _find_failures(stored: StoredRun, cells: Sequence[CellResult]) -> list[str]:
