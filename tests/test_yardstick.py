@@ -8,8 +8,8 @@ from harness.comparison.compare_runs import compare_operands
 from harness.comparison.compared_runs import Options
 from harness.comparison.gate import judgement, pooling
 from harness.comparison.history.series import history
-from harness.comparison.metric_identity import describe_difference, metric_identity
 from harness.comparison.operand import Incomparable
+from harness.comparison.refusals import describe_difference, metric_identity
 from harness.config.gate_rules import Drop, Gate
 from harness.store.run_file import RUN_FORMAT, MetricDescription, QuestionSample
 from tests.compared import side

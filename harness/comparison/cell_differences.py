@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from harness.metrics.named_metrics import stored_metric, stored_total
 from harness.stats.difference_estimate import DifferenceEstimate
 from harness.stats.differences import estimate_differences
+from harness.stats.intervals import number_clusters
 from harness.stats.paired_units import PairedScores
 from harness.stats.whole_sets import Total
 from harness.store.cell_results import CellResult
@@ -32,7 +33,7 @@ class CellDifferences:
         self.run = stored.run
         self._cells = {cell.name: cell for cell in stored.run.cells}
         self._rows = {name: row for row, name in enumerate(self._cells)}
-        self._columns = {id_: column for column, id_ in enumerate(stored.questions)}
+        self._tables: dict[str, Floats] = {}
 
     @cached_property
     def against_baseline(self) -> Mapping[tuple[str, str], DifferenceEstimate]:
@@ -97,15 +98,10 @@ class CellDifferences:
 
         Only questions that both were asked count. The family is as of `between`.
         """
-        rows = self._finished
-
-        def pair(one: str, other: str) -> PairedScores:
-            return self._build_pair(rows[self._rows[one]], rows[self._rows[other]])
-
         differences = estimate_differences(
-            [pair(cell, other) for other in others],
+            [self._build_pair(self._finished, cell, other) for other in others],
             self.run.provenance.seed,
-            [pair(*names) for names in combinations(others, 2)],
+            [self._build_pair(self._finished, *names) for names in combinations(others, 2)],
             powered=(),
         )
         return dict(zip(others, differences, strict=True))
@@ -127,16 +123,17 @@ class CellDifferences:
 
     def pair(self, metric: str, cell: str, other: str) -> PairedScores:
         """Return one metric of two cells on the questions that both finished."""
-        total = self._totals.get(metric)
-        values = self._counts[metric] if total is not None else self._values[metric]
-        return self._build_pair(values[self._rows[cell]], values[self._rows[other]], total)
+        return self._build_pair(self._table(metric), cell, other, self._totals.get(metric))
 
-    def _build_pair(self, left: Floats, right: Floats, total: Total | None = None) -> PairedScores:
+    def _build_pair(
+        self, table: Floats, cell: str, other: str, total: Total | None = None
+    ) -> PairedScores:
+        left, right = table[self._rows[cell]], table[self._rows[other]]
         has_left, has_right = _has_value(left), _has_value(right)
         both = has_left & has_right
-        groups = None if self._clusters is None else self._clusters[both]
+        clusters = None if self._clusters is None else self._clusters[both]
         alone = int((has_left ^ has_right).sum())
-        return PairedScores(left[both], right[both], total, groups, alone, np.flatnonzero(both))
+        return PairedScores(left[both], right[both], total, clusters, alone, np.flatnonzero(both))
 
     @cached_property
     def _totals(self) -> dict[str, Total]:
@@ -146,34 +143,31 @@ class CellDifferences:
         return {name: total for name, total in totals.items() if total is not None}
 
     @cached_property
-    def _values(self) -> dict[str, Floats]:
-        """Each metric's values, shape [cells, questions]; nan where there is none, only in here."""
-        value = self.stored.frame.value
-        return {name: self._fill_table(value[name]) for name in self.run.provenance.metrics}
-
-    @cached_property
     def _finished(self) -> Floats:
-        """1 where a question finished, 0 where it failed; shape and nan as of `_values`."""
+        """1 where a question finished, 0 where it failed; shape and nan as of `_table`."""
         return self._fill_table(~self.stored.frame.failed)
 
+    def _table(self, metric: str) -> Floats:
+        """Return a metric's values, shape [cells, questions]; nan where there is none.
+
+        Of a metric of the whole set it is the counts, shape [cells, questions, counts].
+        """
+        if metric not in self._tables:
+            frame = self.stored.frame
+            values = frame.value[metric]
+            if metric in self._totals:
+                counts = frame.counts.get(metric, [()] * len(frame))
+                values = np.full((len(frame), max(map(len, counts), default=0) or 1), np.nan)
+                for place, row in enumerate(counts):
+                    if row:
+                        values[place] = row
+            self._tables[metric] = self._fill_table(values)
+        return self._tables[metric]
+
     def _fill_table(self, values: NDArray[Any]) -> Floats:
-        table = np.full((len(self._rows), len(self._columns)), np.nan)
+        shape = (len(self._rows), len(self.stored.questions), *values.shape[1:])
+        table = np.full(shape, np.nan)
         table[self.stored.frame.cell, self.stored.frame.question] = values
-        return table
-
-    @cached_property
-    def _counts(self) -> dict[str, Floats]:
-        """The counts of each metric of the whole set, shape [cells, questions, counts]."""
-        return {name: self._count_table(name) for name in self._totals}
-
-    def _count_table(self, metric: str) -> Floats:
-        counts = self.stored.frame.counts.get(metric, [()] * len(self.stored.frame))
-        width = max(map(len, counts), default=0) or 1
-        table = np.full((len(self._rows), len(self._columns), width), np.nan)
-        columns = self.stored.frame
-        for row, column, values in zip(columns.cell, columns.question, counts, strict=True):
-            if values:
-                table[row, column] = values
         return table
 
     @cached_property
@@ -182,9 +176,7 @@ class CellDifferences:
         clusters = self.stored.clusters
         if clusters is None:
             return None
-        names = [clusters.get(id_, id_) for id_ in self._columns]
-        numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-        return np.array([numbers[name] for name in names], dtype=np.int64)
+        return number_clusters(clusters.get(id_, id_) for id_ in self.stored.questions)
 
 
 def _has_value(values: Floats) -> NDArray[np.bool_]:

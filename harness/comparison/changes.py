@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from harness.comparison.history.run_heads import RunHead
+from harness.comparison.history.run_heads import MetricHead, RunHead
 from harness.comparison.operand import Operand, OperandCell
 from harness.files.paths import make_portable
+from harness.store.run_file import MetricDescription
 from harness.text.escaping import shorten
 
 ChangeKind = Literal[
@@ -100,7 +101,11 @@ def _is_hash(change: Change) -> bool:
 
 def changes(baseline: Operand | RunHead, run: Operand | RunHead) -> tuple[Change, ...]:
     """Return all that changed from one side to the other, the configuration first."""
-    return tuple(_find_changes(baseline, run))
+    return tuple(
+        change
+        for (about, before), (_, after) in zip(_parts(baseline), _parts(run), strict=True)
+        for change in _compare_settings(about, before, after)
+    )
 
 
 def between_cells(baseline: OperandCell, run: OperandCell) -> tuple[Change, ...]:
@@ -111,29 +116,25 @@ def between_cells(baseline: OperandCell, run: OperandCell) -> tuple[Change, ...]
     return (Change("cell", "fingerprint", baseline.fingerprint, run.fingerprint),)
 
 
-def _find_changes(baseline: Operand | RunHead, run: Operand | RunHead) -> Iterator[Change]:
-    before, after = baseline.provenance, run.provenance
-    yield from _compare_settings("config", _settings(baseline), _settings(run))
-    yield from _compare_settings("corpus", before.corpus, after.corpus)
-    yield from _compare_settings(
-        "corpus", {"collection": before.collection}, {"collection": after.collection}
-    )
-    yield from _compare_settings("test set", before.testset, after.testset)
-    yield from _compare_settings("test set", {"labels": before.labels}, {"labels": after.labels})
-    yield from _compare_settings("model", _models(baseline), _models(run))
-    for name in sorted(before.metrics.keys() | after.metrics.keys()):
-        one, other = (
-            {name: f"{about[name].spec}, version {about[name].version}"} if name in about else {}
-            for about in (before.metrics, after.metrics)
-        )
-        yield from _compare_settings("metric", one, other)
-    yield from _compare_settings("harness", _code(baseline), _code(run))
-    yield from _compare_settings("package", before.packages, after.packages)
-    yield from _compare_settings(
-        "machine",
-        {"python": before.python, "platform": before.platform},
-        {"python": after.python, "platform": after.platform},
-    )
+def _parts(side: Operand | RunHead) -> list[tuple[ChangeKind, Mapping[str, Any]]]:
+    """Return all that may have changed, in the order in which it is said."""
+    about = side.provenance
+    dirty = " with changes" if about.git_dirty else ""
+    commit = f"{about.git_commit}{dirty}" if about.git_commit else None
+    lines: Mapping[str, MetricDescription | MetricHead] = about.metrics
+    metrics = {name: f"{lines[name].spec}, version {lines[name].version}" for name in sorted(lines)}
+    return [
+        ("config", _settings(side)),
+        ("corpus", about.corpus),
+        ("corpus", {"collection": about.collection}),
+        ("test set", about.testset),
+        ("test set", {"labels": about.labels}),
+        ("model", _models(side)),
+        ("metric", metrics),
+        ("harness", {"version": about.harness, "commit": commit}),
+        ("package", about.packages),
+        ("machine", {"python": about.python, "platform": about.platform}),
+    ]
 
 
 def _settings(side: Operand | RunHead) -> Mapping[str, Any]:
@@ -148,13 +149,6 @@ def _models(side: Operand | RunHead) -> dict[str, Any]:
         identity = {k: v for k, v in model.items() if k not in ("used_by", _MEASURED_KEY)}
         identities.setdefault(str(model.get("used_by", "?")), []).append(identity)
     return {name: models[0] if len(models) == 1 else models for name, models in identities.items()}
-
-
-def _code(side: Operand | RunHead) -> dict[str, Any]:
-    about = side.provenance
-    dirty = " with changes" if about.git_dirty else ""
-    commit = f"{about.git_commit}{dirty}" if about.git_commit else None
-    return {"version": about.harness, "commit": commit}
 
 
 def _compare_settings(

@@ -10,10 +10,9 @@ from typing import Any, ClassVar, Literal
 
 from harness.errors import HarnessError
 from harness.fingerprint import fingerprint
-from harness.records import Failure, Outcome, Question, Score
+from harness.records import Failure, Question, Score
 from harness.store import expenses
 from harness.store.cell_labels import Parts, parts_of
-from harness.store.cell_results import CellResult
 from harness.store.reader import StoredRun, load
 from harness.store.run_file import Provenance, RunFile
 
@@ -121,13 +120,25 @@ def operand_from_run(stored: StoredRun, finished: bool = True) -> Operand:
     if finished:
         refuse_unfinished(stored.folder, stored.run)
     results: dict[str, dict[str, QuestionResult]] = {cell.name: {} for cell in stored.run.cells}
-    costs = {cell.name: cell.spent for cell in stored.run.cells}
+    spent = {cell.name: cell.spent for cell in stored.run.cells}
     ids = {id_: id_ for id_ in stored.questions}
-    alike: dict[_ScoreKey, Score] = {}
+    alike: dict[tuple[float | None, str, str], Score] = {}
     for record in stored.records:
-        money = expenses.question_money(record, costs[record.cell], stored.run.prices)
-        scores = {name: _deduplicate(line, alike) for name, line in record.scores.items()}
-        results[record.cell][ids[record.question]] = _question_result(record, scores, money)
+        usage = record.usage
+        tokens = (usage.tokens_in, usage.tokens_out) if usage is not None else (None, None)
+        results[record.cell][ids[record.question]] = QuestionResult(
+            # One object for all equal scores, of which a run has many thousands.
+            scores={
+                name: line
+                if line.counts or line.verdicts
+                else alike.setdefault((line.value, line.reason, line.state), line)
+                for name, line in record.scores.items()
+            },
+            error=record.error,
+            seconds=sum(record.seconds.values()) if record.seconds else None,
+            tokens=None if tokens[0] is None or tokens[1] is None else tokens[0] + tokens[1],
+            money=expenses.question_money(record, spent[record.cell], stored.run.prices),
+        )
     return Operand(
         id=stored.run.id,
         started=stored.run.started,
@@ -136,7 +147,12 @@ def operand_from_run(stored: StoredRun, finished: bool = True) -> Operand:
         decide_by=stored.run.decide_by,
         baseline=stored.run.baseline,
         questions={id_: compared_question(line) for id_, line in stored.questions.items()},
-        cells={cell.name: _operand_cell(cell, results[cell.name]) for cell in stored.run.cells},
+        cells={
+            cell.name: OperandCell(
+                cell.name, parts_of(cell), cell.fingerprint, cell.floor, results[cell.name]
+            )
+            for cell in stored.run.cells
+        },
         stored=stored,
     )
 
@@ -161,31 +177,3 @@ def compared_question(line: Question) -> ComparedQuestion:
     gold = [line.answers, line.keywords, passages, line.documents, line.answerable]
     content = fingerprint(line.text, *gold)
     return ComparedQuestion(content, line.category, line.difficulty, line.cluster)
-
-
-def _operand_cell(line: CellResult, results: Mapping[str, QuestionResult]) -> OperandCell:
-    return OperandCell(line.name, parts_of(line), line.fingerprint, line.floor, results)
-
-
-_ScoreKey = tuple[float | None, str, str]
-
-
-def _deduplicate(line: Score, alike: dict[_ScoreKey, Score]) -> Score:
-    """Return one object for all equal lines, of which a run has many thousands."""
-    if line.counts or line.verdicts:
-        return line
-    return alike.setdefault((line.value, line.reason, line.state), line)
-
-
-def _question_result(
-    record: Outcome, scores: Mapping[str, Score], money: float | None
-) -> QuestionResult:
-    usage = record.usage
-    has_tokens = usage is not None and usage.tokens_in is not None and usage.tokens_out is not None
-    return QuestionResult(
-        scores=scores,
-        error=record.error,
-        seconds=sum(record.seconds.values()) if record.seconds else None,
-        tokens=(usage.tokens_in or 0) + (usage.tokens_out or 0) if usage and has_tokens else None,
-        money=money,
-    )

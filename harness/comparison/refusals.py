@@ -1,12 +1,14 @@
-"""Checks whether two operands may be compared, and says why not."""
+"""Checks whether two operands may be compared, and says why not; what a metric depends on."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
-from harness.comparison.metric_identity import describe_difference, metric_identity
+from harness.comparison.history.run_heads import MetricHead
 from harness.comparison.operand import Incomparable, Operand
+from harness.store.run_file import MetricDescription
+from harness.text.decline_patterns import DECLINES
 
 Allowed = Literal["testset", "corpus", "metrics"]
 ALLOWED: tuple[Allowed, ...] = ("testset", "corpus", "metrics")
@@ -22,6 +24,10 @@ _REMEDIES: dict[Allowed, str] = {
     "metrics": "run with the baseline's settings; or promote a run with these",
 }
 """What to do where nothing can be allowed: a gate judges what is the same."""
+_MEASURED_KEYS = frozenset({"used_by", "texts_per_second", "runtime", "device", "precision"})
+"""What is said of a metric's model that makes it run faster, not what it is."""
+_COMPOSITE = "composite"
+_DECLINE_METRICS = ("abstention", "decline_")
 
 
 def check_comparable(
@@ -55,32 +61,19 @@ def list_reasons(
     baseline: Operand, run: Operand, metrics: Collection[str]
 ) -> Iterator[tuple[Allowed, list[str]]]:
     """Yield each reason why two operands may not be compared, and what allows it."""
-    before, after = baseline.provenance, run.provenance
-    if before.testset.get("hash") != after.testset.get("hash"):
-        yield (
-            "testset",
-            [
-                f"the test set is another: {_describe_input(before.testset)}, "
-                f"now {_describe_input(after.testset)}",
-            ],
-        )
-    if before.corpus.get("hash") != after.corpus.get("hash"):
-        yield (
-            "corpus",
-            [
-                f"the corpus is another: {_describe_input(before.corpus)}, "
-                f"now {_describe_input(after.corpus)}",
-            ],
-        )
+    inputs: tuple[tuple[Allowed, str, Any, Any], ...] = (
+        ("testset", "test set", baseline.provenance.testset, run.provenance.testset),
+        ("corpus", "corpus", baseline.provenance.corpus, run.provenance.corpus),
+    )
+    for kind, name, before, after in inputs:
+        if before.get("hash") != after.get("hash"):
+            was, now = _describe_input(before), _describe_input(after)
+            yield kind, [f"the {name} is another: {was}, now {now}"]
     changed = changed_metrics(baseline, run, metrics)
     if changed:
-        yield (
-            "metrics",
-            [
-                *(f"metric {name}: {reason}" for name, reason in changed.items()),
-                "  python -m harness score RUN scores a stored run by the metrics of today",
-            ],
-        )
+        lines = [f"metric {name}: {reason}" for name, reason in changed.items()]
+        hint = "  python -m harness score RUN scores a stored run by the metrics of today"
+        yield "metrics", [*lines, hint]
 
 
 def _describe_input(about: Mapping[str, Any]) -> str:
@@ -89,16 +82,19 @@ def _describe_input(about: Mapping[str, Any]) -> str:
 
 def _describe_metric_change(baseline: Operand, run: Operand, name: str) -> str:
     """Return why a metric is not the same on both sides, "" where it is."""
-    before, after = _stored_identity(baseline, name), _stored_identity(run, name)
+    before, after = (
+        metric_identity(
+            side.provenance.metrics[name],
+            side.provenance.labels,
+            side.provenance.models,
+            side.config,
+        )
+        for side in (baseline, run)
+    )
     if reason := describe_difference(before, after):
         return reason
     one, two = _count_length(baseline, name), _count_length(run, name)
     return f"{one} counts a question, now {two}" if one and two and one != two else ""
-
-
-def _stored_identity(side: Operand, name: str) -> dict[str, Any]:
-    about = side.provenance
-    return metric_identity(about.metrics[name], about.labels, about.models, side.config)
 
 
 def _count_length(side: Operand, name: str) -> int:
@@ -107,3 +103,56 @@ def _count_length(side: Operand, name: str) -> int:
         result.scores.get(name) for cell in side.cells.values() for result in cell.results.values()
     )
     return next((len(line.counts) for line in lines if line is not None and line.counts), 0)
+
+
+def metric_identity(
+    metric: MetricDescription | MetricHead,
+    labels: str,
+    models: Iterable[Mapping[str, Any]],
+    config: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return all that a metric's value depends on but what it was scored of, by its name.
+
+    `labels` is the run's kind of label, `models` are all of its models, and `config` is its
+    configuration as stored. Settings count where the metric reads them: what is relevant for those
+    that judge a ranking, what is a decline for those that count declines.
+    """
+    name = metric.spec.partition("(")[0].partition("@")[0]
+    own_models = [
+        {key: value for key, value in model.items() if key not in _MEASURED_KEYS}
+        for model in models
+        if model.get("used_by") == name
+    ]
+    identity: dict[str, Any] = {
+        "version": metric.version,
+        "spec": metric.spec,
+        "kind": metric.kind,
+        "models": own_models,
+    }
+    resolved = config.get("resolved")
+    settings: Mapping[str, Any] = resolved if isinstance(resolved, Mapping) else {}
+    ranking = labels if name == _COMPOSITE else metric.labels
+    if ranking is not None:
+        identity["labels"] = ranking
+        identity["relevance_level"] = settings.get("relevance_level", 1)
+    if ranking == "evidence":
+        identity["min_overlap"] = settings.get("min_overlap", 0.5)
+    if name == _COMPOSITE or name.startswith(_DECLINE_METRICS):
+        identity["decline_patterns"] = list(settings.get("decline_patterns") or DECLINES)
+    return identity
+
+
+def describe_difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """Return in words what two identities differ in first, "" where they are the same."""
+    for key in dict.fromkeys([*before, *after]):
+        one, two = before.get(key), after.get(key)
+        if one == two:
+            continue
+        if key == "spec":
+            return f"{one}, now {two}"
+        if key == "models":
+            return "the model that it scores with, its judge or its prompt is another"
+        if key == "decline_patterns":
+            return "`decline_patterns` are others"
+        return f"{key} {one}, now {key} {two}"
+    return ""

@@ -11,8 +11,8 @@ from typing import Any
 
 from harness import limits
 from harness.comparison import operand as operands
-from harness.comparison.metric_identity import metric_identity
 from harness.comparison.operand import Operand
+from harness.comparison.refusals import metric_identity
 from harness.errors import DataError, HarnessError, Problem
 from harness.store import integrity
 from harness.store.reader import RUN

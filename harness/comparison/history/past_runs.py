@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from harness import limits
 from harness.comparison.changes import Change, changes
 from harness.comparison.history.run_heads import CellHead, RunHead, ScoreHead
-from harness.comparison.metric_identity import metric_identity
+from harness.comparison.refusals import metric_identity
 from harness.errors import DataError, Problem
 from harness.fingerprint import fingerprint
 from harness.store import integrity
