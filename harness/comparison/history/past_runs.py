@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,28 +23,58 @@ from harness.store.reader import RUN, UNFINISHED
 
 @dataclass(frozen=True)
 class PastRun:
-    """One run: when it began, what came of it, and what its numbers may be compared with.
+    """One run: when it began, what came of it, and what changed since the finished one before.
 
-    `name` is its folder's. Only a finished run has `cells` with scores. `changes` are those since
-    the finished run before. Runs of the same `data` were asked as many questions of the same test
-    set about the same corpus; a metric whose identity in `metric_identities` is the same counts the
-    same way. `sample` says how much of the test set was asked, "" for all of it.
+    `name` is its folder's. Only a finished run has a `head`: what other runs left is never shown as
+    a value.
     """
 
     name: str
     began: datetime
     status: str
-    sample: str = ""
-    decide_by: str = ""
-    data: str = ""
-    metric_identities: Mapping[str, str] = field(default_factory=dict)
-    cells: Mapping[str, CellHead] = field(default_factory=dict)
+    head: RunHead | None = None
     changes: tuple[Change, ...] = ()
 
     @property
     def finished(self) -> bool:
-        """Whether it has values: what other runs left is never shown as one."""
-        return self.status == "finished"
+        """Whether it has values."""
+        return self.head is not None
+
+    @cached_property
+    def cells(self) -> Mapping[str, CellHead]:
+        """Its cells by their names."""
+        return {} if self.head is None else {cell.name: cell for cell in self.head.cells}
+
+    @cached_property
+    def data(self) -> str:
+        """Equal where as many questions of one test set were asked about one corpus."""
+        if self.head is None:
+            return ""
+        about, sample = self.head.provenance, self.head.sample
+        drawn: list[Any] | None = None
+        if sample is not None:
+            # A day's sample may have a few less than was asked for, and compares all the same.
+            size = (self.head.config.get("resolved") or {}).get("sample") or sample.size
+            drawn = [size, sample.seed, sample.day is None]
+        corpus, testset = about.corpus.get("hash"), about.testset.get("hash")
+        return fingerprint(corpus, about.collection, testset, drawn)
+
+    @cached_property
+    def metric_identities(self) -> Mapping[str, str]:
+        """By metric; one whose identity is the same counts the same way."""
+        if self.head is None:
+            return {}
+        about = self.head.provenance
+        return {
+            name: repr(metric_identity(metric, about.labels, about.models, self.head.config))
+            for name, metric in about.metrics.items()
+        }
+
+    @property
+    def sample(self) -> str:
+        """How much of the test set was asked, "" for all of it."""
+        part = None if self.head is None else self.head.sample
+        return "" if part is None else f"{part.size:,} of {part.of:,}"
 
     @property
     def asked(self) -> int:
@@ -67,7 +98,7 @@ def read_runs(folder: Path) -> tuple[list[PastRun], list[Problem]]:
     Raises:
         OSError: the folder cannot be listed.
     """
-    runs: list[tuple[PastRun, RunHead | None]] = []
+    runs: list[PastRun] = []
     skipped: list[Problem] = []
     for path in sorted(folder.iterdir()):
         if path.name.startswith(".") or not path.is_dir():
@@ -77,11 +108,16 @@ def read_runs(folder: Path) -> tuple[list[PastRun], list[Problem]]:
             skipped.append(one)
         else:
             runs.append(one)
-    runs.sort(key=lambda item: (item[0].began, item[0].name))
-    return list(_with_changes(runs)), skipped
+    runs.sort(key=lambda run: (run.began, run.name))
+    before: RunHead | None = None
+    for number, run in enumerate(runs):
+        if run.head is not None and before is not None:
+            runs[number] = replace(run, changes=changes(before, run.head))
+        before = run.head or before
+    return runs, skipped
 
 
-def _read_run(path: Path) -> tuple[PastRun, RunHead | None] | Problem:
+def _read_run(path: Path) -> PastRun | Problem:
     try:
         if (path / RUN).is_dir():
             return Problem(path.name, f"{RUN} cannot be read: it is a folder")
@@ -100,43 +136,10 @@ def _read_run(path: Path) -> tuple[PastRun, RunHead | None] | Problem:
         return Problem(path.name, _describe_error(error))
     began = head.started
     began = began.replace(tzinfo=UTC) if began.tzinfo is None else began.astimezone(UTC)
-    run = PastRun(path.name, began, head.status)
-    return (_fill_finished(run, head), head) if run.finished else (run, None)
+    return PastRun(path.name, began, head.status, head if head.status == "finished" else None)
 
 
-def _fill_finished(run: PastRun, head: RunHead) -> PastRun:
-    about = head.provenance
-    part = head.sample
-    return replace(
-        run,
-        sample="" if part is None else f"{part.size:,} of {part.of:,}",
-        decide_by=head.decide_by,
-        data=fingerprint(
-            about.corpus.get("hash"),
-            about.collection,
-            about.testset.get("hash"),
-            _sampling_key(head),
-        ),
-        metric_identities={
-            name: repr(metric_identity(metric, about.labels, about.models, head.config))
-            for name, metric in about.metrics.items()
-        },
-        cells={cell.name: cell for cell in head.cells},
-    )
-
-
-def _sampling_key(head: RunHead) -> list[Any] | None:
-    """Return how the questions were drawn, None where all were asked.
-
-    A day's sample may have a few less than was asked for, and compares all the same.
-    """
-    if head.sample is None:
-        return None
-    size = (head.config.get("resolved") or {}).get("sample") or head.sample.size
-    return [size, head.sample.seed, head.sample.day is None]
-
-
-def _read_unfinished(path: Path) -> tuple[PastRun, None] | Problem:
+def _read_unfinished(path: Path) -> PastRun | Problem:
     if not (path / UNFINISHED).is_file():
         return Problem(path.name, "holds no run")
     digits = "".join(filter(str.isdecimal, path.name))[:14]
@@ -144,7 +147,7 @@ def _read_unfinished(path: Path) -> tuple[PastRun, None] | Problem:
         began = datetime.strptime(digits, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
     except ValueError:
         return Problem(path.name, "has not finished, and its name does not say when it began")
-    return PastRun(path.name, began, "unfinished"), None
+    return PastRun(path.name, began, "unfinished")
 
 
 def _describe_error(error: ValidationError) -> str:
@@ -153,14 +156,3 @@ def _describe_error(error: ValidationError) -> str:
     if place == "schema":
         return f"{RUN} is of another format: another version of the harness wrote it"
     return f"{RUN} is damaged: {place}: {first['msg']}" if place else f"{RUN}: {first['msg']}"
-
-
-def _with_changes(runs: list[tuple[PastRun, RunHead | None]]) -> Iterator[PastRun]:
-    """Yield the runs, each with what changed since the finished one before."""
-    before: RunHead | None = None
-    for run, head in runs:
-        if head is None or before is None:
-            yield run
-        else:
-            yield replace(run, changes=changes(before, head))
-        before = head or before

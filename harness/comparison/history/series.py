@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -158,44 +159,43 @@ def history(
         hint = "a run writes one: python -m harness run config.yaml"
         none = Problem("it", "no run is in it that can be read", hint)
         raise DataError(str(folder), [none, *skipped])
-    described = _latest_cells(runs)
+    described = {name: cell for run in runs for name, cell in run.cells.items()}
     newest = next((run for run in reversed(runs) if run.finished), None)
-    measured = _order_metrics(runs, newest)
-    shown_metrics = (
-        _select_names(metrics, measured, "metric", str.__eq__)
-        if metrics
-        else measured[:MAX_METRICS]
-    )
-    ranked = _rank_cells(newest)
+    measured = _order_metrics(runs)
+    chosen = measured[:MAX_METRICS]
+    if metrics:
+        chosen = _select_names(metrics, measured, "metric", str.__eq__)
     parts = {name: parts_of(cell) for name, cell in described.items()}
 
     def is_meant(name: str, text: str) -> bool:
         named = find_cells(text, parts)
         return name in named if named else bool(text) and text.casefold() in name.casefold()
 
-    rows = (
-        _select_names(cells, [*ranked, *_exclude(described, ranked)], "cell", is_meant)
-        if cells
-        else ranked
-    )
-    rows = rows if cells else rows[:MAX_CELLS]
+    ranked = _rank_cells(newest)
+    rows = ranked[:MAX_CELLS]
+    if cells:
+        rows = _select_names(cells, [*dict.fromkeys([*ranked, *described])], "cell", is_meant)
     drafts = [
-        (metric, cell, list(_segments(runs, metric, cell)))
-        for metric in shown_metrics
-        for cell in rows
+        (metric, cell, list(_segments(runs, metric, cell))) for metric in chosen for cell in rows
     ]
-    values = [
-        _values(runs, metric, cell, run_numbers)
-        for metric, cell, segments in drafts
-        for run_numbers in segments
-    ]
-    shift_tests = cusum.find_shifts(values, seed, every_night)
+    shift_tests = cusum.find_shifts(
+        [
+            [score.mean for _, score in segment if score.mean is not None]
+            for _, _, segments in drafts
+            for segment in segments
+        ],
+        seed,
+        every_night,
+    )
     tested = iter(shift_tests.results)
     series = tuple(
         Series(
             metric,
             cell,
-            tuple(RunSegment(tuple(run_numbers), next(tested)) for run_numbers in segments),
+            tuple(
+                RunSegment(tuple(number for number, _ in segment), next(tested))
+                for segment in segments
+            ),
         )
         for metric, cell, segments in drafts
     )
@@ -203,56 +203,48 @@ def history(
         folder=folder,
         runs=tuple(runs),
         skipped=tuple(skipped),
-        metrics=tuple(shown_metrics),
+        metrics=tuple(chosen),
         cells=tuple(described[name] for name in rows),
-        other_metrics=tuple(_exclude(measured, shown_metrics)),
-        other_cells=tuple(_exclude(described, rows)),
+        other_metrics=tuple(name for name in measured if name not in chosen),
+        other_cells=tuple(name for name in described if name not in rows),
         series=series,
         family=shift_tests.size,
         every_night=every_night,
     )
 
 
-def _segments(runs: Sequence[PastRun], metric: str, cell: str) -> Iterator[list[int]]:
-    """Yield the numbers of the runs with a value, as long as they may be compared."""
-    numbers: list[int] = []
-    current_key = None
-    for number, run in enumerate(runs):
-        if run.score(metric, cell) is None:
-            continue
-        key = run.data, run.metric_identities.get(metric)
-        if numbers and key != current_key:
-            yield numbers
-            numbers = []
-        current_key = key
-        numbers.append(number)
-    if numbers:
-        yield numbers
+def _segments(
+    runs: Sequence[PastRun], metric: str, cell: str
+) -> Iterator[list[tuple[int, ScoreHead]]]:
+    """Yield the numbers of the runs with a value, and it, as long as they may be compared."""
+    valued = [
+        (number, score)
+        for number, run in enumerate(runs)
+        if (score := run.score(metric, cell)) is not None
+    ]
+    for _, segment in groupby(
+        valued, lambda one: (runs[one[0]].data, runs[one[0]].metric_identities.get(metric))
+    ):
+        yield list(segment)
 
 
-def _values(runs: Sequence[PastRun], metric: str, cell: str, numbers: Iterable[int]) -> list[float]:
-    scores = (runs[number].score(metric, cell) for number in numbers)
-    return [score.mean for score in scores if score is not None and score.mean is not None]
-
-
-def _latest_cells(runs: Sequence[PastRun]) -> dict[str, CellHead]:
-    return {name: cell for run in runs for name, cell in run.cells.items()}
-
-
-def _order_metrics(runs: Sequence[PastRun], newest: PastRun | None) -> list[str]:
+def _order_metrics(runs: Sequence[PastRun]) -> list[str]:
     """Return all metrics: the one that decides first, then those of the newest run."""
-    first = [] if newest is None else [newest.decide_by, *newest.metric_identities]
-    others = [name for run in reversed(runs) for name in run.metric_identities]
-    return list(dict.fromkeys([*first, *others]))
+    heads = [run.head for run in reversed(runs) if run.head is not None]
+    first = [head.decide_by for head in heads[:1]]
+    return list(
+        dict.fromkeys([*first, *(name for head in heads for name in head.provenance.metrics)])
+    )
 
 
 def _rank_cells(newest: PastRun | None) -> list[str]:
     """Return the cells of the newest run, best first."""
-    if newest is None:
+    if newest is None or newest.head is None:
         return []
+    decide_by = newest.head.decide_by
 
     def mean(name: str) -> float:
-        score = newest.score(newest.decide_by, name)
+        score = newest.score(decide_by, name)
         return -1.0 if score is None or score.mean is None else score.mean
 
     return sorted(newest.cells, key=lambda name: -mean(name))
@@ -269,10 +261,6 @@ def _select_names(
             raise HarnessError(f"no run has a {kind} {name!r}\n  {suggest(name, available)}")
         selected += matches
     return list(dict.fromkeys(selected))
-
-
-def _exclude(names: Iterable[str] | Mapping[str, object], excluded: Sequence[str]) -> list[str]:
-    return [name for name in names if name not in excluded]
 
 
 def _table_rows(history: History) -> Iterator[list[object]]:
