@@ -13,6 +13,7 @@ from harness.stats import mcnemar, sign_flip
 from harness.stats.corrections import holm
 from harness.stats.difference_estimate import DifferenceEstimate, round_up
 from harness.stats.intervals import mean_interval
+from harness.stats.max_t import whole_set_p_value
 from harness.stats.paired_units import PairedScores
 from harness.stats.separate_tests import estimate_separately
 
@@ -63,7 +64,7 @@ class TestSignFlip:
         counts = np.stack([values, np.ones(18)], axis=1)
 
         assert sign_flip.p_values(values[:, None], 2**18, 0)[0] == 2 / 2**18
-        swapped = sign_flip.whole_set_p_value(
+        swapped = whole_set_p_value(
             counts, counts * [0, 1], lambda sums: sums[0] / sums[1], 2**18, 0
         )
         assert swapped == 2 / 2**18

@@ -6,8 +6,8 @@ import pytest
 from harness.comparison.cell_differences import CellDifferences
 from harness.stats.differences import estimate_differences
 from harness.stats.intervals import mean_interval, student
+from harness.stats.max_t import whole_set_p_value
 from harness.stats.paired_units import PairedScores
-from harness.stats.sign_flip import whole_set_p_value
 from tests.runs_made import stored
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from harness.metrics import metrics
 from harness.metrics.named_metrics import total_of
-from harness.stats.sign_flip import whole_set_p_value
+from harness.stats.max_t import whole_set_p_value
 from harness.stats.whole_sets import WholeSetTotal, total_rows, whole_set_interval
 
 WHOLE = sorted(name for name in metrics if metrics[name].kind == "whole set")

@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.stats.paired_units import total_differences
-from harness.stats.sign_flip import all_patterns, drawn_patterns
+from harness.stats.sign_flip import all_patterns, drawn_patterns, max_exact_signs
 from harness.stats.whole_sets import Total
 
 Floats = NDArray[np.float64]
 
 DRAWS = 10_000
-MAX_ENUMERATED = 13
-"""Where at most so many questions differ, all patterns of signs are tried."""
+"""Where these suffice for all patterns, of at most 13 questions that differ, all are tried."""
 _ALPHA = 0.05
 _MAX_UNDEFINED = 1 / 20
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-12
@@ -54,21 +53,21 @@ class MaxT:
     undefined: NDArray[np.bool_]
 
 
-def max_t(table: Floats, swaps: Sequence[Swap], seed: int) -> MaxT:
+def max_t(table: Floats, swaps: Sequence[Swap], seed: int, draws: int = DRAWS) -> MaxT:
     """Return what flipping one sign a unit for all hypotheses finds.
 
     `table` [units, hypotheses] holds the sum of the differences of each unit, 0 where it has none
     and in the columns of `swaps`. The statistic is |Σd| / √Σd². Where at most 13 units differ every
-    pattern is tried, else 10,000 are drawn.
+    pattern is tried, else so many `draws` are made.
     """
     norms = np.sqrt((table**2).sum(axis=0))
     family = _Family(table / np.where(norms > 0, norms, 1.0), swaps)
     observed, _ = family.statistics(np.ones((1, family.units)))
     least = observed[0] * (1 - _RELATIVE) - _ABSOLUTE
-    exact = family.units <= MAX_ENUMERATED
+    exact = family.units <= max_exact_signs(draws)
     patterns = all_patterns(family.units)
     if not exact:
-        patterns = drawn_patterns(family.units, DRAWS, seed)
+        patterns = drawn_patterns(family.units, draws, seed)
     as_far = np.zeros(table.shape[1], dtype=np.int64)
     maxima, undefined_blocks = [], []
     for signs in patterns:
@@ -82,7 +81,7 @@ def max_t(table: Floats, swaps: Sequence[Swap], seed: int) -> MaxT:
     descending = np.sort(greatest)[::-1]
     drawn = len(greatest)
     # Each pattern that is tried stands for its mirror too.
-    rank = int(_ALPHA * 2 * drawn + _RELATIVE) // 2 if exact else int(_ALPHA * (DRAWS + 1)) - 1
+    rank = int(_ALPHA * 2 * drawn + _RELATIVE) // 2 if exact else int(_ALPHA * (draws + 1)) - 1
     corrected = drawn - np.searchsorted(descending[::-1], least, side="left")
     critical = np.full(table.shape[1], descending[rank])
     for swap, lost in zip(swaps, missing.T, strict=True):
@@ -94,6 +93,17 @@ def max_t(table: Floats, swaps: Sequence[Swap], seed: int) -> MaxT:
     if exact:
         return MaxT(as_far / drawn, corrected / drawn, critical, too_often)
     return MaxT((1 + as_far) / (drawn + 1), (1 + corrected) / (drawn + 1), critical, too_often)
+
+
+def whole_set_p_value(left: Floats, right: Floats, total: Total, draws: int, seed: int) -> float:
+    """Return the two-sided p value of a difference between two numbers of the whole set.
+
+    `left` and `right` [units, counts] are the two sides' counts. In place of flipping a sign the
+    sides' counts are swapped and both numbers recomputed by `total`. A swap that leaves one of
+    them undefined counts as far as the difference seen, which must be defined.
+    """
+    swaps = [Swap(0, left, right, total, 1.0)]
+    return float(max_t(np.zeros((len(left), 1)), swaps, seed, draws).p[0])
 
 
 class _Family:

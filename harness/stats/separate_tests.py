@@ -19,6 +19,7 @@ from harness.stats.difference_estimate import (
     MeanTest,
     Test,
 )
+from harness.stats.max_t import whole_set_p_value
 from harness.stats.paired_units import PairedScores, PairedUnits
 
 
@@ -86,9 +87,7 @@ def _p_values(tests: Mapping[PairedUnits, Test], draws: int, seed: int) -> dict[
     same_length: dict[int, list[PairedUnits]] = defaultdict(list)
     for unit, test in tests.items():
         if unit.pair.total is not None:
-            p_values[unit] = sign_flip.whole_set_p_value(
-                unit.left, unit.right, unit.pair.total, draws, seed
-            )
+            p_values[unit] = whole_set_p_value(unit.left, unit.right, unit.pair.total, draws, seed)
         elif test == "mcnemar":
             p_values[unit] = mcnemar.p_value(unit.wins, unit.losses)
         else:

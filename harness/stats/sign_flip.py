@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
-
-from harness.stats.paired_units import total_differences
-from harness.stats.whole_sets import Total
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +39,7 @@ def p_values(table: Floats, draws: int, seed: int) -> Floats:
     changed = np.count_nonzero(table, axis=0)
     least = np.abs(table.sum(axis=0)) - _TIE_TOLERANCE * np.abs(table).sum(axis=0)
     result = np.ones(table.shape[1])
-    exact = changed <= _max_exact_signs(draws)
+    exact = changed <= max_exact_signs(draws)
     for index in np.flatnonzero(exact & (changed > 0)):
         values = table[table[:, index] != 0, index]
         as_far = sum(
@@ -59,31 +56,7 @@ def p_values(table: Floats, draws: int, seed: int) -> Floats:
     return result
 
 
-def whole_set_p_value(left: Floats, right: Floats, total: Total, draws: int, seed: int) -> float:
-    """Return the two-sided p value of a difference between two numbers of the whole set.
-
-    `left` and `right` [units, counts] are the two sides' counts. In place of flipping a sign the
-    sides' counts are swapped and both numbers recomputed by `total`. A swap that leaves one of
-    them undefined counts as far as the difference seen, which must be defined.
-    """
-    changed = (left != right).any(axis=1)
-    units = int(changed.sum())
-    gap = (left[changed] - right[changed]) / 2
-    middle = (left + right).sum(axis=0) / 2
-    exact = units <= _max_exact_signs(draws)
-    patterns: Iterable[Floats] = all_patterns(units)
-    if not exact:
-        patterns = drawn_patterns(units, draws, seed)
-    observed, _ = total_differences(total, left.sum(axis=0)[None], right.sum(axis=0)[None])
-    least, as_far = abs(float(observed[0])) - _TIE_TOLERANCE, 0
-    for signs in patterns:
-        rows, times = np.unique(signs @ gap, axis=0, return_counts=True)
-        values, defined = total_differences(total, middle + rows, middle - rows)
-        as_far += int(times[~defined | (np.abs(values) >= least)].sum())
-    return as_far / 2 ** max(0, units - 1) if exact else (1 + as_far) / (draws + 1)
-
-
-def _max_exact_signs(draws: int) -> int:
+def max_exact_signs(draws: int) -> int:
     """Return how many signs have at most `draws` patterns."""
     return draws.bit_length() - 1
 
