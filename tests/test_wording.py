@@ -30,12 +30,12 @@ FINISHED = DifferenceEstimate(
 def decision(form, **changes):
     settings = {
         "form": form, "metric": "recall@5", "means": {BEST: 0.52, THIRD: 0.49, BASE: 0.28},
-        "floors": frozenset(), "best": BEST, "baseline": BASE, "from_baseline": SHOWN,
+        "best": BEST, "baseline": BASE,
         "others": {THIRD: HIDDEN, BASE: SHOWN},
         "finished": {THIRD: FINISHED, BASE: FINISHED},
         "failed": dict.fromkeys((BEST, THIRD, BASE), (0, 156)), "beaten": (BASE,),
         "not_worse": (THIRD,), "ahead": (), "against": BASE, "seen": SHOWN,
-        "margin": 0.02, "cost": None, "costs": {}, "cheaper": None,
+        "margin": 0.02, "cost": None, "cheaper": None,
     }  # fmt: skip
     return Decision(**{**settings, **changes})
 

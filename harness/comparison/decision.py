@@ -58,18 +58,15 @@ class Decision:
     """What a run says about which cell to ship, by `metric`.
 
     `means` holds every cell that has a mean, best first; a failed question counts 0 there. `best`
-    is the first that is none of the `floors`. `from_baseline` is its difference from the baseline,
-    None where it is the baseline or there is none. `others` holds its difference from every other
-    cell, best mean first: positive where the best is better. `finished` holds by how much its
-    share of finished questions is above theirs, `failed` how many questions of how many failed in
-    each cell.
+    is the first that is no floor. `others` holds its difference from every other cell, best mean
+    first: positive where the best is better. `finished` holds by how much its share of finished
+    questions is above theirs, `failed` how many questions of how many failed in each cell.
 
     `beaten` are those that the best is shown to be better than, in scores or in finishing, and in
     neither worse. `not_worse` are shown to be worse than it in neither. `ahead` are those shown to
     have something over it: higher scores, or fewer failures if they are no floor. `against` is the
     cell that the verdict is about, the baseline or else the next best, and `seen` the difference
-    from it. `cost` is the kind that `costs` gives of each cell, floors left out, that is the best
-    or not shown to be worse; `cheaper` is one of them, None where none is.
+    from it. `cheaper` is a cell not shown to be worse that costs less, by the kind `cost`.
 
     `worse_at` are the other metrics on which the recommended cell is shown to be worse than
     `worse_than`: the baseline, or where there is none or it is that, the next best cell.
@@ -79,10 +76,8 @@ class Decision:
     form: DecisionForm
     metric: str
     means: Mapping[str, float]
-    floors: frozenset[str]
     best: str | None
     baseline: str | None
-    from_baseline: DifferenceEstimate | None
     others: Mapping[str, DifferenceEstimate]
     finished: Mapping[str, DifferenceEstimate]
     failed: Mapping[str, tuple[int, int]]
@@ -93,7 +88,6 @@ class Decision:
     seen: DifferenceEstimate | None
     margin: float
     cost: Cost | None
-    costs: Mapping[str, float]
     cheaper: Cheaper | None
     currency: str = ""
     worse_than: str | None = None
@@ -107,11 +101,6 @@ class Decision:
         if self.form == "none shown" and cheaper is not None and cheaper.warranted:
             return cheaper.cell
         return self.best
-
-    @property
-    def visible(self) -> float | None:
-        """The smallest difference from `against` that would have been found; None if none would."""
-        return None if self.seen is None else self.seen.visible
 
     @property
     def beaten_by_failures(self) -> tuple[str, ...]:
@@ -132,33 +121,34 @@ def decide(contrasts: CellDifferences) -> Decision:
     run = contrasts.run
     metric, baseline = run.decide_by, run.baseline
     settings: Mapping[str, Any] = run.config.get("resolved", {})
-    margin, kinds = (
-        settings.get("margin", _DEFAULT_MARGIN),
-        settings.get("cost", _DEFAULT_COST_KINDS),
-    )
+    margin = settings.get("margin", _DEFAULT_MARGIN)
     means = _ranked_means(run.cells, metric)
-    floors = frozenset(cell.name for cell in run.cells if cell.floor)
+    floors = {cell.name for cell in run.cells if cell.floor}
     best = next((name for name in means if name not in floors), None)
-    other_cells = [name for name in means if name != best]
-    others = {} if best is None else contrasts.between(metric, best, other_cells)
+    others: dict[str, DifferenceEstimate] = {}
+    finished: dict[str, DifferenceEstimate] = {}
+    if best is not None:
+        others = contrasts.between(metric, best, [name for name in means if name != best])
+        finished = contrasts.finished(best, list(others))
     from_baseline = contrasts.against_baseline.get((best or "", metric))
     if from_baseline is not None and baseline in others:
         others[baseline] = from_baseline  # one answer to one question, wherever it is shown
-    finished = contrasts.finished(best, list(others)) if best else {}
-    outcomes = {
-        name: _better_and_worse(others[name], finished[name], name in floors) for name in others
-    }
-    beaten = tuple(name for name, (over, under) in outcomes.items() if over and not under)
-    not_worse = tuple(name for name, (over, _) in outcomes.items() if not over)
-    ahead = tuple(name for name, (_, under) in outcomes.items() if under)
-    against = baseline if baseline in others else next(iter(others), None)
-    candidates = [name for name in not_worse if name not in floors]
-    kind, spent = (
-        costs.first_known_cost(kinds, [best, *candidates], contrasts.stored)
-        if best and candidates
-        else (None, {})
+    over = {name for name in others if others[name].better or finished[name].better}
+    # That a floor fails less is nothing against the best: it is there to be beaten in scores.
+    ahead = tuple(
+        name
+        for name in others
+        if others[name].worse or (finished[name].worse and name not in floors)
     )
+    beaten = tuple(name for name in others if name in over and name not in ahead)
+    not_worse = tuple(name for name in others if name not in over)
+    against = baseline if baseline in others else next(iter(others), None)
     currency = "" if run.prices is None else run.prices.currency
+    kind, spent = None, dict[str, float]()
+    candidates = [name for name in not_worse if name not in floors]
+    if best and candidates:
+        kinds = settings.get("cost", _DEFAULT_COST_KINDS)
+        kind, spent = costs.first_known_cost(kinds, [best, *candidates], contrasts.stored)
     weighed = [
         _assess_cheaper(name, (cost, spent[best]), others[name], finished[name], margin)
         for name, cost in sorted(spent.items(), key=lambda item: item[1])
@@ -166,14 +156,21 @@ def decide(contrasts: CellDifferences) -> Decision:
         and cost < spent[best]
         and format_cost(kind, cost, currency) != format_cost(kind, spent[best], currency)
     ]
+    form: DecisionForm = "beats others" if beaten else "none shown"
+    if best is None or not others:
+        form = "nothing to compare"
+    elif best == baseline:
+        form = "baseline is best"
+    elif baseline in beaten:
+        form = "beats baseline"
+    elif ahead:
+        form = "contested"
     decision = Decision(
-        form=_form(best, baseline, others, beaten, ahead),
+        form=form,
         metric=metric,
         means=means,
-        floors=floors,
         best=best,
         baseline=baseline,
-        from_baseline=from_baseline,
         others=others,
         finished=finished,
         failed={name: contrasts.failed(name) for name in means},
@@ -184,37 +181,28 @@ def decide(contrasts: CellDifferences) -> Decision:
         seen=None if against is None else others[against],
         margin=margin,
         cost=kind,
-        costs=spent,
         cheaper=next((cell for cell in weighed if cell.warranted), next(iter(weighed), None)),
         currency=currency,
-        equal_text=hold_at_equal_text(
-            contrasts, {name: mean for name, mean in means.items() if name not in floors}
-        ),
+        equal_text=hold_at_equal_text(contrasts, [name for name in means if name not in floors]),
     )
     return _with_worse_metrics(decision, contrasts)
 
 
 def _with_worse_metrics(decision: Decision, contrasts: CellDifferences) -> Decision:
     """Return a decision with the other metrics on which the recommended cell is shown worse."""
-    ship, baseline = decision.ship, decision.baseline
+    ship, other = decision.ship, decision.baseline
     if ship is None or not decision.others:
         return decision
-    if baseline is not None and baseline != ship:
-        other: str | None = baseline
-        differences = {
-            metric: difference
-            for (cell, metric), difference in contrasts.against_baseline.items()
-            if cell == ship
-        }
+    if other is not None and other != ship:
+        tested = contrasts.against_baseline.items()
+        differences = {metric: seen for (cell, metric), seen in tested if cell == ship}
     else:
         other = next((name for name in decision.means if name != ship), None)
         differences = {} if other is None else contrasts.by_metric(ship, other)
     worse = {
-        metric: difference
-        for metric, difference in differences.items()
-        if difference.worse
-        and metric != decision.metric
-        and not contrasts.is_constant(metric, ship)
+        metric: seen
+        for metric, seen in differences.items()
+        if seen.worse and metric != decision.metric and not contrasts.is_constant(metric, ship)
     }
     return replace(decision, worse_than=other if worse else None, worse_at=worse)
 
@@ -233,35 +221,6 @@ def _ranked_means(cells: Sequence[CellResult], metric: str) -> dict[str, float]:
     means = {cell.name: cell.scores[metric].mean for cell in cells if metric in cell.scores}
     present = {name: mean for name, mean in means.items() if mean is not None}
     return dict(sorted(present.items(), key=lambda item: -item[1]))
-
-
-def _better_and_worse(
-    score: DifferenceEstimate, finished: DifferenceEstimate, floor: bool
-) -> tuple[bool, bool]:
-    """Return whether the best is shown to be better than another in anything, and to be worse.
-
-    That a floor fails less is nothing against the best: it is there to be beaten in scores.
-    """
-    over = score.better or finished.better
-    return over, score.worse or (finished.worse and not floor)
-
-
-def _form(
-    best: str | None,
-    baseline: str | None,
-    others: Mapping[str, DifferenceEstimate],
-    beaten: Sequence[str],
-    ahead: Sequence[str],
-) -> DecisionForm:
-    if best is None or not others:
-        return "nothing to compare"
-    if best == baseline:
-        return "baseline is best"
-    if baseline in beaten:
-        return "beats baseline"
-    if ahead:
-        return "contested"
-    return "beats others" if beaten else "none shown"
 
 
 def _assess_cheaper(

@@ -6,7 +6,7 @@ At k chunks, larger chunks give the model more to read; at 1,000 tokens all give
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -33,7 +33,7 @@ class EqualText:
         return next(iter(self.means))
 
 
-def hold_at_equal_text(contrasts: CellDifferences, names: Mapping[str, float]) -> EqualText | None:
+def hold_at_equal_text(contrasts: CellDifferences, names: Sequence[str]) -> EqualText | None:
     """Return the deciding measure at 1,000 tokens; None where it has none, or of one chunker.
 
     `names` are the cells to choose from, best first.
