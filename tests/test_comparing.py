@@ -444,6 +444,16 @@ class TestWhatChanged:
             ("package", "numpy", "2.0", "2.1"),
         ]
 
+    def test_the_first_parameter_of_a_component_is_listed(self):
+        found = compare_operands(
+            side(one(BEFORE), "old", resolved={"chunkers": ["fixed"]}),
+            side(one(BEFORE), resolved={"chunkers": [{"fixed": {"size": 400}}]}),
+        )
+
+        assert [(c.what, c.before, c.after) for c in found.changes] == [
+            ("chunkers.fixed.size", "–", "400")
+        ]
+
 
 def test_json_holds_every_number_and_no_nan():
     found = compare_operands(side(one([*BEFORE, None]), "old"), side(one([*AFTER, 1.0])))

@@ -178,13 +178,12 @@ def _component_differences(
     """Yield which components of a list came and went, or the parameters that differ in them."""
     gone = [part for part in one if part not in other]
     new = [part for part in other if part not in one]
-    if gone and [*map(_name, gone)] == [*map(_name, new)]:
-        for before, after in zip(gone, new, strict=True):
-            yield from _differences(
-                before[_name(before)], after[_name(after)], f"{path}.{_name(before)}"
-            )
+    names = [*map(_name, gone), *map(_name, new)]
+    if gone and names[: len(gone)] == names[len(gone) :]:
+        for name, before, after in zip(names, gone, new, strict=False):
+            one, other = ({} if part == name else part[name] for part in (before, after))
+            yield from _differences(one, other, f"{path}.{name}")
     elif gone or new:
-        names = [*map(_name, gone), *map(_name, new)]
         before, after = (
             ", ".join(
                 _name(part) if names.count(_name(part)) == 1 else _text(part) for part in parts
@@ -200,10 +199,7 @@ def _is_named(value: Any) -> bool:
     """Return whether a value is a list of components: names, or mappings of a name alone."""
     return isinstance(value, list) and all(
         isinstance(part, str)
-        or (
-            isinstance(part, Mapping)
-            and [isinstance(inner, Mapping) for inner in part.values()] == [True]
-        )
+        or (isinstance(part, Mapping) and [*map(type, part.values())] == [dict])
         for part in value
     )
 

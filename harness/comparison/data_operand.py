@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -46,7 +46,11 @@ def operand_from_frame(frame: DataFrame, name: str, other: Operand | None = None
         raise DataError(f"the frame {name!r}", problems)
     ids = next(iter(columns.values()))
     lines = {
-        id_: {metric: _score(column[id_]) for metric, column in columns.items()} for id_ in ids
+        id_: {
+            metric: Score(column[id_], state="not_scored" if column[id_] is None else "scored")
+            for metric, column in columns.items()
+        }
+        for id_ in ids
     }
     return _build_operand(name, lines, kinds, other)
 
@@ -59,9 +63,8 @@ def operand_from_evaluation(
         id_: {metric: replace(score, verdicts=()) for metric, score in row.items()}
         for id_, row in evaluation.scores.items()
     }
-    return _build_operand(
-        name, lines, {metric: _metric_kind(metric, other) for metric in evaluation.means}, other
-    )
+    kinds = {metric: _metric_kind(metric, other) for metric in evaluation.means}
+    return _build_operand(name, lines, kinds, other)
 
 
 def operand_from_evaluations(evaluations: Mapping[str, Evaluation]) -> Operand:
@@ -75,10 +78,6 @@ def operand_from_evaluations(evaluations: Mapping[str, Evaluation]) -> Operand:
         questions={id_: line for side in sides.values() for id_, line in side.questions.items()},
         cells={name: side.cells[name] for name, side in sides.items()},
     )
-
-
-def _score(value: float | None) -> Score:
-    return Score(value=value, state="not_scored" if value is None else "scored")
 
 
 def _metric_kind(metric: str, other: Operand | None) -> str:
@@ -95,7 +94,12 @@ def _metric_kind(metric: str, other: Operand | None) -> str:
 def _build_operand(
     name: str, lines: Lines, kinds: Mapping[str, str], other: Operand | None
 ) -> Operand:
-    cell = OperandCell(name, dict.fromkeys(AXES), name, False, _results(lines))
+    results = {}
+    for id_, row in lines.items():
+        failed = next((score for score in row.values() if score.state == "failed"), None)
+        error = None if failed is None else Failure(stage="generation", reason=failed.reason)
+        results[id_] = QuestionResult(row, error)
+    cell = OperandCell(name, dict.fromkeys(AXES), name, False, results)
     about = {
         metric: MetricDescription(
             spec=metric, version=1, kind=kind, labels=None, own_chunks=False,
@@ -124,12 +128,3 @@ def _build_operand(
         cells={name: cell},
         stored=None,
     )
-
-
-def _results(lines: Lines) -> dict[str, QuestionResult]:
-    return {id_: QuestionResult(row, _failure(row.values())) for id_, row in lines.items()}
-
-
-def _failure(row: Iterable[Score]) -> Failure | None:
-    failed = next((line for line in row if line.state == "failed"), None)
-    return None if failed is None else Failure(stage="generation", reason=failed.reason)
