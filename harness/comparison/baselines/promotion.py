@@ -32,7 +32,7 @@ from harness.files import new_files
 from harness.files.self_checksum import add_checksum
 from harness.metrics.named_metrics import stored_total
 from harness.records import Score
-from harness.stats.aggregate_scores import Aggregate, aggregate
+from harness.stats.aggregate_scores import aggregate
 from harness.store.cell_labels import find_cell, parts_of
 from harness.store.cell_results import CellResult
 from harness.store.reader import StoredRun, load
@@ -67,40 +67,40 @@ def promote(
             )
     sides = [operands.operand_from_run(stored, finished=False) for stored in runs]
     _refuse_unlike(runs, sides, cells)
-    text = serialise(_build_file(runs, sides, cells, name, why))
+    text = _serialise(_build_file(runs, sides, cells, name, why))
     new_files.write_file(baseline_path(name), text)
     return read(name)
 
 
-def serialise(held: BaselineFile) -> str:
+def _serialise(held: BaselineFile) -> str:
     """Return the file as text: a line for each metric of a cell, each question, each setting."""
     data = held.model_dump(mode="json", by_alias=True)
-    for id_, question in data["questions"].items():
-        data["questions"][id_] = {
-            key: field for key, field in question.items() if field is not None
-        }
+    data["questions"] = {
+        id_: {key: field for key, field in question.items() if field is not None}
+        for id_, question in data["questions"].items()
+    }
     return "".join(_json_pieces(add_checksum(_without_zero_decimals(data)), 0)) + "\n"
 
 
 def _json_pieces(value: Any, depth: int) -> Iterator[str]:
-    """Yield JSON; what holds lists or mappings is opened, and a whole number loses its `.0`."""
+    """Yield JSON, in which what holds lists or mappings is opened."""
     parts = list(value.values()) if isinstance(value, dict) else value
     opened = isinstance(value, dict | list) and any(isinstance(part, dict | list) for part in parts)
     if not opened or depth > _INDENTED_LEVELS:
-        yield json.dumps(_without_zero_decimals(value), ensure_ascii=False, allow_nan=False)
+        yield json.dumps(value, ensure_ascii=False, allow_nan=False)
         return
     indent = "\n" + " " * (depth + 1)
     yield "{" if isinstance(value, dict) else "["
-    for position, part in enumerate(value):
+    for position, (key, part) in enumerate(zip(value, parts, strict=True)):
         yield ("," if position else "") + indent
         if isinstance(value, dict):
-            yield f"{json.dumps(part, ensure_ascii=False)}: "
-            part = value[part]
+            yield f"{json.dumps(key, ensure_ascii=False)}: "
         yield from _json_pieces(part, depth + 1)
     yield "\n" + " " * depth + ("}" if isinstance(value, dict) else "]")
 
 
 def _without_zero_decimals(value: Any) -> Any:
+    """Return a JSON value whose whole numbers are integers: `1` and not `1.0`."""
     if isinstance(value, dict):
         return {key: _without_zero_decimals(part) for key, part in value.items()}
     if isinstance(value, list):
@@ -145,14 +145,23 @@ def _cell_data(
     side: Operand,
 ) -> dict[str, Any]:
     """Return a cell of the file, as `newest` run has it: its results are the means of `cells`."""
-    results = {
+    by_question = {
         id_: _average_results([cell.results[id_] for cell in cells if id_ in cell.results])
         for id_ in questions
     }
-    asked = [result for result in results.values() if result.scores or result.error]
+    results = list(by_question.values())
+    asked = [result for result in results if result.scores or result.error]
     aggregates = newest.scores
     if len(cells) > 1:
-        aggregates = _aggregate_means([*results.values()], questions, side)
+        clusters = [question.cluster or "" for question in questions.values()]
+        aggregates = {
+            name: aggregate(
+                [result.scores.get(name, Score(None, state="not_scored")) for result in results],
+                stored_total(about),
+                clusters=clusters if all(clusters) else None,
+            )
+            for name, about in side.provenance.metrics.items()
+        }
     return {
         "name": newest.name,
         "parts": cells[-1].parts,
@@ -160,16 +169,15 @@ def _cell_data(
         "floor": newest.floor,
         "asked": len(asked),
         "failed": sum(result.error is not None for result in asked),
-        "failures": {id_: result.error for id_, result in results.items() if result.error},
+        "failures": {id_: result.error for id_, result in by_question.items() if result.error},
         "seconds": [
-            None if result.seconds is None else float(f"{result.seconds:.3g}")
-            for result in results.values()
+            None if result.seconds is None else float(f"{result.seconds:.3g}") for result in results
         ],
-        "tokens": [result.tokens for result in results.values()],
+        "tokens": [result.tokens for result in results],
         "scores": {
             name: {
                 **{key: _round_float(value) for key, value in asdict(about).items()},
-                "values": [_stored_value(result.scores.get(name)) for result in results.values()],
+                "values": [_stored_value(result.scores.get(name)) for result in results],
             }
             for name, about in aggregates.items()
         },
@@ -183,32 +191,17 @@ def _average_results(results: Sequence[QuestionResult]) -> QuestionResult:
     """
     if len(results) == 1:
         return results[0]
-    finished = [result for result in results if result.error is None]
     tokens = _mean([result.tokens for result in results])
+    failed = bool(results) and all(result.error is not None for result in results)
     return QuestionResult(
         scores={
             name: _average_scores([result.scores[name] for result in results])
             for name in (results[0].scores if results else ())
         },
-        error=results[-1].error if results and not finished else None,
+        error=results[-1].error if failed else None,
         seconds=_mean([result.seconds for result in results]),
         tokens=None if tokens is None else round(tokens),
     )
-
-
-def _aggregate_means(
-    results: Sequence[QuestionResult], questions: Mapping[str, ComparedQuestion], side: Operand
-) -> dict[str, Aggregate]:
-    """Return each metric over the averaged results; `side` says what the metrics are."""
-    clusters = [question.cluster or "" for question in questions.values()]
-    return {
-        name: aggregate(
-            [result.scores.get(name, Score(None, state="not_scored")) for result in results],
-            stored_total(about),
-            clusters=clusters if all(clusters) else None,
-        )
-        for name, about in side.provenance.metrics.items()
-    }
 
 
 def _average_scores(scores: Sequence[Score]) -> Score:
