@@ -41,95 +41,76 @@ def estimate_differences(
     defined = [unit for unit in units if unit.difference is not None]
     if len(defined) < 2:
         return estimate_separately(pairs, seed, family=len(defined))
-    family = _Family(defined, seed)
+    found, columns = _test(defined, seed), {unit: column for column, unit in enumerate(defined)}
+    critical = {unit: float(found.critical[column]) for unit, column in columns.items()}
+    too_few = {
+        unit: power.cannot_reject(unit.units, FAMILYWISE_ERROR_RATE)
+        or unit.units <= critical[unit] ** 2 * (1 + _ROUNDING)
+        for unit in defined
+    }
     wanted = range(len(pairs)) if powered is None else powered
-    visible = family.visible([units[place] for place in wanted], seed)
-    return [
-        family.estimate(unit, visible.get(unit))
-        if unit.difference is not None
-        else unit.untested(family.size)
-        for unit in units[: len(pairs)]
-    ]
-
-
-class _Family:
-    """Hypotheses that are tested together; `found` is what max-T says of them."""
-
-    def __init__(self, hypotheses: Sequence[PairedUnits], seed: int) -> None:
-        self.size = len(hypotheses)
-        self.columns = {unit: column for column, unit in enumerate(hypotheses)}
-        rows = 1 + max(int(unit.numbers.max()) for unit in hypotheses)
-        table = np.zeros((rows, self.size))
-        swaps = []
-        for unit, column in self.columns.items():
-            if unit.pair.total is None:
-                table[unit.numbers, column] = unit.gains
-            elif not unit.still:
-                swaps.append(_swap(unit, column, rows))
-        self.found: MaxT = max_t(table, swaps, seed)
-
-    def visible(self, units: Sequence[PairedUnits], seed: int) -> dict[PairedUnits, float | None]:
-        """Return the smallest difference that would have been found with 80 % power."""
-        return power.visible_differences(
-            [unit for unit in units if unit.difference is not None and not self._too_few(unit)],
-            lambda unit: mcnemar.wins_above(unit.n, self._critical(unit)),
-            # Where hardly any question differs, c is that of so few: of all it is at least this.
-            lambda unit: max(
-                power.critical_value(unit.units, FAMILYWISE_ERROR_RATE), self._critical(unit)
-            ),
-            seed,
-        )
-
-    def estimate(self, unit: PairedUnits, visible: float | None) -> DifferenceEstimate:
-        """Return the estimate of one hypothesis."""
-        column, critical = self.columns[unit], self._critical(unit)
+    visible = power.visible_differences(
+        [units[place] for place in wanted if not too_few.get(units[place], True)],
+        lambda unit: mcnemar.wins_above(unit.n, critical[unit]),
+        # Where hardly any question differs, c is that of so few: of all it is at least this.
+        lambda unit: max(power.critical_value(unit.units, FAMILYWISE_ERROR_RATE), critical[unit]),
+        seed,
+    )
+    estimates = []
+    for unit in units[: len(pairs)]:
+        if unit.difference is None:
+            estimates.append(unit.untested(len(defined)))
+            continue
         test: Test = "sign-flip" if unit.pair.total is None else "swap"
-        if self.found.undefined[column]:
+        column = columns[unit]
+        corrected = float(found.corrected[column])
+        if found.undefined[column]:
             interval = Interval(None, None, "none", _UNDEFINED)
-            return unit.tested(self.size, interval, test, None, None, None, too_few=False)
-        corrected = float(self.found.corrected[column])
-        return unit.tested(
-            self.size,
-            self._interval(unit, critical, corrected <= FAMILYWISE_ERROR_RATE),
-            test,
-            float(self.found.p[column]),
-            corrected,
-            visible,
-            too_few=self._too_few(unit),
-        )
-
-    def _too_few(self, unit: PairedUnits) -> bool:
-        """Return whether no difference, however great, could have been shown."""
-        return power.cannot_reject(
-            unit.units, FAMILYWISE_ERROR_RATE
-        ) or unit.units <= self._critical(unit) ** 2 * (1 + _ROUNDING)
-
-    def _critical(self, unit: PairedUnits) -> float:
-        return float(self.found.critical[self.columns[unit]])
-
-    def _interval(self, unit: PairedUnits, critical: float, shown: bool) -> Interval:
-        """Return the simultaneous interval, which excludes 0 where a difference is shown."""
-        if unit.missing_interval:
-            return Interval(None, None, "none", unit.missing_interval)
-        ends = _simultaneous_ends(unit, critical)
-        if ends is None:
-            reason = f"{unit.unit} {unit.units} is too few for {self.size} tests"
-            return Interval(None, None, "none", reason)
-        low, high = max(-1.0, ends[0]), min(1.0, ends[1])
-        if not shown:  # an end within rounding of 0 is 0
-            low, high = min(low, 0.0), max(high, 0.0)
-        return Interval(low, high, "max-t")
+            estimate = unit.tested(len(defined), interval, test, None, None, None, too_few=False)
+        else:
+            estimate = unit.tested(
+                len(defined),
+                _simultaneous_interval(unit, critical[unit], corrected, len(defined)),
+                test,
+                float(found.p[column]),
+                corrected,
+                visible.get(unit),
+                too_few=too_few[unit],
+            )
+        estimates.append(estimate)
+    return estimates
 
 
-def _swap(unit: PairedUnits, column: int, rows: int) -> Swap:
-    assert unit.pair.total is not None
-    sides = []
-    for side in (unit.left, unit.right):
-        counts = np.zeros((rows, side.shape[1]))
-        counts[unit.numbers] = side
-        sides.append(counts)
-    scale = unit.units / sqrt(float((unit.values**2).sum()))
-    return Swap(column, sides[0], sides[1], unit.pair.total, scale)
+def _test(hypotheses: Sequence[PairedUnits], seed: int) -> MaxT:
+    """Return what max-T says of hypotheses that are tested together."""
+    rows = 1 + max(int(unit.numbers.max()) for unit in hypotheses)
+    table = np.zeros((rows, len(hypotheses)))
+    swaps = []
+    for column, unit in enumerate(hypotheses):
+        if unit.pair.total is None:
+            table[unit.numbers, column] = unit.gains
+        elif not unit.still:
+            left, right = (np.zeros((rows, side.shape[1])) for side in (unit.left, unit.right))
+            left[unit.numbers], right[unit.numbers] = unit.left, unit.right
+            scale = unit.units / sqrt(float((unit.values**2).sum()))
+            swaps.append(Swap(column, left, right, unit.pair.total, scale))
+    return max_t(table, swaps, seed)
+
+
+def _simultaneous_interval(
+    unit: PairedUnits, critical: float, corrected: float, family: int
+) -> Interval:
+    """Return the simultaneous interval, which excludes 0 where a difference is shown."""
+    if unit.missing_interval:
+        return Interval(None, None, "none", unit.missing_interval)
+    ends = _simultaneous_ends(unit, critical)
+    if ends is None:
+        reason = f"{unit.unit} {unit.units} is too few for {family} tests"
+        return Interval(None, None, "none", reason)
+    low, high = max(-1.0, ends[0]), min(1.0, ends[1])
+    if corrected > FAMILYWISE_ERROR_RATE:  # an end within rounding of 0 is 0
+        low, high = min(low, 0.0), max(high, 0.0)
+    return Interval(low, high, "max-t")
 
 
 def _simultaneous_ends(unit: PairedUnits, critical: float) -> tuple[float, float] | None:
