@@ -232,8 +232,7 @@ def compare(
         DataError: a run or a baseline cannot be read, or a frame holds no scores of questions.
         Incomparable: a run did not finish, or the two cannot be compared.
     """
-    from harness.comparison.compare_runs import compare_operands
-    from harness.comparison.compared_runs import Options
+    from harness.comparison.compare_runs import Options, compare_operands
     from harness.comparison.refusals import Allowed
     from harness.report.comparison import Comparison
     from harness.stats.corrections import Correction

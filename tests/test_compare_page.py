@@ -6,8 +6,7 @@ import pytest
 
 from harness import api
 from harness.comparison import operand
-from harness.comparison.compare_runs import compare_operands
-from harness.comparison.compared_runs import Options
+from harness.comparison.compare_runs import Options, compare_operands
 from harness.config.run_config import load
 from harness.report import terminal
 from harness.report.comparison import blocks, write

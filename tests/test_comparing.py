@@ -7,8 +7,7 @@ import pytest
 
 from harness.comparison import operand
 from harness.comparison.cell_differences import CellDifferences
-from harness.comparison.compare_runs import compare_operands
-from harness.comparison.compared_runs import Options
+from harness.comparison.compare_runs import Options, compare_operands
 from harness.comparison.operand import Incomparable
 from harness.comparison.paired_values import Pairing
 from harness.errors import HarnessError

@@ -7,8 +7,7 @@ import pytest
 import yaml
 
 from harness.comparison import operand
-from harness.comparison.compare_runs import compare_operands
-from harness.comparison.compared_runs import Options
+from harness.comparison.compare_runs import Options, compare_operands
 from harness.comparison.rating_conflicts import compare_grades
 from harness.metrics import metrics
 from harness.people import correlations, rater_agreement, rating_means, ratings_reader

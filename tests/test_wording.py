@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.comparison.decision import Cheaper, Decision
-from harness.comparison.equal_text import EqualText
+from harness.comparison.decision import Cheaper, Decision, EqualText
 from harness.report.run_view import View
 from harness.report.verdict_words import VerdictWords
 from harness.stats.difference_estimate import DifferenceEstimate

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.comparison.compare_runs import compare_operands
-from harness.comparison.compared_runs import Options
+from harness.comparison.compare_runs import Options, compare_operands
 from harness.comparison.gate import judgement, pooling
 from harness.comparison.history.series import history
 from harness.comparison.operand import Incomparable

@@ -58,8 +58,7 @@ def compare(
     """
     from harness.cli import github_summary
     from harness.comparison.baselines.baseline_reader import load_operands
-    from harness.comparison.compare_runs import compare_operands
-    from harness.comparison.compared_runs import Options
+    from harness.comparison.compare_runs import Options, compare_operands
     from harness.comparison.refusals import Allowed
     from harness.report import run_index, table_formats, terminal
     from harness.report.comparison import as_dict, write

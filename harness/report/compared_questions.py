@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from harness.comparison.compared_runs import ComparedCells, ComparedRuns
+from harness.comparison.compare_runs import ComparedCells, ComparedRuns
 from harness.comparison.operand import Operand
 from harness.comparison.paired_values import Gap
 from harness.records import Outcome

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.comparison.compared_runs import ComparedCells, ComparedRuns, MetricRow
+from harness.comparison.compare_runs import ComparedCells, ComparedRuns, MetricRow
 from harness.files.atomic import write_atomically
 from harness.fingerprint import fingerprint
 from harness.report import comparison_words as words

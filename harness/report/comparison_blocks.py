@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.comparison.compared_runs import ComparedCells, ComparedRuns, MetricRow
+from harness.comparison.compare_runs import ComparedCells, ComparedRuns, MetricRow
 from harness.comparison.operand import Operand
 from harness.report import comparison_words as words
 from harness.report import loss_tables

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.comparison.compared_runs import ComparedCells, ComparedRuns, MetricRow
+from harness.comparison.compare_runs import ComparedCells, ComparedRuns, MetricRow
 from harness.text import numbers
 
 TESTS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.comparison.compared_runs import ComparedRuns, MetricRow
+from harness.comparison.compare_runs import ComparedRuns, MetricRow
 from harness.report import comparison_words as words
 from harness.report.comparison import row_data
 from harness.report.document import Block, Cell, Items, Measure, Paragraph, TableBlock
