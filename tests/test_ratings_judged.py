@@ -8,7 +8,6 @@ import yaml
 
 from harness.comparison import operand
 from harness.comparison.compare_runs import Options, compare_operands
-from harness.comparison.rating_conflicts import compare_grades
 from harness.metrics import metrics
 from harness.people import correlations, rater_agreement, rating_means, ratings_reader
 from harness.people.composite_weights import EQUAL_WEIGHTS, suggest_weights
@@ -478,16 +477,13 @@ class TestTwoRatedRuns:
 
         assert (pair.people.rose, pair.people.said) == (True, "")
 
-    def test_other_questions_on_the_two_sides_are_not_paired_and_said_to_be_others(self, tmp_path):
+    def test_other_questions_on_the_two_sides_are_not_compared(self, tmp_path):
         grades = [1, 2, 1, 2, 1, 2, 1, 2]
         made = self.sides(
             tmp_path, grades, grades, named=lambda id_: range(8) if id_ == "old" else range(8, 16)
         )
 
-        (pair,) = compare_operands(*made).pairs
-
-        assert not pair.people.paired
-        assert "n = 8, other questions on the two sides" in pair.people.said
+        assert compare_operands(*made).pairs[0].people is None
 
     def test_ratings_that_fell_while_a_metric_rose_are_said_to_have_fallen(self, tmp_path):
         (pair,) = compare_operands(*self.sides(tmp_path, [2, 3] * 10, [1, 2] * 9 + [2, 2])).pairs
@@ -512,30 +508,12 @@ class TestTwoRatedRuns:
         assert (alone.rose, whole.rose) == (True, False)
         assert alone.difference.low > whole.difference.low
 
-    def test_of_other_questions_on_the_two_sides_clusters_count_as_one_too(self):
-        grades = [0.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 1.0]
-        before, after = (
-            {f"{side}{at}": grades[at // 5] for at in range(40)} for side in ("old", "new")
-        )
-        clusters = {
-            f"{side}{at}": f"{side}{at // 5}" for side in ("old", "new") for at in range(40)
-        }
-
-        alone = compare_grades(before, after, [], {}, {}, 7).difference
-        whole = compare_grades(before, after, [], {}, clusters, 7).difference
-        few = compare_grades(before, after, [], {}, dict.fromkeys(clusters, "one"), 7).difference
-
-        assert alone.value == whole.value == few.value == 0.0
-        assert whole.high - whole.low > 1.8 * (alone.high - alone.low)
-        assert (few.low, few.reason) == (None, "clusters: 1 is under 6")
-
     def test_a_question_that_was_changed_is_not_paired(self, tmp_path):
         changed = {f"q{at}": {"text": "another"} for at in range(12)}
         (pair,) = compare_operands(
             *self.sides(tmp_path, [0] * 12 + [2] * 8, [3] * 12 + [2] * 8, new={"texts": changed})
         ).pairs
 
-        assert pair.people.paired
         assert (pair.people.difference.value, pair.people.difference.n) == (0.0, 8)
 
     def test_of_too_few_ratings_nothing_is_said(self, tmp_path):
