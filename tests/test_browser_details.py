@@ -33,8 +33,9 @@ RANKS = {
     ),
     "cut": (
         "chunking",
-        {"pieces": 2, "largest": 0.625},
-        "no chunk holds it whole: it is spread over 2 chunks, the largest share in one is 63 %",
+        {"pieces": 2, "largest": 0.63},
+        "no chunk holds it whole: it is spread over 2 chunks, "
+        "the largest share in one is 63\u00a0%",
     ),
     "gone": ("chunking", {"pieces": 0, "largest": 0.0}, "no chunk holds any of it"),
     "reranked": (

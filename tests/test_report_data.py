@@ -19,6 +19,7 @@ from harness.records import (
 )
 from harness.report.charts.losses_chart import figure
 from harness.report.data import pack_page
+from harness.report.data.arrivals import count_going_on, describe_arrival
 from harness.report.data.first_questions import choose_first
 from harness.report.data.page_packing import pack, round_digits, script_json
 from harness.report.run_view import View
@@ -37,6 +38,7 @@ HOSTILE = [
     "null\x00byte and \u2028 and \x7f",
     "a long line " * 4_000,
 ]
+DEEP = "not whole in what was retrieved:"
 STAGES = ["none", "chunking", "index", "retrieval", "reranking", "context", "generation"]
 
 
@@ -117,9 +119,9 @@ def check(stored):
             ]
             assert said["missed"] == missed
             for known, arrival in zip(said["passages"], record.passages, strict=True):
-                facts = [f and pytest.approx(f, 1e-2) for f in asdict(arrival.facts).values()]
                 stage = arrival.stage and STAGES.index(arrival.stage)
-                assert known == [arrival.group, stage, *facts]
+                said_of_it = describe_arrival(arrival, record.traced_to, count_going_on(view, cell))
+                assert known == [arrival.group, stage, said_of_it]
             judged = record.judged.get(labels)
             assert said["judged"] == (judged is not None)
             if judged is not None:
@@ -399,9 +401,8 @@ class TestTheIndex:
         cells = [replace(first, reranker="lexical"), *others]
         stored = replace(many, run=replace(many.run, cells=cells))
 
-        found = {cell["name"]: cell["going_on"] for cell in Data(stored).index["cells"]}
-        wanted = {View(stored).name(cell): 2 for cell in others}
-        assert found == {View(stored).name(cells[0]): 5, **wanted}
+        found = [count_going_on(View(stored), cell) for cell in cells]
+        assert found == [5, *[2] * len(others)]
 
     def test_calls_what_was_not_lost_as_the_chart_of_losses_does(self, many, tmp_path):
         retrieved = run(tmp_path, generators=["none"], metrics=["passage_recall@2"])
@@ -453,7 +454,7 @@ class TestTheQuestionsSection:
         (fold,) = [f for f in browser.worst[1:] if f.title.startswith(many.records[at].question)]
 
         assert fold.blocks[0].label == "Lost at"
-        assert fold.blocks[0].text == "reranking: rank 3 before reranking, 9 after"
+        assert fold.blocks[0].text == "reranking: whole at rank 3 before reranking, at 9 after"
         ranks = [block.label for block in fold.blocks if getattr(block, "label", "")[:4] == "Rank"]
         assert ranks[0].startswith(f"Rank 1 ({len(hits)} before reranking): ")
 
@@ -461,12 +462,13 @@ class TestTheQuestionsSection:
         ("stage", "facts", "wanted"),
         [
             ("retrieval", {"rank": 4}, "whole at rank 4, below the first 2 that go on"),
-            ("retrieval", {"exact_rank": 1234}, "rank 1,234 under exact search"),
-            ("retrieval", {}, "not within the first 5,000 under exact search"),
+            ("retrieval", {"exact_rank": 1234}, f"{DEEP} rank 1,234 under exact search"),
+            ("retrieval", {}, f"{DEEP} not within the first 5,000 under exact search"),
             (
                 "index",
                 {"rank": 4, "exact_rank": 1},
-                "whole at rank 4, below the first 2 that go on; rank 1 under exact search",
+                "rank 1 under exact search, and with the index whole at rank 4, "
+                "below the first 2 that go on",
             ),
         ],
     )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from harness.records import Outcome, Question
+from harness.report.data.arrivals import count_going_on
 from harness.report.data.page_index import index
 from harness.report.data.page_limits import MAX_CHARACTERS, TextSizes
 from harness.report.data.page_packing import pack, round_digits, script_json
@@ -82,7 +83,8 @@ def _record_parts(
     """
     numbers = {key: number for number, key in enumerate(sorted(view.stored.texts))}
     labels = view.run.provenance.labels
-    packer = RecordPacker(labels, view.metrics, numbers, view.ranked, missing)
+    going_on = {cell.name: count_going_on(view, cell) for cell in view.cells}
+    packer = RecordPacker(labels, view.metrics, numbers, view.ranked, missing, going_on)
     parts: dict[str, str] = {}
     answers: list[list[str | None]] = [[] for _ in view.cells]
     for number, first in enumerate(range(0, grid.asked, per_page)):

@@ -8,9 +8,8 @@ from typing import Any
 
 from harness.report.charts.losses_chart import kept_label
 from harness.report.data.first_questions import choose_first
-from harness.report.data.page_records import FACTS, STAGES
+from harness.report.data.page_records import STAGES
 from harness.report.run_view import View
-from harness.store.cell_results import CellResult
 
 _USUAL_SECOND = "token_f1"
 
@@ -32,7 +31,6 @@ def index(view: View) -> dict[str, Any]:
                 "name": view.name(cell),
                 "best": cell is focus,
                 "baseline": cell.name == run.baseline,
-                "going_on": count_going_on(view, cell),
                 "hue": view.mark(cell).hue,
                 "shape": view.mark(cell).shape,
             }
@@ -41,16 +39,8 @@ def index(view: View) -> dict[str, Any]:
         "metrics": [_metric_entry(view, name) for name in view.metrics],
         "stages": STAGES,
         "kept": kept_label(view),
-        "facts": FACTS,
         "ten": [place[record.question] for record in choose_first(view)],
     }
-
-
-def count_going_on(view: View, cell: CellResult) -> int | None:
-    """Return how many of the hits retrieved go on, to be reranked or read; None: all of them."""
-    settings = view.run.config.get("resolved", {})
-    context_chunks: int | None = (settings.get("context") or {}).get("chunks")
-    return context_chunks if cell.reranker == "none" else settings.get("retrieve")
 
 
 def _metric_entry(view: View, name: str) -> dict[str, Any]:

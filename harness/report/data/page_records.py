@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from harness.metrics.judged_ranking import JudgedRankingMetric
-from harness.records import ContextCut, Label, Missed, Outcome, PassageFacts, Score, SpanKey
+from harness.records import ContextCut, Label, Missed, Outcome, Score, SpanKey
 from harness.records import StoredHit as Hit
+from harness.report.data.arrivals import describe_arrival
 from harness.report.data.page_packing import encode_differences, round_digits
 from harness.runs.outcomes import held_sentence
 
 STAGES = ("none", "chunking", "index", "retrieval", "reranking", "context", "generation")
-FACTS = tuple(field.name for field in fields(PassageFacts))
 STATES = {"scored": "", "not_scored": "n", "failed": "f", "metric_failed": "m"}
 FAILED = -1
 """Stands in place of the number of a stage where the question failed."""
 _FEW_DIGITS = 3
-"""Significant digits of seconds and shares."""
+"""Significant digits of seconds."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,8 @@ class RecordPacker:
     """Makes the values that a page holds of a record.
 
     `numbers` are those of the chunks; what is `left_out` is null. `ranked` are the
-    metrics that say in words what a score follows from, where the record does not.
+    metrics that say in words what a score follows from, where the record does not. Of what a
+    cell retrieved so many as `going_on` says go on.
     """
 
     labels: Label
@@ -34,6 +35,7 @@ class RecordPacker:
     numbers: Mapping[SpanKey, int]
     ranked: Mapping[str, JudgedRankingMetric]
     left_out: Sequence[str]
+    going_on: Mapping[str, int | None]
 
     def values(self, record: Outcome) -> dict[str, Any]:
         """Return the values by their names; `data.js` is their only reader."""
@@ -72,7 +74,11 @@ class RecordPacker:
             "without": record.without_evidence,
             "held": held_sentence(record),
             "passages": [
-                (arrival.group, _stage_number(arrival.stage), *_facts(arrival.facts))
+                (
+                    arrival.group,
+                    _stage_number(arrival.stage),
+                    describe_arrival(arrival, record.traced_to, self.going_on[record.cell]),
+                )
                 for arrival in record.passages
             ],
             "error": record.error and (record.error.stage, record.error.reason),
@@ -108,8 +114,3 @@ def _span_key(hit: Hit | Missed) -> SpanKey:
 
 def _stage_number(stage: str | None) -> int | None:
     return None if stage is None else STAGES.index(stage)
-
-
-def _facts(facts: PassageFacts) -> list[Any]:
-    values = (getattr(facts, name) for name in FACTS)
-    return [round_digits(each, _FEW_DIGITS) if isinstance(each, float) else each for each in values]

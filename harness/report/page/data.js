@@ -143,9 +143,8 @@ const { index, questions, scores, lost, answersOf, record } = (() => {
     return { answer, declined, scores: all.map(scoreOf) };
   }
 
-  function passageOf([group, stage, ...facts]) {
-    const named = Object.fromEntries(index.facts.map((name, at) => [name, facts[at]]));
-    return { group, stage: stage === null ? null : index.stages[stage], facts: named };
+  function passageOf([group, stage, said]) {
+    return { group, stage: stage === null ? null : index.stages[stage], said };
   }
 
   function secondsOf(of) {

@@ -66,11 +66,6 @@ function score(value) {
   return value === null || value === undefined ? MISSING : value.toFixed(2).replace("-", "−");
 }
 
-/** A share in whole percent. */
-function percent(share) {
-  return `${Math.round(100 * share)} %`;
-}
-
 /** A whole number with its thousands apart. */
 function grouped(count) {
   return count.toLocaleString("en");

@@ -32,15 +32,15 @@ function titled(title, ...content) {
 /** The configuration, where the question was lost, and what it took. */
 function summary(recorded, asked, cell) {
   return el("div", { class: "facts" },
-    el("p", {}, "with ", named(cell), ...outcome(recorded, asked, cell)),
-    groupsOf(recorded, asked, cell),
+    el("p", {}, "with ", named(cell), ...outcome(recorded, asked)),
+    groupsOf(recorded, asked),
     el("p", { class: "small" }, [...asked.labels, spent(recorded)].filter(Boolean).join(" · ")),
     recorded.searched.length > 0 && el("p", { class: "small" }, "searched for: ",
       recorded.searched.map((text) => quoted("q", "", text))));
 }
 
-function outcome(recorded, { answerable, passages: gold }, cell) {
-  const { lost: stage, error, without, held, passages, tracedTo } = recorded;
+function outcome(recorded, { answerable, passages: gold }) {
+  const { lost: stage, error, without, held, passages } = recorded;
   if (error) return [chip("failed"), ` at ${error.stage}: `, quoted("bdi", "", error.reason)];
   if (stage === "none") {
     const lucky = without ? ", though not all of its evidence was in the prompt" : "";
@@ -49,7 +49,7 @@ function outcome(recorded, { answerable, passages: gold }, cell) {
   if (stage !== null) {
     const [only] = passages.length === 1 ? passages : [];
     const words = stage === "generation" ? "all evidence was in the prompt, and it was not answered"
-      : only?.stage === stage ? factsInWords(only, tracedTo, cell) : "";
+      : only?.stage === stage ? only.said : "";
     const sentence = stage === "generation" && held
       ? [`; held the answer, at rank ${grouped(held.at + 1)}: `, quoted("q", "", held.text)] : null;
     return [el("span", {}, "lost at ", chip(stage)), words && `: ${words}`, sentence];
@@ -62,41 +62,13 @@ function outcome(recorded, { answerable, passages: gold }, cell) {
 }
 
 /** What became of each group of evidence, where there are several. */
-function groupsOf({ passages, tracedTo }, { passages: gold }, cell) {
+function groupsOf({ passages }, { passages: gold }) {
   if (passages.length < 2) return null;
   const docs = (group) => [...new Set(gold.filter((each) => each.group === group).map(({ doc }) => doc))];
   return el("ul", { class: "groups" }, passages.map((passage) =>
     el("li", {}, "evidence in ", quoted("bdi", "", docs(passage.group).join(" or ")), ": ",
       passage.stage === null ? null : [chip(passage.stage), ", "],
-      factsInWords(passage, tracedTo, cell))));
-}
-
-/** Say what is known of a group of evidence: how it was cut, its ranks, where the prompt ended. */
-function factsInWords({ stage, facts }, tracedTo, cell) {
-  const { pieces, largest, exact_rank: exact, rank, reranked, cut_at: cut } = facts;
-  const whole = (at) => at === null ? "not whole" : `whole at rank ${grouped(at)}`;
-  const last = reranked ?? rank;
-  const first = index.cells[cell].going_on;
-  const below = rank === null || first === null ? null
-    : `${whole(rank)}, below the first ${grouped(first)} that go on`;
-  switch (stage) {
-    case null:
-      return last === null ? "in the prompt" : `in the prompt, ${whole(last)}`;
-    case "chunking":
-      return pieces === 0 ? "no chunk holds any of it"
-        : `no chunk holds it whole: it is spread over ${counted(pieces, "chunk")}, the largest `
-          + `share in one is ${percent(largest)}`;
-    case "index":
-      return `${trueRank(exact, tracedTo)}, and ${
-        below ? `with the index ${below}` : "not found by the index"}`;
-    case "retrieval":
-      return below ?? `not whole in what was retrieved: ${trueRank(exact, tracedTo)}`;
-    case "reranking":
-      return `${whole(rank)} before reranking, ${reranked === null ? "not kept" : `at ${grouped(reranked)}`} after`;
-    default:
-      return `${whole(last)}, `
-        + (cut === null ? "and not in the prompt" : `but the context was cut at token ${grouped(cut)}`);
-  }
+      passage.said)));
 }
 
 /** Tokens, seconds and the model, as far as they are known. */

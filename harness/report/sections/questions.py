@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.records import Arrival, Outcome, Span, StoredHit
+from harness.records import Outcome, Span, StoredHit
+from harness.report.data.arrivals import count_going_on, describe_arrival
 from harness.report.data.first_questions import choose_first
-from harness.report.data.page_index import count_going_on
 from harness.report.document import Block, Browser, Fold, Paragraph, Quotation
 from harness.report.run_view import View
 from harness.report.sections import section
@@ -85,47 +85,11 @@ def _outcome(view: View, record: Outcome) -> Iterator[Paragraph | Quotation]:
         cell = next(cell for cell in view.cells if cell.name == record.cell)
         first = count_going_on(view, cell)
         facts = [
-            _describe_facts(arrival, record.traced_to, first)
+            describe_arrival(arrival, record.traced_to, first)
             for arrival in record.passages
             if arrival.stage == record.lost_at
         ]
         yield Paragraph(f"{record.lost_at}: {'; '.join(facts)}", label="Lost at")
-
-
-def _describe_facts(arrival: Arrival, traced_to: int | None, first: int | None) -> str:
-    """Return what is known of a group of passages that a stage lost.
-
-    Args:
-        arrival: What became of it.
-        traced_to: How deep exact search was looked at.
-        first: How many of what was retrieved go on.
-    """
-    facts, stage = arrival.facts, arrival.stage
-    if stage == "chunking":
-        over = numbers.count(facts.pieces, "chunk") if facts.pieces else "several chunks"
-        share = "" if facts.largest is None else f", at most {numbers.percentage(facts.largest)}"
-        return f"spread over {over}{share} of it in one"
-    if stage == "reranking":
-        after = f"{facts.reranked:,}" if facts.reranked else "dropped"
-        return f"rank {facts.rank:,} before reranking, {after} after"
-    if stage == "context":
-        cut = facts.cut_at
-        ended = "" if cut is None else f", but the context ended at token {cut:,}"
-        return f"rank {facts.reranked or facts.rank}{ended}"
-    position = ""
-    if facts.rank is not None and first is not None:
-        position = f"whole at rank {facts.rank:,}, below the first {first:,} that go on"
-    if stage == "retrieval" and position:
-        return position
-    return "; ".join(filter(None, [position, _describe_true_rank(facts.exact_rank, traced_to)]))
-
-
-def _describe_true_rank(rank: int | None, traced_to: int | None) -> str:
-    if rank is not None:
-        return f"rank {rank:,} under exact search"
-    if traced_to is None:
-        return "its true rank is not known"
-    return f"not within the first {traced_to:,} under exact search"
 
 
 def _hit(rank: int, hit: StoredHit, text: str, before: int | None, level: int) -> Quotation:
