@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
@@ -28,8 +29,8 @@ _MIN_POINT_GAP = 6
 """Pixels between two points of a line, at least: of more runs each is the mean of several."""
 _MAX_DOTS = 32
 """Runs up to which each is a dot."""
-_DAY_WIDTH = 130
-"""Pixels from one day to the next that is written."""
+_DAY_WIDTH, _LABEL_FLUSH = 130, 30
+"""Pixels from one day to the next that is written, and from the edge, where it stands flush."""
 _MIN_LABEL_WIDTH, _ENOUGH_LABEL_WIDTH = 24, 150
 """Pixels that are too few for any change, and that suffice for each: between, it must fit whole."""
 
@@ -141,12 +142,23 @@ def _chart(
     import altair as alt
 
     inner = width - _LEFT_MARGIN - _RIGHT_MARGIN
-    scale = alt.Scale(domain=[-0.5, len(days) - 0.5], range=[0, inner], nice=False)
+    last, gaps = len(days) - 1, max(1, inner // _DAY_WIDTH - 1)
+    named = {round(number * last / gaps): "" for number in range(gaps + 1)}
+    labels = json.dumps({run: days[run] for run in named})
+    axis = theme.axis(
+        False,
+        values=list(named),
+        labelExpr=f"{labels}[datum.value]",
+        labelFlush=_LABEL_FLUSH,
+        labelPadding=8,
+        ticks=False,
+    )
+    scale = alt.Scale(domain=[-0.5, last + 0.5], range=[0, inner], nice=False)
+    strips_ = _strips(alt.X("run:Q", scale=scale, axis=axis), inner, strips, len(days))
+    if not lanes:
+        return strips_
     x = alt.X("run:Q", scale=scale, axis=None)
-    charts = [_strips(x, inner, strips, len(days)), _days(x, inner, days)]
-    if lanes:
-        charts.append(_changes(x, inner, lanes, inner / len(days)))
-    return alt.vconcat(*charts, spacing=4)
+    return alt.vconcat(strips_, _changes(x, inner, lanes, inner / len(days)), spacing=4)
 
 
 def _strips(x: Any, inner: int, strips: Sequence[Row], runs: int) -> Any:
@@ -244,22 +256,6 @@ def _thin(stretch: Sequence[Row], together: int) -> Iterator[Row]:
 def _beside(row: Row, runs: int) -> Row:
     side = {"align": "left", "dx": 5} if row["run"] < runs / 2 else {"align": "right", "dx": -5}
     return {**row, **side}
-
-
-def _days(x: Any, inner: int, days: Sequence[str]) -> Any:
-    """Return the days of some of the runs, so many as there is room for."""
-    import altair as alt
-
-    last, gaps = len(days) - 1, max(1, inner // _DAY_WIDTH - 1)
-    ends = {0: "left", last: "right"} if last else {}
-    runs = sorted({round(number * last / gaps) for number in range(gaps + 1)})
-    base = theme.data(
-        [{"run": run, "day": days[run], "align": ends.get(run, "center")} for run in runs]
-    )
-    style = {"align": alt.expr("datum.align"), "color": theme.THIRD}
-    words = theme.words(base, "day", x, alt.value(12), **style)
-    rule = theme.data([{"run": 0}]).mark_rule().encode(y=alt.value(0))
-    return alt.layer(rule, words, width=inner, height=_LANE_HEIGHT)
 
 
 def _changes(
