@@ -48,7 +48,9 @@ class Data:
             scores = self.part(f"scores-{metric}")
             said[f"value-{metric}"] = scores["values"][cell][question]
             said[f"state-{metric}"] = scores["states"][cell][question]
-        said["missed"] = [(*self.chunk(number), *rest) for number, *rest in said["missed"]]
+        said["missed"] = [
+            (*self.chunk(line["chunk"]), line["grade"], line["rank"]) for line in said["missed"]
+        ]
         if isinstance(said["context"], list):
             count, length = said["context"]
             texts = [text for _, _, _, text, _ in said["hits"][:count]]

@@ -108,25 +108,21 @@ def check(stored):
             there = record.held_in and any(hit.doc == record.held_in.doc for hit in record.hits)
             place = span_key(record.held_in) if there else None
             assert _held(said) == place
-            stage = None if said["lost"] is None else STAGES[said["lost"]]
-            assert stage == record.lost_at
-            assert lost[at][number] == (said["lost"] if record.error is None else -1)
-            assert [said["retrieval"], said["generation"]] == pytest.approx(
-                [record.seconds.get("retrieval"), record.seconds.get("generation")], rel=1e-2
-            )
+            assert said["lost"] == record.lost_at
+            stage = record.lost_at and STAGES.index(record.lost_at)
+            assert lost[at][number] == (stage if record.error is None else -1)
+            assert said["seconds"] == pytest.approx(record.seconds, rel=1e-2)
             missed = [
                 (m.doc, m.start, m.end, _text(stored, m), m.grade, m.rank) for m in record.missed
             ]
             assert said["missed"] == missed
             for known, arrival in zip(said["passages"], record.passages, strict=True):
-                stage = arrival.stage and STAGES.index(arrival.stage)
-                said_of_it = describe_arrival(arrival, record.traced_to, count_going_on(view, cell))
-                assert known == [arrival.group, stage, said_of_it]
+                words = describe_arrival(arrival, record.traced_to, count_going_on(view, cell))
+                assert known == {"group": arrival.group, "stage": arrival.stage, "said": words}
             judged = record.judged.get(labels)
-            assert said["judged"] == (judged is not None)
-            if judged is not None:
-                inventory = judged.inventory and list(judged.inventory)
-                assert (said["grades"], said["inventory"]) == (list(judged.grades), inventory)
+            inventory = judged and judged.inventory and list(judged.inventory)
+            known = judged and {"grades": list(judged.grades), "inventory": inventory}
+            assert said["judged"] == known
             _check_scores(view, data, record, said, at, number)
     assert answered == len(stored.records)
 
@@ -227,7 +223,7 @@ class TestOneRecord:
         stored = changed(many, error=error, scores=failed, answer=None, lost_at=None)
 
         check(stored)
-        assert found(stored)["error"] == ["generation", "429 Too Many Requests"]
+        assert found(stored)["error"] == {"stage": "generation", "reason": "429 Too Many Requests"}
 
     def test_with_what_was_missed_and_why(self, many):
         spot = many.records[0].hits[0]
@@ -255,7 +251,7 @@ class TestOneRecord:
         stored = changed(many, scores={**many.records[0].scores, name: score})
 
         number = View(stored).metrics.index(name)
-        wanted = [["claim 1", 1, "it says so", replies]]
+        wanted = [{"of": "claim 1", "value": 1, "reason": "it says so", "replies": replies}]
         assert found(stored)[f"verdicts-{number}"] == wanted
 
     def test_with_several_answers_and_their_scores(self, many):
@@ -267,10 +263,11 @@ class TestOneRecord:
         ]
         said = found(changed(many, samples=samples, usage=usage))
 
-        assert [each[:2] for each in said["samples"]] == [["one", False], [None, None]]
-        values = [value for value, *_ in said["samples"][0][2]]
+        answers = [(each["answer"], each["declined"]) for each in said["samples"]]
+        assert answers == [("one", False), (None, None)]
+        values = [score["value"] for score in said["samples"][0]["scores"]]
         assert values == [round_digits(scores[name].value) for name in View(many).metrics]
-        assert said["usage"] == [5, 1, "m", "stop"]
+        assert said["usage"] == {"in": 5, "out": 1, "model": "m", "finish": "stop"}
 
     @pytest.mark.parametrize(
         ("prompt", "wanted"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 from harness.metrics.judged_ranking import JudgedRankingMetric
@@ -50,55 +50,61 @@ class RecordPacker:
             "hitGrades": [hit.grade for hit in record.hits],
             "similarities": encode_differences([hit.score for hit in record.hits]),
             "before": [before.get(key) for key in keys] if before else None,
-            "missed": [(self.numbers.get(_span_key(m)), m.grade, m.rank) for m in record.missed],
+            "missed": [
+                {"chunk": self.numbers.get(_span_key(m)), "grade": m.grade, "rank": m.rank}
+                for m in record.missed
+            ],
             "tracedTo": record.traced_to,
             "context": sent,
-            "judged": judged is not None,
-            "inventory": judged and judged.inventory,
-            "grades": judged and judged.grades,
+            "judged": judged and {"grades": judged.grades, "inventory": judged.inventory},
             "declined": record.declined,
-            "usage": usage and (usage.tokens_in, usage.tokens_out, usage.model, usage.finish),
+            "usage": usage
+            and {
+                "in": usage.tokens_in,
+                "out": usage.tokens_out,
+                "model": usage.model,
+                "finish": usage.finish,
+            },
             "searched": record.searched,
-            "retrieval": round_digits(record.seconds.get("retrieval"), _FEW_DIGITS),
-            "generation": round_digits(record.seconds.get("generation"), _FEW_DIGITS),
+            "seconds": {key: round_digits(s, _FEW_DIGITS) for key, s in record.seconds.items()},
             "prompt": self._text("prompts", record.prompt or None),
             "samples": [
-                (
-                    each.answer,
-                    each.declined,
-                    [self._score(each.scores[name]) for name in self.metrics],
-                )
+                {
+                    "answer": each.answer,
+                    "declined": each.declined,
+                    "scores": [self._score(each.scores[name]) for name in self.metrics],
+                }
                 for each in self._text("samples", record.samples) or ()
             ],
-            "lost": _stage_number(record.lost_at),
+            "lost": record.lost_at,
             "without": record.without_evidence,
             "held": held_sentence(record),
             "passages": [
-                (
-                    arrival.group,
-                    _stage_number(arrival.stage),
-                    describe_arrival(arrival, record.traced_to, self.going_on[record.cell]),
-                )
-                for arrival in record.passages
+                {
+                    "group": each.group,
+                    "stage": each.stage,
+                    "said": describe_arrival(each, record.traced_to, self.going_on[record.cell]),
+                }
+                for each in record.passages
             ],
-            "error": record.error and (record.error.stage, record.error.reason),
+            "error": record.error and asdict(record.error),
         }
         for number, name in enumerate(self.metrics):
-            _, _, reason, row[f"verdicts-{number}"] = self._score(record.scores[name])
-            row[f"reason-{number}"] = (
-                reason or self._text("reasons", self._follows(record, name)) or ""
-            )
+            score = self._score(record.scores[name])
+            follows = score["reason"] or self._text("reasons", self._follows(record, name)) or ""
+            row |= {f"verdicts-{number}": score["verdicts"], f"reason-{number}": follows}
         return row
 
     def _text(self, kind: str, value: Any) -> Any:
         return None if kind in self.left_out else value
 
-    def _score(self, score: Score) -> tuple[Any, ...]:
-        """Return value, state, reason and verdicts."""
-        verdicts = [(v.of, v.value, v.reason, v.replies) for v in score.verdicts]
-        value, state = round_digits(score.value), STATES[score.state]
-        reason = self._text("reasons", score.reason) or ""
-        return value, state, reason, self._text("verdicts", verdicts) or []
+    def _score(self, score: Score) -> dict[str, Any]:
+        return {
+            "value": round_digits(score.value),
+            "state": STATES[score.state],
+            "reason": self._text("reasons", score.reason) or "",
+            "verdicts": self._text("verdicts", list(map(asdict, score.verdicts))) or [],
+        }
 
     def _follows(self, record: Outcome, name: str) -> str:
         """Return what a score follows from; "" where the grades do not say it."""
@@ -110,7 +116,3 @@ class RecordPacker:
 
 def _span_key(hit: Hit | Missed) -> SpanKey:
     return hit.doc, hit.start, hit.end
-
-
-def _stage_number(stage: str | None) -> int | None:
-    return None if stage is None else STAGES.index(stage)

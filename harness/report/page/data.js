@@ -55,42 +55,31 @@ const { index, questions, scores, lost, answersOf, record } = (() => {
     const at = question - number * index.per_page;
     const row = page.rows[at][cell];
     if (row < 0) return null;
-    const of = (name) => page.columns[name][row];
-    const hits = await hitsOf(of);
-    const missed = of("missed").map(async ([id, grade, rank]) => ({ ...(await chunk(id)), grade, rank }));
-    const usage = of("usage");
-    const error = of("error");
-    const loss = of("lost");
-    const context = inContext(hits, of("context"));
+    const columns = Object.entries(page.columns);
+    const said = Object.fromEntries(columns.map(([name, values]) => [name, values[row]]));
+    const hits = await hitsOf(said);
+    const missed = said.missed.map(async ({ chunk: number, ...rest }) =>
+      ({ ...(await chunk(number)), ...rest }));
     return {
+      ...said,
       hits,
       missed: await Promise.all(missed),
-      tracedTo: of("tracedTo"),
-      judged: of("judged") ? judgedOf(hits, of) : null,
-      context,
-      prompt: of("prompt"),
+      judged: said.judged && { ...said.judged, items: itemsOf(hits) },
+      context: inContext(hits, said.context),
       answer: answers[question],
-      declined: of("declined"),
-      samples: of("samples").map(sampleOf),
-      searched: of("searched"),
-      usage: usage && { in: usage[0], out: usage[1], model: usage[2], finish: usage[3] },
-      seconds: secondsOf(of),
-      scores: all.map(({ values, states }, metric) => scoreOf([
-        values[cell][question], states[cell][question], of(`reason-${metric}`), of(`verdicts-${metric}`),
-      ])),
-      lost: loss === null ? null : index.stages[loss],
-      without: of("without"),
-      held: heldIn(hits, of("held")),
-      passages: of("passages").map(passageOf),
-      error: error && { stage: error[0], reason: error[1] },
+      scores: all.map(({ values, states }, metric) => ({
+        value: values[cell][question], state: states[cell][question],
+        reason: said[`reason-${metric}`], verdicts: said[`verdicts-${metric}`],
+      })),
+      held: heldIn(hits, said.held),
     };
   }
 
-  function hitsOf(of) {
-    const similarities = risen(of("similarities"));
-    return Promise.all(of("hits").map(async (number, at) => ({
-      ...(await chunk(number)), score: similarities[at], grade: of("hitGrades")[at], prompt: "",
-      before: of("before")?.[at] ?? null,
+  function hitsOf({ hits, similarities, hitGrades: grades, before }) {
+    const falling = risen(similarities);
+    return Promise.all(hits.map(async (number, at) => ({
+      ...(await chunk(number)), score: falling[at], grade: grades[at], prompt: "",
+      before: before?.[at] ?? null,
     })));
   }
 
@@ -124,32 +113,14 @@ const { index, questions, scores, lost, answersOf, record } = (() => {
     return texts.join("\n\n");
   }
 
-  // The ranking as the run's labels judge it: each item once, where documents are one item each.
-  function judgedOf(hits, of) {
+  // The first hit of each item that the run's labels judge: where documents are, each is one item.
+  function itemsOf(hits) {
     const first = new Map();
     hits.forEach(({ doc, start, end }, at) => {
       const item = index.labels === "documents" ? doc : JSON.stringify([doc, start, end]);
       if (!first.has(item)) first.set(item, at);
     });
-    return { grades: of("grades"), inventory: of("inventory"), items: [...first.values()] };
-  }
-
-  function scoreOf([value, state, reason, verdicts]) {
-    const said = verdicts.map(([of, value, reason, replies]) => ({ of, value, reason, replies }));
-    return { value, state, reason, verdicts: said };
-  }
-
-  function sampleOf([answer, declined, all]) {
-    return { answer, declined, scores: all.map(scoreOf) };
-  }
-
-  function passageOf([group, stage, said]) {
-    return { group, stage: stage === null ? null : index.stages[stage], said };
-  }
-
-  function secondsOf(of) {
-    const all = ["retrieval", "generation"].map((stage) => [stage, of(stage)]);
-    return Object.fromEntries(all.filter(([, seconds]) => seconds !== null));
+    return [...first.values()];
   }
 
   return { index, questions, scores, lost, answersOf, record };
