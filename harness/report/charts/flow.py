@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -65,23 +64,18 @@ def steps(view: View, cell: CellResult, line: LossCounts) -> list[FlowStep]:
         if stage in stage_names:
             follow(STEPS[stage], stage, line.groups[stage].count)
     if "generation" in stage_names:
-        ends = _count_outcomes(view, cell)
-        if ends[ELSEWHERE]:
-            follow("Nothing else missing", ELSEWHERE, ends[ELSEWHERE])
-        follow(ANSWERED, "generation", ends["generation"])
+        frame = view.frame(cell)
+        arrived, lost = frame.groups[:, -1], frame.lost
+        unanswered = int(arrived[lost == LOST.index("generation")].sum())
+        elsewhere = (
+            int(arrived[(lost != UNKNOWN) & (lost != LOST.index("none"))].sum()) - unanswered
+        )
+        if elsewhere:
+            follow("Nothing else missing", ELSEWHERE, elsewhere)
+        follow(ANSWERED, "generation", unanswered)
     end = line.questions["none"]
     outcome = "answered" if "generation" in stage_names else "delivered"
     return [*result, FlowStep(f"Questions {outcome}", end.count, end.of)]
-
-
-def _count_outcomes(view: View, cell: CellResult) -> Counter[str]:
-    """Return what became of the groups that arrived: `none` are those of answered questions."""
-    ends: Counter[str] = Counter()
-    frame = view.frame(cell)
-    for code, arrived in zip(frame.lost.tolist(), frame.groups[:, -1].tolist(), strict=True):
-        if code != UNKNOWN:
-            ends[LOST[code] if LOST[code] in ("none", "generation") else ELSEWHERE] += arrived
-    return ends
 
 
 def figure(view: View, cell: CellResult) -> ChartFigure | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from harness.report.charts import svg, theme
@@ -99,11 +99,10 @@ def plot(rows: Sequence[Interval], metric: str) -> Any:
     """Return an Altair chart for notebooks: a row each, in order."""
     import altair as alt
 
-    base = alt.Chart(alt.Data(values=[asdict(row) for row in rows])).encode(
-        y=alt.Y("name:N", sort=None, title=None)
-    )
+    values = [{"name": x.name, "mean": x.value, "low": x.low, "high": x.high} for x in rows]
+    base = alt.Chart(alt.Data(values=values)).encode(y=alt.Y("name:N", sort=None, title=None))
     title = f"{metric}, with 95 % intervals"
     interval = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=title), x2="high:Q")
     return interval + base.mark_point(filled=True, size=60, opacity=1).encode(
-        x="value:Q", tooltip=["name:N", "value:Q", "low:Q", "high:Q"]
+        x="mean:Q", tooltip=["name:N", "mean:Q", "low:Q", "high:Q"]
     )

@@ -59,9 +59,11 @@ def figure(view: View) -> ChartFigure | None:
             **chart_cells.cell_row(view, cell),
             "number": number,
             "kept": loss_tables.success_word(view, cell),
-            "counts": count_losses(view, cell),
+            "counts": counts,
+            "total": sum(counts.values()),
         }
         for number, cell in enumerate(view.cells)
+        for counts in [count_losses(view, cell)]
     ]
     caption = (
         "Questions with evidence, by the first stage that lost a passage they need. Purple: "
@@ -74,7 +76,7 @@ def figure(view: View) -> ChartFigure | None:
     table = TableBlock(
         ["Configuration", kept.capitalize(), *map(str.capitalize, _OUTCOMES[1:]), "n"],
         [
-            [row["name"], *(f"{n:,}" for n in (*row["counts"].values(), _total(row)))]
+            [row["name"], *(f"{n:,}" for n in (*row["counts"].values(), row["total"]))]
             for row in rows
         ],
         "Questions by the stage that lost them",
@@ -85,13 +87,9 @@ def figure(view: View) -> ChartFigure | None:
     return ChartFigure("losses", [drawing])
 
 
-def _total(row: Row) -> int:
-    return sum(row["counts"].values())
-
-
 def _title(rows: Sequence[Row]) -> str:
     first = next((row for row in rows if row["best"]), rows[0])
-    counts, of = first["counts"], _total(first)
+    counts, of = first["counts"], first["total"]
     name = short_name(first["name"])
     stage = max(STAGES, key=counts.__getitem__)
     if counts[stage]:
@@ -108,7 +106,7 @@ def _chart(width: int, rows: Sequence[Row], kept: str) -> Any:
     left = _NAMES_WIDTH if wide else 0
     present = [stage for stage in _OUTCOMES if any(row["counts"][stage] for row in rows)]
     words = [kept if stage == NONE else stage for stage in present]
-    most = max(map(_total, rows))
+    most = max(row["total"] for row in rows)
     bars = theme.data(
         [
             {**_segment(row, stage, (width - left) / most), "row": number, "word": word}

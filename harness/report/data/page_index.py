@@ -48,12 +48,7 @@ def _metric_entry(view: View, name: str) -> dict[str, Any]:
     metric = view.build_metric(name)
     options = {field.name: getattr(metric, field.name) for field in fields(metric)}  # type: ignore[arg-type]
     plain = {key: value for key, value in options.items() if isinstance(value, str | int | float)}
-    return {
-        "name": name,
-        "kind": about.kind,
-        "of": metric.name,
-        "options": plain,
-    }
+    return {"name": name, "kind": about.kind, "of": metric.name, "options": plain}
 
 
 def _second_metric(view: View) -> int | None:
