@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, cast, get_args
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
@@ -104,16 +104,11 @@ class Source:
             raise HarnessError(f"collection {name!r} is empty")
         stored = self._collection.configuration_json
         self._configuration = {**(stored.get("spann") or {}), **(stored.get("hnsw") or {})}
-
-    @property
-    def space(self) -> Space:
-        """How it compares vectors."""
-        value = self._configuration.get("space", "l2")
-        if value not in get_args(Space):
+        self.space: Space = self._configuration.get("space", "l2")
+        if self.space not in get_args(Space):
             raise HarnessError(
-                f"collection {self.name!r} compares by {value!r}, which is not known"
+                f"collection {name!r} compares by {self.space!r}, which is not known"
             )
-        return cast(Space, value)
 
     def read(
         self, progress: Callable[[int], None] = lambda done: None

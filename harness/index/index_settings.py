@@ -29,7 +29,9 @@ class ChromaServer:
     retries: Annotated[int, Ge(0)] = 8
 
     def __post_init__(self) -> None:
-        _check_url(self.url)
+        parts = http.url_parts(self.url)
+        if parts.username or parts.password or parts.query:  # which no message repeats
+            raise ValueError("url: it may hold no user, password or query: name a `token: ${NAME}`")
         if self.token is not None and secrets.variables_in(self.token) != [self.token[2:-1]]:
             raise ValueError(
                 "token: no file holds a secret: put it in the environment, and write "
@@ -68,13 +70,12 @@ class Cloud:
         return {"cloud": self.tenant, "database": self.database}
 
 
-def _expand_url(value: Any) -> Any:
-    return {"url": value} if isinstance(value, str) else value
-
-
 _Server = Annotated[
     ChromaServer | None,
-    BeforeValidator(_expand_url, json_schema_input_type=str | ChromaServer | None),
+    BeforeValidator(
+        lambda value: {"url": value} if isinstance(value, str) else value,
+        json_schema_input_type=str | ChromaServer | None,
+    ),
 ]
 
 
@@ -131,7 +132,7 @@ class IndexSettings:
             raise ValueError("server, cloud and existing exclude each other")
         if self.exact and self.remote is not None:
             raise ValueError("exact and a server exclude each other: with exact Chroma is not used")
-        if self.existing is not None and self._hnsw() != IndexSettings()._hnsw():
+        if self.existing is not None and self.hnsw != IndexSettings().hnsw:
             raise ValueError("an existing collection has its distance and settings: leave them out")
 
     @property
@@ -141,16 +142,11 @@ class IndexSettings:
 
     def identity(self) -> dict[str, Any]:
         """Return all that shapes an index; what is in an existing one is known by its chunks."""
-        settings = {"version": self.version, **self._hnsw(), "exact": self.exact}
+        settings = {"version": self.version, **self.hnsw, "exact": self.exact}
         return settings if self.remote is None else {**settings, "server": self.remote.identity()}
 
-    def _hnsw(self) -> dict[str, Any]:
+    @property
+    def hnsw(self) -> dict[str, Any]:
+        """The distance and the parameters of the graph, by Chroma's own names."""
         names = ("space", "max_neighbors", "ef_construction", "ef_search")
         return {name: getattr(self, name) for name in names}
-
-
-def _check_url(url: str) -> None:
-    """Raise `ValueError`, without the URL, for one that is no server's or that holds a secret."""
-    parts = http.url_parts(url)
-    if parts.username or parts.password or parts.query:
-        raise ValueError("url: it may hold no user, password or query: name a `token: ${NAME}`")

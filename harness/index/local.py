@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from harness.ranking.exact_search import TIE_TOLERANCE, Neighbour, Numbers, Spac
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
-    from chromadb.api.collection_configuration import CreateCollectionConfiguration
     from chromadb.api.models.Collection import Collection
 
 T = TypeVar("T")
@@ -297,12 +296,13 @@ def fill_collection(
     from chromadb.errors import ChromaError
 
     path = folder / _CHROMA
+    hnsw: Any = {**settings.hnsw, "sync_threshold": threshold}
     try:
         client = open_client(path)
         try:
             collection = client.create_collection(
                 _COLLECTION,
-                configuration=collection_configuration(settings, threshold),
+                configuration={"hnsw": hnsw},
                 embedding_function=None,
             )
             yield lambda first, vectors: collection.add(
@@ -337,21 +337,6 @@ def _blank_room(folder: Path) -> None:
                 if room > 0:
                     file.truncate(vectors * row_bytes)
                     file.truncate(vectors * row_bytes + room)
-
-
-def collection_configuration(
-    settings: IndexSettings, threshold: int
-) -> CreateCollectionConfiguration:
-    """Return the settings of a collection whose graph is written every `threshold` vectors."""
-    return {
-        "hnsw": {
-            "space": settings.space,
-            "max_neighbors": settings.max_neighbors,
-            "ef_construction": settings.ef_construction,
-            "ef_search": settings.ef_search,
-            "sync_threshold": threshold,
-        }
-    }
 
 
 def open_client(path: Path) -> ClientAPI:

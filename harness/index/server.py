@@ -14,6 +14,7 @@ import numpy as np
 
 from harness import limits
 from harness.errors import HarnessError, RunError
+from harness.files.batches import batched
 from harness.fingerprint import fingerprint, sha256_of
 from harness.index.index_settings import ChromaServer, Cloud, IndexSettings
 from harness.index.local import (
@@ -22,7 +23,6 @@ from harness.index.local import (
     ChromaClient,
     Steps,
     TooLargeError,
-    collection_configuration,
     plan_steps,
 )
 from harness.models.retries import describe_wait, retrying
@@ -234,12 +234,12 @@ class ServerIndex(Approximate):
         return [list(map(int, ids)) for ids in rankings]
 
     def _get_or_create(self, client: ClientAPI) -> Collection:
-        configuration: Any = collection_configuration(self._settings, self._steps.threshold)
+        hnsw: Any = {**self._settings.hnsw, "sync_threshold": self._steps.threshold}
         if isinstance(self._server.place, Cloud):  # its index is of another kind
-            configuration = {"hnsw": {"space": self._settings.space}}
+            hnsw = {"space": self._settings.space}
         # Without metadata: what is there keeps its own.
         return client.get_or_create_collection(
-            self.name, configuration=configuration, embedding_function=None
+            self.name, configuration={"hnsw": hnsw}, embedding_function=None
         )
 
     @cached_property
@@ -283,10 +283,8 @@ class ServerIndex(Approximate):
     def _find_difference(self, rows: Numbers) -> str | None:
         """Return how a vector that is there differs from ours: others may have added it."""
         most = self._server.rows_per_request(self.built.dimensions)
-        step = min(most, _VECTORS_PER_READ)
-        for start in range(0, len(rows), step):
-            batch = rows[start : start + step]
-            ids = [str(number) for number in batch.tolist()]
+        for batch in batched(rows, min(most, _VECTORS_PER_READ)):
+            ids = [str(number) for number in batch]
             reply: Any = self._server.ask(
                 lambda _, ids=ids: self._collection.get(ids=ids, include=["embeddings"])  # type: ignore[misc]
             )
