@@ -196,7 +196,7 @@ def score(
 def import_ratings(paths: Sequence[Path], run: Path, cell: str | None = None) -> str:
     """Add what people said to a stored run, and write its reports; see `import_files`."""
     from harness import report
-    from harness.people.ratings.import_ratings import import_files
+    from harness.people.import_ratings import import_files
 
     return import_files(paths, run, cell, report.write)
 

@@ -2,8 +2,7 @@
 
 import json
 
-from harness.people.rating_records import FORM_KEYS, FormFile, FormItem
-from harness.people.ratings.form_results import FORMS
+from harness.people.rating_forms import FORM_KEYS, FORMS, FormFile, FormItem
 from harness.records import Span
 
 OVERALL = ("poor", "fair", "good", "excellent")

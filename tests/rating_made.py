@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from harness.people import forms
+from harness.people import rating_forms
 from harness.records import Failure, StoredHit
 from tests import runs_made
 
@@ -39,4 +39,4 @@ def answered(cells, questions, answer="{cell} says {question}", chunks=2, failed
 
 def chosen(stored, n=50, **wishes):
     """Return what is chosen of a run, as the command does it."""
-    return forms.choose_items(stored, forms.FormRequest(n, **wishes))
+    return rating_forms.choose_items(stored, rating_forms.FormRequest(n, **wishes))

@@ -10,6 +10,7 @@ from tests.conftest import QUESTIONS
 MOON, MARS, HAMLET = QUESTIONS
 TESTSET = "testset.jsonl cannot be read:"
 OBJECT = '    each line holds one JSON object, {"key": value, ...}'
+DOCUMENT = '    {"id": "...", "text": "...", "title": "...", "metadata": {...}}'
 
 
 def with_evidence(**evidence):
@@ -90,12 +91,14 @@ def test_a_corpus_of_json_lines_is_refused_with_every_bad_line(project, refused)
         "corpus.jsonl cannot be read:",
         "  line 2: the id 'a' is taken by line 1",
         "    make each id unique: labels name documents by it",
-        "  line 3: `text` must be a text, not None",
+        "  line 3: text: Input should be a valid string, found None",
+        DOCUMENT,
         "  line 4: is not JSON: Expecting property name enclosed in double quotes at column 2",
         OBJECT,
-        "  line 5: the id must be a text or a number, not True",
-        "    name it `id`",
-        "  line 6: `title` must be a text, not 5",
+        "  line 5: id: Input should be a valid string, found True",
+        DOCUMENT,
+        "  line 6: title: Input should be a valid string, found 5",
+        DOCUMENT,
         "  line 8: holds list, not an object",
         OBJECT,
     ]

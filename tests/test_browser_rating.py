@@ -8,8 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from harness.people import forms
-from harness.people.ratings.saved_forms import SavedFile
+from harness.people import rating_forms, saved_forms
 from harness.report.rating_page import render
 from harness.store import reader
 from tests import small
@@ -50,8 +49,8 @@ def shared(tmp_path_factory):
 
 def form(stored, folder=None, **wishes):
     made = chosen(stored, **wishes)
-    path = forms.form_path(stored, made) if folder is None else folder / "form.html"
-    forms.write(replace(stored, folder=path.parent), made, render(stored, made.key), path)
+    path = rating_forms.form_path(stored, made) if folder is None else folder / "form.html"
+    rating_forms.write(replace(stored, folder=path.parent), made, render(stored, made.key), path)
     return made.key, path
 
 
@@ -83,7 +82,9 @@ def line(item, digits, comment=""):
     return {"item": item.item, "chunks": chunks, **grades, "overall": overall, "comment": comment}
 
 
-def test_all_is_rated_with_the_keyboard_alone_and_the_file_holds_what_was_typed(real, browser):
+def test_all_is_rated_with_the_keyboard_alone_and_the_file_holds_what_was_typed(
+    real, browser, tmp_path
+):
     _, key, path = real
     with opened(browser, path) as page:
         begin(page)
@@ -107,7 +108,9 @@ def test_all_is_rated_with_the_keyboard_alone_and_the_file_holds_what_was_typed(
         expect(page.locator("#saved")).to_have_text(f"Saved as {name}.")
 
     assert name == f"ratings-{key.id}-rater1.json"
-    assert SavedFile.model_validate(file)  # what `import ratings` reads
+    (tmp_path / name).write_text(json.dumps(file), encoding="utf-8")
+    ((ratings,), problems) = saved_forms.read([tmp_path / name], {key.id: key})
+    assert (len(ratings), problems) == (8, [])  # what `import ratings` reads
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", file.pop("saved"))
     about = {"harness_ratings": 1, "form": key.id, "rater": 1, "name": ""}
     assert file == {**about, "items": expected}

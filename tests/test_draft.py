@@ -7,8 +7,13 @@ import pytest
 
 from harness import draft
 from harness.draft import draft_checks, draft_prompts
-from harness.draft.categories import CATEGORIES, UNANSWERABLE, choose_categories, spread_categories
-from harness.draft.draft_prompts import DraftReply
+from harness.draft.draft_prompts import (
+    CATEGORIES,
+    UNANSWERABLE,
+    DraftReply,
+    choose_categories,
+    spread_categories,
+)
 from harness.errors import HarnessError, RunError
 from harness.models.chat import ChatReply
 from harness.records import Chunk, Span

@@ -14,7 +14,6 @@ import pytest
 
 from harness import evaluate_answers, evaluate_run, limits, registry
 from harness.corpus import Corpus, load, readers
-from harness.corpus.converting import table_files
 from harness.errors import (
     ConfigError,
     DataError,
@@ -24,7 +23,7 @@ from harness.errors import (
     SpecError,
     StageError,
 )
-from harness.files import reading, trec, yaml_lines
+from harness.files import csv_rows, reading, trec, yaml_lines
 from harness.files.json_lines import read as read_lines
 from harness.systems.json_paths import Paths
 from harness.systems.json_paths import read as read_reply
@@ -263,10 +262,10 @@ def test_a_list_of_questions_in_yaml_may_hold_less_than_json_lines(monkeypatch):
 def test_a_table_of_more_values_than_are_read_is_refused(monkeypatch):
     monkeypatch.setattr(limits, "MAX_TABLE_VALUES", 6)
 
-    assert [dict(row.values) for row in table_files.rows(b"a,b\n1,2\n3,4\n5,6\n")] == [
+    assert [dict(row.values) for row in csv_rows.parse(b"a,b\n1,2\n3,4\n5,6\n")] == [
         {"a": "1", "b": "2"}, {"a": "3", "b": "4"}, {"a": "5", "b": "6"},
     ]  # fmt: skip
-    assert table_files.rows(b"a,b\n1,2\n3,4\n5,6\n7,8\n") == Problem(
+    assert csv_rows.parse(b"a,b\n1,2\n3,4\n5,6\n7,8\n") == Problem(
         "the file", "has more than 6 values", "divide it, or write it as JSON Lines"
     )
 

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.draft import draft_prompts
-from harness.draft.categories import CATEGORIES, UNANSWERABLE
+from harness.draft.draft_prompts import CATEGORIES, UNANSWERABLE
 from harness.errors import ModelError
 from harness.generators import generators
 from harness.metrics import judge

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from harness.errors import HarnessError
-from harness.people.rating_records import FORM_KEYS
+from harness.people.rating_forms import FORM_KEYS
 from harness.records import ContextCut
 from tests.rating_made import answered, chosen
 

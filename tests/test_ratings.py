@@ -8,9 +8,8 @@ import pytest
 
 from harness import api
 from harness.errors import DataError, HarnessError
-from harness.people.rater_agreement import agreements
-from harness.people.rating_records import AnswerRating
-from harness.people.ratings_reader import RATINGS, rated_answers, read
+from harness.people.rating_statistics import agreements
+from harness.people.ratings import RATINGS, AnswerRating, rated_answers, read
 from harness.store import reader
 from tests import small
 from tests.damage import unsealed
@@ -140,10 +139,11 @@ class TestForms:
             (f"{one}, item 2", "'i0' is there twice"),
             (f"{one}, item 3", "'zz' is not in the form"),
             (f"{one}, item 4", "1 grades of chunks, and 'i1' has 2"),
-            (f"{two}, item 1, correctness", "Input should be less than or equal to 3"),
+            (str(two), "items.0.correctness: Input should be less than or equal to 3, found 4"),
             (
-                f"{two}, item 1, overall",
-                "Input should be 'poor', 'fair', 'good' or 'excellent'",
+                str(two),
+                "items.0.overall: Input should be 'poor', 'fair', 'good' or 'excellent', "
+                "found 'bad'",
             ),
             (f"{three}, rater", "3 is not from 1 to 2"),
             (str(four), "form '../../../etc/passwd' is none of this run"),
@@ -173,12 +173,12 @@ class TestForms:
     @pytest.mark.parametrize(
         ("content", "said"),
         [
-            (b"\xff\xfe", "is not JSON in UTF-8"),
-            (b"[" * 100_000, "is not JSON in UTF-8"),
-            (b'{"harness_ratings": NaN}', "is not JSON in UTF-8"),
-            (b"[]", "is no file of ratings"),
-            (b'{"harness_ratings": 2}', "is of version '2', and this harness reads 1"),
-            (b'{"harness_ratings": 1, "items": 3}', "Field required"),
+            (b"\xff\xfe", "Invalid JSON: expected value"),
+            (b"[" * 100_000, "Invalid JSON: recursion limit exceeded"),
+            (b'{"harness_ratings": NaN}', "harness_ratings: Input should be 1, found nan"),
+            (b"[]", "Input should be an object"),
+            (b'{"harness_ratings": 2}', "harness_ratings: Input should be 1, found 2"),
+            (b'{"harness_ratings": 1, "items": 3}', "lacks 'form'"),
         ],
     )
     def test_a_file_that_no_form_saved_is_refused(self, run, tmp_path, content, said):
@@ -199,9 +199,9 @@ class TestForms:
         ],
     )
     def test_a_value_of_another_kind_is_refused(self, run, tmp_path, wrong):
-        ((where, _),) = problems([saved(tmp_path / "r.json", [item("i0", 1, **wrong)])], run)
+        ((_, what),) = problems([saved(tmp_path / "r.json", [item("i0", 1, **wrong)])], run)
 
-        assert f"item 1, {next(iter(wrong))}" in where
+        assert what.startswith(f"items.0.{next(iter(wrong))}")
 
     def test_a_file_that_is_no_file_or_much_too_large_is_refused(self, run, tmp_path):
         large = tmp_path / "large.json"
@@ -210,8 +210,10 @@ class TestForms:
 
         found = problems([large, tmp_path / "none.json", tmp_path / "none.csv"], run)
 
-        assert found[0] == (str(large), "has more than 20 MB, and no form saves as much")
-        assert [what for _, what in found[1:]] == ["cannot be read: No such file or directory"] * 2
+        assert sorted(what for _, what in found) == [
+            *["cannot be read: No such file or directory"] * 2,
+            "cannot be read: it has 20,000,001 bytes, more than 20,000,000",
+        ]
 
     def test_a_file_in_which_nothing_was_rated_takes_nothing_away(self, run, tmp_path):
         api.import_ratings([saved(tmp_path / "r.json", [item("i0", 1)])], run)
@@ -231,10 +233,9 @@ class TestForms:
         ],
     )
     def test_a_moment_that_cannot_be_is_refused(self, run, tmp_path, at, said):
-        ((where, what),) = problems([saved(tmp_path / "r.json", [item("i0", 1)], at=at)], run)
+        ((_, what),) = problems([saved(tmp_path / "r.json", [item("i0", 1)], at=at)], run)
 
-        assert where.endswith(", saved")
-        assert what == f"Value error, {said}"
+        assert what == f"saved: {said}, found {at!r}"
 
     def test_a_clock_that_is_some_hours_ahead_is_taken(self, run, tmp_path):
         at = datetime.now(UTC) + timedelta(hours=20)
@@ -274,7 +275,7 @@ class TestForms:
 
         found = problems([saved(tmp_path / "r.json", [item("i0", 1)], at="yesterday")], run)
 
-        assert found[0][0].endswith(", saved")
+        assert found[0][1].startswith("saved: Invalid isoformat string: 'yesterday'")
 
 
 class TestAgreement:
@@ -450,13 +451,16 @@ class TestThumbs:
         )
 
         assert problems([file], lone) == [
-            (f"{file}, line 1", "has no `question`"),
-            (f"{file}, line 2", "`thumb` is 'sideways'"),
+            (f"{file}, line 1", "lacks 'question'"),
+            (
+                f"{file}, line 2",
+                "thumb: write up or down; or 1 or -1, true or false, found 'sideways'",
+            ),
             (f"{file}, line 3", "cell 'nowhere' is not in the run"),
-            (f"{file}, line 4", "`comment` is no text"),
+            (f"{file}, line 4", "comment: Input should be a valid string"),
             (f"{file}, line 5", "holds list, not an object"),
-            (f"{file}, line 6", "`time` is '9000-01-01': it is in the future"),
-            (f"{file}, line 7", "`time` is '1700000000': it is no text"),
+            (f"{file}, line 6", "time: it is in the future, found '9000-01-01'"),
+            (f"{file}, line 7", "time: Invalid isoformat string: '1700000000', found 1700000000"),
         ]
 
     def test_of_several_cells_one_must_be_named(self, made, tmp_path):

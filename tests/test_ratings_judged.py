@@ -9,10 +9,16 @@ import yaml
 from harness.comparison import operand
 from harness.comparison.compare_runs import Options, compare_operands
 from harness.metrics import metrics
-from harness.people import correlations, rater_agreement, rating_means, ratings_reader
+from harness.people import correlations, rating_statistics
 from harness.people.composite_weights import EQUAL_WEIGHTS, suggest_weights
 from harness.people.correlations import RatedValues
-from harness.people.rating_records import RATINGS_FORMAT, AnswerRating, RatedChunk
+from harness.people.ratings import (
+    RATINGS,
+    RATINGS_FORMAT,
+    AnswerRating,
+    RatedChunk,
+    rated_answers,
+)
 from harness.records import Span
 from harness.report import comparison, comparison_blocks, comparison_words, people_blocks, terminal
 from harness.report.charts import people_chart as chart
@@ -45,7 +51,7 @@ class TestMeans:
     def test_what_several_said_of_one_answer_is_averaged_first(self):
         lines = [line("q0", 0), line("q0", 2, rater="2"), line("q1", 3), line("q2", 1, ["b"])]
 
-        said = rating_means.cell_ratings("a", ratings_reader.rated_answers(lines), lines)
+        said = rating_statistics.cell_ratings("a", rated_answers(lines), lines)
 
         assert (said.aspects["overall"].value, said.aspects["overall"].n) == (2.0, 2)
         assert said.aspects["overall"].reason == "n = 2 is under 6"
@@ -55,9 +61,7 @@ class TestMeans:
     def test_intervals_are_on_the_scale_of_the_grades(self):
         lines = [line(f"q{at}", grade) for at, grade in enumerate([0, 1, 1, 2, 2, 3, 3, 3, 2, 1])]
 
-        found = rating_means.cell_ratings("a", ratings_reader.rated_answers(lines), lines).aspects[
-            "overall"
-        ]
+        found = rating_statistics.cell_ratings("a", rated_answers(lines), lines).aspects["overall"]
 
         assert found.value == pytest.approx(1.8)
         ends = mean_interval([each / 3 for each in [0, 1, 1, 2, 2, 3, 3, 3, 2, 1]])
@@ -68,9 +72,9 @@ class TestMeans:
         lines += [thumb(f"q{at}", at // 6 % 2) for at in range(42)]
         clusters = {f"q{at}": str(at // 6) for at in range(42)}
 
-        alone = rating_means.cell_ratings("a", ratings_reader.rated_answers(lines), lines)
-        whole = rating_means.cell_ratings("a", ratings_reader.rated_answers(lines), lines, clusters)
-        few = rating_means.cell_ratings(
+        alone = rating_statistics.cell_ratings("a", rated_answers(lines), lines)
+        whole = rating_statistics.cell_ratings("a", rated_answers(lines), lines, clusters)
+        few = rating_statistics.cell_ratings(
             "a", [], lines, {f"q{at}": str(at // 9) for at in range(42)}
         )
 
@@ -85,7 +89,7 @@ class TestMeans:
     def test_chunks_are_relevant_from_2_on(self):
         lines = [line("q0", chunks=[0, 1, 2, 3]), line("q1", chunks=[3, None])]
 
-        said = rating_means.cell_ratings("a", ratings_reader.rated_answers(lines), lines)
+        said = rating_statistics.cell_ratings("a", rated_answers(lines), lines)
 
         assert said.relevant.value == (0.5 + 1) / 2
         assert said.aspects["chunks"].value == (1.5 + 3) / 2
@@ -93,8 +97,8 @@ class TestMeans:
     def test_thumbs_have_wilsons_interval_and_questions_with_several_are_drawn_whole(self):
         once = [thumb(f"q{at}", at < 7) for at in range(10)]
 
-        found = rating_means.cell_ratings("a", [], once).thumbs
-        several = rating_means.cell_ratings("a", [], once * 3).thumbs
+        found = rating_statistics.cell_ratings("a", [], once).thumbs
+        several = rating_statistics.cell_ratings("a", [], once * 3).thumbs
 
         assert (found.value, found.n) == (0.7, 10)
         assert (found.low, found.high) == pytest.approx((0.3968, 0.8922), abs=1e-4)
@@ -108,10 +112,10 @@ class TestMeans:
             line("q0", 2, ["d"]),
         ]
 
-        answers = ratings_reader.rated_answers(lines)
+        answers = rated_answers(lines)
 
         assert [each.cells for each in answers] == [("a", "b", "c"), ("d",)]
-        cells = [rating_means.cell_ratings(name, answers, lines) for name in "abcd"]
+        cells = [rating_statistics.cell_ratings(name, answers, lines) for name in "abcd"]
         assert [cell.aspects["overall"].value for cell in cells] == [
             2.0, 2.0, 2.0, 2.0,
         ]  # fmt: skip
@@ -127,9 +131,7 @@ class TestAgreement:
                 line(f"q{at}", other, rater="2", chunks=[1]),
             ]
 
-        found = {
-            x.aspect: x for x in rater_agreement.agreements(ratings_reader.rated_answers(lines))
-        }
+        found = {x.aspect: x for x in rating_statistics.agreements(rated_answers(lines))}
 
         assert list(found) == ["overall", "correctness", "chunks"]
         assert found["overall"].kappa.value == pytest.approx(26 / 29)
@@ -144,7 +146,7 @@ class TestAgreement:
         lines = [line(f"q{at}", at % 4, rater=who) for at in range(8) for who in ("1", "2")]
         lines += [line("q0", 3, rater="3"), line("q1", 0, rater="3")]
 
-        (overall, _) = rater_agreement.agreements(ratings_reader.rated_answers(lines))
+        (overall, _) = rating_statistics.agreements(rated_answers(lines))
 
         assert (overall.kappa.value, overall.kappa.n, overall.pairs) == (1.0, 8, 3)
         assert overall.ordinal.value < 1.0
@@ -154,7 +156,7 @@ class TestAgreement:
         lines[0] = line("q0", 1)
 
         table, note = people_blocks.agreement_blocks(
-            rater_agreement.agreements(ratings_reader.rated_answers(lines))
+            rating_statistics.agreements(rated_answers(lines))
         )
 
         assert table.rows[0][1].endswith("; n = 16), almost perfect")
@@ -169,11 +171,11 @@ class TestAgreement:
         same = [line(f"q{at}", at % 4, rater=x) for at in range(8) for x in "12"]
 
         (chunks,) = people_blocks.agreement_blocks(
-            rater_agreement.agreements(ratings_reader.rated_answers(few))
+            rating_statistics.agreements(rated_answers(few))
         )[0].rows
-        overall = people_blocks.agreement_blocks(
-            rater_agreement.agreements(ratings_reader.rated_answers(same))
-        )[0].rows[0]
+        overall = people_blocks.agreement_blocks(rating_statistics.agreements(rated_answers(same)))[
+            0
+        ].rows[0]
 
         assert chunks[1] == "+1.00 (independent questions: 5, under 6; n = 15)"
         assert overall[1:3] == ["+1.00 (the same in every resample; n = 8)"] * 2
@@ -186,10 +188,12 @@ class TestAgreement:
             for at in range(60)
             for who in (0, 1)
         ]
-        answers = ratings_reader.rated_answers(lines)
+        answers = rated_answers(lines)
 
-        alone = rater_agreement.agreements(answers)[0]
-        whole = rater_agreement.agreements(answers, {f"q{at}": str(at // 6) for at in range(60)})[0]
+        alone = rating_statistics.agreements(answers)[0]
+        whole = rating_statistics.agreements(answers, {f"q{at}": str(at // 6) for at in range(60)})[
+            0
+        ]
 
         for one, other in ((alone.kappa, whole.kappa), (alone.ordinal, whole.ordinal)):
             assert one.value == other.value
@@ -211,7 +215,7 @@ def planted(answers=60, noise=0.0, composite=True, seed=1):
         line(f"q{at}", int(grade), chunks=[int(grade)], rater="1")
         for at, grade in enumerate(grades)
     ]
-    return RatedValues(stored, ratings_reader.rated_answers(lines))
+    return RatedValues(stored, rated_answers(lines))
 
 
 class TestCorrelations:
@@ -243,10 +247,8 @@ class TestCorrelations:
         once = [line(f"q{at}", grade, ["a"]) for at, grade in enumerate(grades)]
         stored = runs_made.stored(scores)
 
-        (four,) = correlations.correlations(
-            RatedValues(stored, ratings_reader.rated_answers(lines))
-        )
-        (one,) = correlations.correlations(RatedValues(stored, ratings_reader.rated_answers(once)))
+        (four,) = correlations.correlations(RatedValues(stored, rated_answers(lines)))
+        (one,) = correlations.correlations(RatedValues(stored, rated_answers(once)))
 
         assert four.overall.value == pytest.approx(one.overall.value)
         assert (four.overall.n, one.overall.n) == (60, 15)
@@ -262,10 +264,8 @@ class TestCorrelations:
             {"a": {"token_f1": shared.tolist()}}, clusters=[str(at // 5) for at in range(60)]
         )
 
-        (alone,) = correlations.correlations(RatedValues(made, ratings_reader.rated_answers(lines)))
-        (whole,) = correlations.correlations(
-            RatedValues(drawn, ratings_reader.rated_answers(lines))
-        )
+        (alone,) = correlations.correlations(RatedValues(made, rated_answers(lines)))
+        (whole,) = correlations.correlations(RatedValues(drawn, rated_answers(lines)))
 
         one, other = alone.overall, whole.overall
         assert one.value == other.value
@@ -279,11 +279,14 @@ class TestCorrelations:
             runs_made.stored(
                 {"a": {name: [x / 12 for x in each] for name, each in scores.items()}}
             ),
-            ratings_reader.rated_answers([line(f"q{at}", at // 3) for at in range(12)]),
+            rated_answers([line(f"q{at}", at // 3) for at in range(12)]),
         )
         of = table.metric
+        none = [np.nan] * 3
         table.metric = lambda name: (
-            [None] * 3 + of(name)[:2:-1] if name == "rougeL" else of(name)[:9] + [None] * 3
+            np.array([*none, *of(name)[:2:-1]])
+            if name == "rougeL"
+            else np.array([*of(name)[:9], *none])
         )
 
         found = {each.metric: each.overall for each in correlations.correlations(table)}
@@ -298,7 +301,7 @@ class TestCorrelations:
         stored = runs_made.stored({"a": {"faithfulness": [at / 10 for at in range(10)]}})
         lines = [line(f"q{at}", at // 3) for at in range(10)]
 
-        found = correlations.correlations(RatedValues(stored, ratings_reader.rated_answers(lines)))
+        found = correlations.correlations(RatedValues(stored, rated_answers(lines)))
 
         assert found[0].judged
         assert chart.table(found).rows[0][0] == "faithfulness (asks a judge)"
@@ -356,7 +359,7 @@ class TestWeights:
     def test_it_is_said_where_they_are_not_shown_to_be_better(self):
         table = planted(60)
         one, other = table.metric("token_f1"), table.metric("rougeL")
-        best = [0.7 * a + 0.3 * b for a, b in zip(one, other, strict=True)]
+        best = 0.7 * one + 0.3 * other
         table.metric = lambda name, of=table.metric: best if name == "composite" else of(name)
 
         assert not suggest_weights(table).better
@@ -366,7 +369,7 @@ class TestWeights:
         table = planted(60)
         of = table.metric
         holes = {"rougeL": 30, "bleu": 10}
-        table.metric = lambda name: [None] * holes.get(name, 0) + of(name)[holes.get(name, 0) :]
+        table.metric = lambda name: np.where(np.arange(60) < holes.get(name, 0), np.nan, of(name))
 
         found = suggest_weights(table)
 
@@ -380,7 +383,7 @@ class TestWeights:
         for at in range(20):
             line = questions[f"q{at}"]
             questions[f"q{at}"] = replace(line, answerable=False)
-        table.metric = lambda name: [None] * 20 + of(name)[20:]
+        table.metric = lambda name: np.where(np.arange(len(of(name))) < 20, np.nan, of(name))
 
         found = suggest_weights(table)
 
@@ -391,9 +394,9 @@ class TestWeights:
         def reason(**holes):
             table = planted(40)
             of = table.metric
-            table.metric = lambda name: [
-                None if at in holes.get(name, ()) else value for at, value in enumerate(of(name))
-            ]
+            table.metric = lambda name: np.where(
+                np.isin(np.arange(len(of(name))), holes.get(name, ())), np.nan, of(name)
+            )
             return suggest_weights(table).reason
 
         rated = "people rated 40 answers to answerable questions overall, and "
@@ -440,9 +443,7 @@ class TestTwoRatedRuns:
             run.folder.mkdir()
             names = named(id_) if named else range(20)
             lines = [line(f"q{at}", grade) for at, grade in zip(names, grades, strict=False)]
-            (run.folder / ratings_reader.RATINGS).write_text(
-                "".join(map(RATINGS_FORMAT.line, lines))
-            )
+            (run.folder / RATINGS).write_text("".join(map(RATINGS_FORMAT.line, lines)))
             found.append(operand.operand_from_run(run))
         return found
 

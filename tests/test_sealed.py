@@ -12,7 +12,7 @@ from harness.comparison.history import past_runs
 from harness.errors import DataError, RunError
 from harness.files import locks, self_checksum
 from harness.files.atomic import write_atomically
-from harness.people import ratings_reader
+from harness.people import ratings
 from harness.report import run_digest
 from harness.report.run_view import View
 from harness.store import integrity, reader, rewriting
@@ -224,14 +224,14 @@ def test_a_run_that_never_rests_is_refused_and_what_it_says_is_no_damage(run, mo
 def test_ratings_of_another_version_than_the_run_are_not_read(run):
     stored = reader.load(run)
     with rewriting.lock_run(run):
-        rewriting.replace(run, {ratings_reader.RATINGS: [""]})
+        rewriting.replace(run, {ratings.RATINGS: [""]})
     rated = reader.load(run)
     with rewriting.lock_run(run):
-        rewriting.replace(run, {ratings_reader.RATINGS: ["\n"]})
+        rewriting.replace(run, {ratings.RATINGS: ["\n"]})
 
-    assert ratings_reader.read_all(stored) == ()
+    assert ratings.read_all(stored) == ()
     with pytest.raises(DataError, match=r"ratings\.jsonl: was changed while it was read"):
-        ratings_reader.read_all(rated)
+        ratings.read_all(rated)
 
 
 def test_a_report_of_scores_that_were_replaced_meanwhile_does_not_vouch_for_the_new(run):

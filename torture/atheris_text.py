@@ -31,8 +31,7 @@ def text() -> Ordeal:
 def _read(reader: str, folder: Path) -> Callable[[bytes], str | None]:
     """Return what hands bytes to a reader, and says what it broke."""
     from harness import registry
-    from harness.corpus.converting import table_files
-    from harness.files import json_lines, trec, yaml_lines
+    from harness.files import csv_rows, json_lines, trec, yaml_lines
     from harness.systems import json_paths
     from harness.systems.json_paths import Paths
     from harness.testset import trec_questions as topics
@@ -55,7 +54,7 @@ def _read(reader: str, folder: Path) -> Callable[[bytes], str | None]:
     call = {
         "yaml": of_file(lambda path: yaml_lines.read(path, "f.yaml").lines),
         "jsonl": of_file(json_lines.read),
-        "csv": table_files.rows,
+        "csv": csv_rows.parse,
         "trec": lambda raw: [*topics._parse_topics(raw.decode("utf-8", "replace"))],
         "qrels": of_file(lambda path: (trec.read_qrels(path), trec.read_run(path))),
         "metric": metric,

@@ -139,18 +139,15 @@ def _import_labels(
     force: bool,
 ) -> str:
     from harness import corpus as corpora
-    from harness.people.pools import pool_reader
-    from harness.people.pools.pool_merge import import_labels
-    from harness.testset import named_corpus
-    from harness.testset.reader_choice import corpus_reader
+    from harness.people.pool_labels import Settled, import_labels
+    from harness.testset.reader_choice import named_corpus_reader
 
     if testset is None:
         raise HarnessError("nothing says which test set the labels are for\n  name it: --testset T")
-    settled = one_of(disagreements, "--disagreements", get_args(pool_reader.Settled))
+    settled = one_of(disagreements, "--disagreements", get_args(Settled))
     documents = None
     if corpus is not None:
-        spec = named_corpus.parse_spec(corpus)
-        documents = corpora.load(corpus_reader(spec, named_corpus.find))
+        documents = corpora.load(named_corpus_reader(corpus))
     return import_labels(paths, testset, out, documents, settled, force)
 
 

@@ -33,7 +33,7 @@ def rate(
 ) -> None:
     """Write a form in which people rate answers and chunks without seeing whose they are."""
     from harness.files import new_files
-    from harness.people import forms
+    from harness.people import rating_forms as forms
     from harness.report.rating_page import render
     from harness.store import reader
 
@@ -61,16 +61,16 @@ def pool(
 
     In random order, and without scores, ranks, runs or cells.
     """
-    from harness.people.pools import pool_collection, pool_files
+    from harness.people import pool as pools
     from harness.store import reader
     from harness.text import numbers
 
-    pool_files.check_path(out)
-    collected = pool_collection.collect([reader.load(run) for run in dict.fromkeys(runs)], k, seed)
-    if not collected.items:
+    pools.check_path(out)
+    items = pools.collect([reader.load(run) for run in dict.fromkeys(runs)], k, seed)
+    if not items:
         print(f"every document in the top {k} is judged: nothing to write")
         return
-    pool_files.write(collected, out, force)
-    items = numbers.count(len(collected.items), "document")
-    print(f"{out}: {items} to judge, for {numbers.count(collected.questions, 'question')}")
+    pools.write(items, out, force)
+    questions = numbers.count(len({item.id for item in items}), "question")
+    print(f"{out}: {numbers.count(len(items), 'document')} to judge, for {questions}")
     print(f"fill in `grade`, then: python -m harness import labels {out} --testset TESTSET")

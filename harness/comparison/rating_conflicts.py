@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.comparison.operand import Operand
 from harness.comparison.paired_values import Pairing
-from harness.people.ratings_reader import TOP_GRADE, rated_answers, read
+from harness.people.ratings import TOP_GRADE, rated_answers, read
 from harness.stats.difference_estimate import DifferenceEstimate
 from harness.stats.differences import estimate_differences
 from harness.stats.estimate import Estimate

@@ -10,13 +10,17 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import ClassVar, Literal, Protocol
+from typing import Annotated, Any, ClassVar, Literal, Protocol
+
+from annotated_types import MinLen
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, TypeAdapter
 
 from harness import limits
 from harness.corpus.converting.conversion_cache import Composed, ConversionOrigin, Conversions
 from harness.errors import DataError, HarnessError, Problem, first_problems
 from harness.files import reading
-from harness.files.json_lines import JsonLine, rows
+from harness.files.data_rows import check_rows, id_as_text
+from harness.files.json_lines import rows
 from harness.files.reading import FileShape
 from harness.fingerprint import fingerprint
 from harness.records import Document, Scalar
@@ -275,34 +279,31 @@ def decode(raw: bytes, where: str) -> str | Problem:
         return Problem(where, message, "save it as UTF-8, or leave it out with on_error: skip")
 
 
+class _DocumentRow(BaseModel):
+    """A line of a .jsonl file; BEIR's own `metadata` may hold anything."""
+
+    id: Annotated[str, MinLen(1), BeforeValidator(id_as_text)] = Field(
+        validation_alias=AliasChoices("_id", "id")
+    )
+    text: str
+    title: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
 def read_jsonl(path: Path) -> Iterator[Document | Problem]:
     """Yield the document on each line of a .jsonl file, or what is wrong with the line."""
-    seen: dict[str, int] = {}
-    for row in rows(path):
-        document = row if isinstance(row, Problem) else _parse_document(row)
-        if isinstance(row, JsonLine) and isinstance(document, Document):
-            if document.id in seen:
-                message = f"the id {document.id!r} is taken by line {seen[document.id]}"
-                document = Problem(
-                    row.where, message, "make each id unique: labels name documents by it"
-                )
-            else:
-                seen[document.id] = row.line
-        yield document
-
-
-def _parse_document(row: JsonLine) -> Document | Problem:
-    id_ = row.data.get("_id", row.data.get("id"))
-    text, title = row.data.get("text"), row.data.get("title") or ""
-    metadata = row.data.get("metadata") or {}
-    if not isinstance(id_, str | int) or isinstance(id_, bool) or id_ == "":
-        return Problem(row.where, f"the id must be a text or a number, not {id_!r}", "name it `id`")
-    if not isinstance(text, str):
-        return Problem(row.where, f"`text` must be a text, not {text!r}")
-    if not isinstance(title, str):
-        return Problem(row.where, f"`title` must be a text, not {title!r}")
-    if not isinstance(metadata, dict):
-        return Problem(row.where, f"`metadata` must be an object, not {metadata!r}")
-    # Filters compare texts, numbers and truth values; BEIR's own `metadata` may hold anything.
-    plain = {key: value for key, value in metadata.items() if isinstance(value, Scalar)}
-    return Document(str(id_), normalise(text), normalise(title), plain)
+    seen: dict[str, str] = {}
+    hint = '{"id": "...", "text": "...", "title": "...", "metadata": {...}}'
+    for row in check_rows(rows(path), TypeAdapter(_DocumentRow), hint):
+        if isinstance(row, Problem):
+            yield row
+        elif row.value.id in seen:
+            message = f"the id {row.value.id!r} is taken by {seen[row.value.id]}"
+            yield Problem(row.where, message, "make each id unique: labels name documents by it")
+        else:
+            line = row.value
+            seen[line.id] = row.where
+            # Filters compare texts, numbers and truth values.
+            metadata = line.metadata or {}
+            plain = {key: value for key, value in metadata.items() if isinstance(value, Scalar)}
+            yield Document(line.id, normalise(line.text), normalise(line.title or ""), plain)

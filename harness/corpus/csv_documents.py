@@ -14,6 +14,7 @@ from harness.corpus import OnError, read_contents, readers
 from harness.corpus.converting import FORMATS, table_files
 from harness.corpus.converting.conversion_cache import Composed, ConversionOrigin
 from harness.errors import Problem, suggest
+from harness.files import csv_rows
 from harness.files.reading import FileShape
 from harness.records import Document, Scalar
 from harness.text.normal_form import normalise
@@ -54,7 +55,7 @@ class CsvDocuments:
         if isinstance(raw, Problem):
             yield raw
             return
-        rows = table_files.rows(raw)
+        rows = csv_rows.parse(raw)
         if isinstance(rows, Problem):
             yield rows
             return
@@ -72,7 +73,7 @@ class CsvDocuments:
                 yield Problem("line 1", f"no column is named {column!r}", suggest(column, columns))
 
     def _read_rows(
-        self, rows: Sequence[table_files.TableRow], columns: Sequence[str], source: str
+        self, rows: Sequence[csv_rows.TableRow], columns: Sequence[str], source: str
     ) -> Iterator[Document | Composed | Problem]:
         id_ = self.id or next((column for column in _ID_COLUMNS if column in columns), None)
         title = self.title or ("title" if "title" in columns else None)

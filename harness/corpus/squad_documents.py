@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from annotated_types import Ge, MinLen
 from pydantic import BaseModel, BeforeValidator, ValidationError
@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ValidationError
 from harness.corpus import OnError, readers
 from harness.errors import DataError, Problem
 from harness.files import reading
+from harness.files.data_rows import id_as_text
 from harness.files.reading import FileShape
 from harness.records import Document
 from harness.text.normal_form import normalise
@@ -23,11 +24,6 @@ _MAX_SHIFT_CHARS = 8
 """Characters from its offset at which an answer is still looked for."""
 NEAR_NOTE = "an answer was found near its offset, and not at it"
 """What a reader of a test set is told of an answer that had to be looked for."""
-
-
-def _as_text(id_: Any) -> Any:
-    """Return a whole number as a text: COVID-QA's ids are such."""
-    return str(id_) if isinstance(id_, int) and not isinstance(id_, bool) else id_
 
 
 class SquadAnswer(BaseModel):
@@ -50,7 +46,7 @@ def find_near(text: str, quote: str, start: int) -> int | None:
 class SquadQuestion(BaseModel):
     """A question; `is_impossible` is of SQuAD 2.0."""
 
-    id: Annotated[str, MinLen(1), BeforeValidator(_as_text)]
+    id: Annotated[str, MinLen(1), BeforeValidator(id_as_text)]
     question: Annotated[str, MinLen(1)]
     answers: list[SquadAnswer] = []
     is_impossible: bool = False

@@ -6,9 +6,8 @@ import json
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from harness import corpus, testset
 from harness.cache.folders import Cache
@@ -18,9 +17,8 @@ from harness.config.grid import Cell, RunPlan
 from harness.config.run_config import RunConfig
 from harness.corpus import Corpus
 from harness.draft import passage_order
-from harness.draft.categories import DraftCategory, choose_categories
-from harness.draft.drafter import Drafter
-from harness.draft.drafts import REASONS, Drafts, QuestionDraft
+from harness.draft.draft_prompts import choose_categories
+from harness.draft.drafter import REASONS, Drafter, Drafts
 from harness.draft.passage_order import Deck
 from harness.embedders import embedders
 from harness.errors import ConfigError, HarnessError, RunError
@@ -28,7 +26,6 @@ from harness.files.new_files import check_new, write_file
 from harness.generators import generators
 from harness.models import runtime
 from harness.models.chat import ChatModel
-from harness.records import Chunk
 from harness.rerankers import rerankers
 from harness.retrievers import retrievers
 from harness.runs.artefacts import Artefacts, Progress
@@ -128,23 +125,44 @@ def run(
     if questions and path.exists() and path.samefile(prepared.config.testset.path):
         questions = ()  # it is about to be replaced
     with Cache(prepared.config.cache) as cache:
-        artefacts = Artefacts(prepared.corpus, cache, _plan(prepared.config), (), progress)
-        drafter, categories = _build_drafter(prepared, artefacts, names, questions)
+        plan = RunPlan(prepared.config.settings, (), "evidence")
+        artefacts = Artefacts(prepared.corpus, cache, plan, (), progress)
+        used = [cell.embedder for cell in prepared.config.cells if cell.embedder is not None]
+        hybrid = retrievers.build("hybrid")
+        cell = Cell(
+            chunkers.build({"sentence": {"size": passage_order.MAX_WINDOW_CHARS}}),
+            used[0] if used else embedders.build("hashing"),
+            hybrid,
+            rerankers.build("none"),
+            generators.build("none"),
+        )
+        searched = artefacts.searchable(cell)
+        deck = Deck(searched, prepared.seed)
+        if not deck.documents:
+            least, most = passage_order.MIN_WINDOW_CHARS, passage_order.MAX_WINDOW_CHARS
+            raise HarnessError(
+                f"{prepared.config.corpus.path!r} has no passage of {least} to {most} characters "
+                "to ask about"
+            )
+        documents = prepared.corpus.documents
+        chat = prepared.chat
+        drafter = Drafter(chat, artefacts, deck, searched, hybrid, documents, questions)
+        categories = choose_categories(names, deck.documents)
         part = part_path(path)
         try:
             drafter.draft(n, categories, lambda done, total: progress("drafting", done, total))
         except (KeyboardInterrupt, HarnessError):
             if drafter.drafts.by_number:
-                _write(part, drafter.drafts, prepared.chat)
+                _write(part, drafter.drafts, chat)
             raise
     if not drafter.drafts.by_number:
         dropped = [
             f"  {times} x {REASONS[reason]}" for reason, times in drafter.drafts.dropped.items()
         ]
         raise RunError("\n".join([f"no draft is left of {drafter.drafts.tried}:", *dropped]))
-    _write(path, drafter.drafts, prepared.chat)
+    _write(path, drafter.drafts, chat)
     part.unlink(missing_ok=True)
-    return WrittenDrafts(path, drafter.drafts, prepared.chat.shown)
+    return WrittenDrafts(path, drafter.drafts, chat.shown)
 
 
 def part_path(path: Path) -> Path:
@@ -152,42 +170,10 @@ def part_path(path: Path) -> Path:
     return path.with_name(f"{path.stem}.part{path.suffix}")
 
 
-def _plan(settings: RunConfig) -> RunPlan:
-    return RunPlan(settings.settings, (), "evidence")
-
-
-def _build_drafter(
-    prepared: DraftInputs, artefacts: Artefacts, names: Sequence[str], questions: Sequence[str]
-) -> tuple[Drafter, list[DraftCategory]]:
-    used = [cell.embedder for cell in prepared.config.cells if cell.embedder is not None]
-    hybrid = retrievers.build("hybrid")
-    cell = Cell(
-        chunkers.build({"sentence": {"size": passage_order.MAX_WINDOW_CHARS}}),
-        used[0] if used else embedders.build("hashing"),
-        hybrid,
-        rerankers.build("none"),
-        generators.build("none"),
-    )
-    searched = artefacts.searchable(cell)
-    cards = Deck(searched, prepared.seed)
-    if not cards.documents:
-        least, most = passage_order.MIN_WINDOW_CHARS, passage_order.MAX_WINDOW_CHARS
-        message = f"has no passage of {least} to {most} characters to ask about"
-        raise HarnessError(f"{prepared.config.corpus.path!r} {message}")
-    documents = prepared.corpus.documents
-    drafter = Drafter(prepared.chat, artefacts, cards, searched, hybrid, documents, questions)
-    return drafter, choose_categories(names, cards.documents)
-
-
 def _write(path: Path, drafts: Drafts, chat: ChatModel) -> None:
-    rows = [_row(draft, chat) for draft in drafts.in_order()]
-    write_file(path, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
-
-
-def _row(draft: QuestionDraft, chat: ChatModel) -> dict[str, Any]:
-    origin = {"by": chat.shown, "passages": [_place(chunk) for chunk in draft.passages]}
-    return {**importing.format_row(draft.question), "draft": True, "drafted": origin}
-
-
-def _place(chunk: Chunk) -> dict[str, Any]:
-    return {"doc": chunk.span.doc, "start": chunk.span.start, "end": chunk.span.end}
+    lines = []
+    for draft in drafts.in_order():
+        origin = {"by": chat.shown, "passages": [asdict(chunk.span) for chunk in draft.passages]}
+        row = {**importing.format_row(draft.question), "draft": True, "drafted": origin}
+        lines.append(f"{json.dumps(row, ensure_ascii=False)}\n")
+    write_file(path, "".join(lines))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 import numpy as np
 
 from harness.draft import draft_checks, draft_prompts
-from harness.draft.categories import DraftCategory, spread_categories
-from harness.draft.draft_prompts import DraftReply
-from harness.draft.drafts import Drafts, QuestionDraft, Reason
+from harness.draft.draft_prompts import DraftCategory, DraftReply, spread_categories
 from harness.draft.passage_order import Deck
 from harness.errors import RunError, StageError
 from harness.fingerprint import fingerprint
@@ -32,6 +31,22 @@ _MIN_TWIN_SIMILARITY = 0.92
 _MAX_CONTEXT_CHUNKS, _MAX_CONTEXT_TOKENS = 6, 1200
 """What is read of the corpus to see whether a question has no answer there."""
 
+Reason = Literal[
+    "silent", "unread", "refers", "leaks", "quote", "alone", "twin", "unsupported", "known", "there"
+]
+REASONS: dict[Reason, str] = {
+    "silent": "the model gave no usable reply",
+    "unread": "the reply could not be read, twice",
+    "refers": "the question speaks of a passage or a text",
+    "leaks": "the question gives its answer away",
+    "quote": "the evidence is not in the passages",
+    "alone": "the evidence is of one document, where several were asked for",
+    "twin": "the question is nearly the same as another",
+    "unsupported": "the evidence does not support the answer",
+    "known": "the model knows the answer without the evidence",
+    "there": "the corpus answers it, and it was to be unanswerable",
+}
+
 
 class Asks(Protocol):
     """What asks chat models: replies are kept."""
@@ -42,8 +57,8 @@ class Asks(Protocol):
 
 
 @dataclass(frozen=True)
-class _Attempt:
-    """One question that is to be drafted, for the first time or again."""
+class QuestionDraft:
+    """A question that is to be drafted, or that was and no person has accepted."""
 
     number: int
     category: DraftCategory
@@ -51,6 +66,35 @@ class _Attempt:
     passages: tuple[Chunk, ...] = ()
     reply: DraftReply = field(default_factory=lambda: DraftReply(""))
     evidence: tuple[Passage, ...] = ()
+
+    @property
+    def question(self) -> Question:
+        """The question as a test set has it."""
+        reply, answerable = self.reply, self.category.answerable
+        difficulty = draft_checks.rate_difficulty(reply.question, self.evidence)
+        return Question(
+            id=f"draft-{fingerprint(reply.question)[:8]}",
+            text=reply.question,
+            answers=(reply.answer,) if answerable else (),
+            passages=self.evidence,
+            category=self.category.name,
+            difficulty=difficulty if answerable else None,
+            answerable=answerable,
+        )
+
+
+@dataclass
+class Drafts:
+    """What has come of drafting so far: drafts by the number of the question, and the dropped."""
+
+    target: int
+    by_number: dict[int, QuestionDraft] = field(default_factory=dict)
+    tried: int = 0
+    dropped: Counter[Reason] = field(default_factory=Counter)
+
+    def in_order(self) -> list[QuestionDraft]:
+        """Return the drafts by number."""
+        return [self.by_number[number] for number in sorted(self.by_number)]
 
 
 class Drafter:
@@ -88,187 +132,170 @@ class Drafter:
         """
         self.drafts = Drafts(n)
         waiting = [
-            _Attempt(number, category)
+            QuestionDraft(number, category)
             for number, category in enumerate(spread_categories(n, categories))
         ]
         while waiting:
             batch, waiting = waiting[:_BATCH_SIZE], waiting[_BATCH_SIZE:]
             ready = [
-                replace(attempt, passages=passages)
-                for attempt in batch
-                if (passages := self._deck.draw(attempt.category)) is not None
+                replace(draft, passages=passages)
+                for draft in batch
+                if (passages := self._deck.draw(draft.category)) is not None
             ]
-            kept_numbers = {attempt.number for attempt in self._accept(ready)}
-            again = [
-                attempt
-                for attempt in ready
-                if attempt.number not in kept_numbers and attempt.tries < MAX_TRIES
-            ]
+            self._draft_batch(ready)
             waiting += [
-                _Attempt(attempt.number, attempt.category, attempt.tries + 1) for attempt in again
+                replace(draft, tries=draft.tries + 1)
+                for draft in ready
+                if draft.number not in self.drafts.by_number and draft.tries < MAX_TRIES
             ]
             on_progress(n - len(waiting), n)
 
-    def _accept(self, batch: Sequence[_Attempt]) -> list[_Attempt]:
-        """Return those of a batch that came to something; the others are counted."""
+    def _draft_batch(self, batch: Sequence[QuestionDraft]) -> None:
+        """Add those of a batch that came to something; the others are counted."""
         self.drafts.tried += len(batch)
-        sound = [attempt for attempt in self._write(batch) if self._is_sound(attempt)]
-        apart = [attempt for attempt in map(self._place_evidence, sound) if attempt is not None]
-        new = [attempt for attempt in apart if self._is_new(attempt)]
-        accepted = self._filter_unknown(
-            self._filter_supported([attempt for attempt in new if attempt.category.answerable])
+        drafts = self._keep(
+            "refers",
+            self._write(batch),
+            lambda draft: not draft_checks.refers_to_text(draft.reply.question),
         )
-        accepted += self._filter_unanswered(
-            [attempt for attempt in new if not attempt.category.answerable]
+        unanswerable = [draft for draft in drafts if not draft.category.answerable]
+        answerable = [draft for draft in drafts if draft.category.answerable]
+        answerable = self._keep(
+            "leaks", answerable, lambda draft: not draft_checks.leaks_answer(draft.reply)
         )
-        for attempt in accepted:
-            self.drafts.by_number[attempt.number] = QuestionDraft(
-                _question(attempt), attempt.passages
-            )
-        return accepted
+        answerable = self._place_evidence(answerable)
+        drafts = sorted([*unanswerable, *answerable], key=lambda draft: draft.number)
+        new = self._keep("twin", drafts, self._is_new)
+        accepted = self._check_answerable([draft for draft in new if draft.category.answerable])
+        accepted += self._check_unanswerable(
+            [draft for draft in new if not draft.category.answerable]
+        )
+        self.drafts.by_number |= {draft.number: draft for draft in accepted}
 
-    def _write(self, batch: Sequence[_Attempt]) -> list[_Attempt]:
+    def _write(self, batch: Sequence[QuestionDraft]) -> list[QuestionDraft]:
         """Return those that the model wrote something readable for; it is asked twice."""
-        written: list[_Attempt] = []
+        written: list[QuestionDraft] = []
         silent: list[StageError] = []
         unread = list(batch)
         for again in (False, True):
             requests = [
                 draft_prompts.question_request(
-                    attempt.category, attempt.passages, self._titles(attempt), again
+                    draft.category, draft.passages, self._titles(draft), again
                 )
-                for attempt in unread
+                for draft in unread
             ]
             replies: list[DraftReply | StageError | None] = self._asks.ask(self._chat, requests)
             answered = list(zip(unread, replies, strict=True))
             written += [
-                replace(attempt, reply=reply)
-                for attempt, reply in answered
+                replace(draft, reply=reply)
+                for draft, reply in answered
                 if isinstance(reply, DraftReply)
             ]
             silent += [reply for _, reply in answered if isinstance(reply, StageError)]
-            unread = [attempt for attempt, reply in answered if reply is None]
+            unread = [draft for draft, reply in answered if reply is None]
         self._drop("silent", len(silent))
         self._drop("unread", len(unread))
         # One that fails alone may be the fault of its passages.
         alone = len(batch) < _BATCH_SIZE and self.drafts.by_number
         if silent and len(silent) == len(batch) and not alone:
             raise RunError(f"no draft was made: {silent[0]}\n  what the model said before is kept")
-        return sorted(written, key=lambda attempt: attempt.number)
+        return sorted(written, key=lambda draft: draft.number)
 
-    def _titles(self, attempt: _Attempt) -> list[str]:
-        documents = [self._documents[chunk.span.doc] for chunk in attempt.passages]
+    def _titles(self, draft: QuestionDraft) -> list[str]:
+        documents = [self._documents[chunk.span.doc] for chunk in draft.passages]
         return [document.title or document.id for document in documents]
 
-    def _is_sound(self, attempt: _Attempt) -> bool:
-        if draft_checks.refers_to_text(attempt.reply.question):
-            return self._drop("refers")
-        if attempt.category.answerable and draft_checks.leaks_answer(attempt.reply):
-            return self._drop("leaks")
-        return True
+    def _place_evidence(self, drafts: Sequence[QuestionDraft]) -> list[QuestionDraft]:
+        placed = [
+            replace(draft, evidence=tuple(evidence))
+            for draft in drafts
+            if (evidence := draft_checks.locate_quotes(draft.reply, draft.passages)) is not None
+        ]
+        self._drop("quote", len(drafts) - len(placed))
+        return self._keep(
+            "alone",
+            placed,
+            lambda draft: (
+                draft.category.passages == 1
+                or len({passage.span.doc for passage in draft.evidence}) > 1
+            ),
+        )
 
-    def _place_evidence(self, attempt: _Attempt) -> _Attempt | None:
-        if not attempt.category.answerable:
-            return attempt
-        evidence = draft_checks.locate_quotes(attempt.reply, attempt.passages)
-        if evidence is None:
-            self._drop("quote")
-            return None
-        several = attempt.category.passages > 1
-        if several and len({passage.span.doc for passage in evidence}) < 2:
-            self._drop("alone")
-            return None
-        return replace(attempt, evidence=tuple(evidence))
-
-    def _is_new(self, attempt: _Attempt) -> bool:
-        normal = tuple(normalise_answer(attempt.reply.question))
-        vector = self._searched.embed_questions([attempt.reply.question])
+    def _is_new(self, draft: QuestionDraft) -> bool:
+        normal = tuple(normalise_answer(draft.reply.question))
+        vector = self._searched.embed_questions([draft.reply.question])
         nearest = (self._vectors @ vector[0]).max(initial=-1.0)
         if normal in self._normal or nearest >= _MIN_TWIN_SIMILARITY:
-            return self._drop("twin")
+            return False
         self._normal.add(normal)
         self._vectors = np.concatenate([self._vectors, vector])
         return True
 
-    def _filter_supported(self, batch: Sequence[_Attempt]) -> list[_Attempt]:
-        texts = {
-            attempt.number: [passage.text for passage in attempt.evidence] for attempt in batch
-        }
-        unsure = [
-            attempt
-            for attempt in batch
-            if not draft_checks.is_in_evidence(attempt.reply, texts[attempt.number])
-        ]
-        requests = [
-            draft_prompts.support_request(attempt.reply, texts[attempt.number])
-            for attempt in unsure
-        ]
-        is_supported = self._ask(unsure, requests)
-        self._drop("unsupported", sum(not supported for supported in is_supported.values()))
-        return [
-            attempt
-            for attempt in batch
-            if attempt not in unsure or is_supported.get(attempt.number)
-        ]
-
-    def _filter_unknown(self, batch: Sequence[_Attempt]) -> list[_Attempt]:
-        guesses = self._ask(
-            batch, [draft_prompts.closed_book_request(attempt.reply.question) for attempt in batch]
+    def _check_answerable(self, drafts: Sequence[QuestionDraft]) -> list[QuestionDraft]:
+        """Return those whose evidence supports the answer, which the model does not know alone."""
+        supported: list[QuestionDraft] = []
+        unsure: list[QuestionDraft] = []
+        requests: list[PromptRequest[bool]] = []
+        for draft in drafts:
+            texts = [passage.text for passage in draft.evidence]
+            if draft_checks.is_in_evidence(draft.reply, texts):
+                supported.append(draft)
+            else:
+                unsure.append(draft)
+                requests.append(draft_prompts.support_request(draft.reply, texts))
+        supported += self._keep_by_model("unsupported", unsure, requests, lambda _, yes: yes)
+        return self._keep_by_model(
+            "known",
+            supported,
+            [draft_prompts.closed_book_request(draft.reply.question) for draft in supported],
+            lambda draft, guess: not draft_checks.is_known(draft.reply, guess),
         )
-        unknown = [
-            attempt
-            for attempt in batch
-            if attempt.number in guesses
-            and not draft_checks.is_known(attempt.reply, guesses[attempt.number])
-        ]
-        self._drop("known", len(guesses) - len(unknown))
-        return unknown
 
-    def _filter_unanswered(self, batch: Sequence[_Attempt]) -> list[_Attempt]:
-        texts = [attempt.reply.question for attempt in batch]
-        hit_lists = (
-            self._retriever.retrieve(texts, self._searched, _MAX_CONTEXT_CHUNKS) if texts else []
-        )
-        read = [
-            context.assemble_context(hits, _MAX_CONTEXT_CHUNKS, _MAX_CONTEXT_TOKENS)
-            for hits in hit_lists
-        ]
+    def _check_unanswerable(self, drafts: Sequence[QuestionDraft]) -> list[QuestionDraft]:
+        """Return those that the corpus holds no answer to."""
+        if not drafts:
+            return []
+        texts = [draft.reply.question for draft in drafts]
+        hits = self._retriever.retrieve(texts, self._searched, _MAX_CONTEXT_CHUNKS)
         requests = [
-            draft_prompts.answerable_request(question, passages)
-            for question, passages in zip(texts, read, strict=True)
+            draft_prompts.answerable_request(
+                text,
+                context.assemble_context(text_hits, _MAX_CONTEXT_CHUNKS, _MAX_CONTEXT_TOKENS),
+            )
+            for text, text_hits in zip(texts, hits, strict=True)
         ]
-        is_answered = self._ask(batch, requests)
-        self._drop("there", sum(is_answered.values()))
-        return [attempt for attempt in batch if is_answered.get(attempt.number) is False]
+        return self._keep_by_model("there", drafts, requests, lambda _, answered: not answered)
 
-    def _ask(self, batch: Sequence[_Attempt], requests: Sequence[PromptRequest[T]]) -> dict[int, T]:
-        """Return what the model says about each by number; where it says nothing, it is dropped."""
+    def _keep(
+        self,
+        reason: Reason,
+        drafts: Sequence[QuestionDraft],
+        is_good: Callable[[QuestionDraft], bool],
+    ) -> list[QuestionDraft]:
+        """Return the good drafts; the others are counted as dropped."""
+        kept = [draft for draft in drafts if is_good(draft)]
+        self._drop(reason, len(drafts) - len(kept))
+        return kept
+
+    def _keep_by_model(
+        self,
+        reason: Reason,
+        drafts: Sequence[QuestionDraft],
+        requests: Sequence[PromptRequest[T]],
+        is_good: Callable[[QuestionDraft, T], bool],
+    ) -> list[QuestionDraft]:
+        """Return the drafts that are good by what the model says about each."""
         replies = self._asks.ask(self._chat, requests)
-        by_number = {
-            attempt.number: answer
-            for attempt, answer in zip(batch, replies, strict=True)
-            if not isinstance(answer, StageError)
-        }
-        self._drop("silent", len(batch) - len(by_number))
-        return by_number
+        answered = [
+            (draft, reply)
+            for draft, reply in zip(drafts, replies, strict=True)
+            if not isinstance(reply, StageError)
+        ]
+        kept = [draft for draft, reply in answered if is_good(draft, reply)]
+        self._drop("silent", len(drafts) - len(answered))
+        self._drop(reason, len(answered) - len(kept))
+        return kept
 
-    def _drop(self, reason: Reason, times: int = 1) -> bool:
-        """Count what is dropped; False, for whoever asks whether to keep it."""
+    def _drop(self, reason: Reason, times: int) -> None:
         if times:
             self.drafts.dropped[reason] += times
-        return False
-
-
-def _question(attempt: _Attempt) -> Question:
-    reply, answerable = attempt.reply, attempt.category.answerable
-    return Question(
-        id=f"draft-{fingerprint(reply.question)[:8]}",
-        text=reply.question,
-        answers=(reply.answer,) if answerable else (),
-        passages=attempt.evidence,
-        category=attempt.category.name,
-        difficulty=draft_checks.rate_difficulty(reply.question, attempt.evidence)
-        if answerable
-        else None,
-        answerable=answerable,
-    )

@@ -11,7 +11,7 @@ import random
 import numpy as np
 
 from harness.corpus.chunk_set import ChunkSet
-from harness.draft.categories import DraftCategory
+from harness.draft.draft_prompts import DraftCategory
 from harness.records import Chunk
 from harness.retrievers import SearchContext
 

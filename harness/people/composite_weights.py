@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import SpecError
-from harness.metrics import Metric, metrics
+from harness.metrics import metrics
 from harness.people.correlations import RatedValues, metric_target
 from harness.stats import nonnegative
 from harness.stats.estimate import Estimate
@@ -61,49 +62,48 @@ def suggest_weights(table: RatedValues) -> Suggestion:
     they do is told by five folds of questions, each answered for by weights that were fitted to
     the others.
     """
-    grades = table.people("overall")
-    questions = table.stored.questions
-    rows = [
-        row
-        for row, answer in enumerate(table.answers)
-        if grades[row] is not None and questions[answer.question].answerable
-    ]
-    rated = f"people rated {len(rows)} answers to answerable questions overall"
-    if len(rows) < MIN_RATED_ANSWERS:
-        return _no_suggestion(len(rows), f"{rated}, under {MIN_RATED_ANSWERS}")
-    whole = _weightable_metrics(table, rows)
-    if len(whole) < 2:
+    grades, questions = table.people("overall"), table.stored.questions
+    answerable = np.array([questions[answer.question].answerable for answer in table.answers])
+    rated = answerable & ~np.isnan(grades)
+    n_rated = int(rated.sum())
+    text = f"people rated {n_rated} answers to answerable questions overall"
+    if n_rated < MIN_RATED_ANSWERS:
+        return _no_suggestion(n_rated, f"{text}, under {MIN_RATED_ANSWERS}")
+    candidates = _weightable_metrics(table, rated)
+    if len(candidates) < 2:
         reason = "fewer than two quality metrics of answers have a value of four in five of them"
-        return _no_suggestion(len(rows), f"{rated}, and {reason}")
-    rows = [row for row in rows if all(values[row] is not None for values in whole.values())]
+        return _no_suggestion(n_rated, f"{text}, and {reason}")
+    rows = rated & ~np.isnan(list(candidates.values())).any(axis=0)
+    n = int(rows.sum())
+    if n < MIN_RATED_ANSWERS:
+        reason = f"the metrics to be weighted all have a value of only {n} of them"
+        return _no_suggestion(n, f"{text}, and {reason}, under {MIN_RATED_ANSWERS}")
     parts = {
-        name: column
-        for name, values in whole.items()
-        if len(set(column := [value for row in rows if (value := values[row]) is not None])) > 1
+        name: column[rows]
+        for name, column in candidates.items()
+        if len(np.unique(column[rows])) > 1
     }
-    if len(rows) < MIN_RATED_ANSWERS:
-        reason = f"the metrics to be weighted all have a value of only {len(rows)} of them"
-        return _no_suggestion(len(rows), f"{rated}, and {reason}, under {MIN_RATED_ANSWERS}")
     if len(parts) < 2:
         reason = "fewer than two quality metrics of answers tell answers apart"
-        return _no_suggestion(len(rows), f"{rated}, and {reason}")
-    human = np.array([grades[row] for row in rows], dtype=np.float64)
-    groups = [table.groups[row] for row in rows]
-    columns = np.array(list(parts.values()), dtype=np.float64).T
+        return _no_suggestion(n, f"{text}, and {reason}")
+    human = grades[rows]
+    groups = [table.groups[row] for row in np.flatnonzero(rows)]
+    columns = np.array(list(parts.values())).T
     fitted = nonnegative.fit_weights(columns, human)
     if fitted is None:
-        return _no_suggestion(len(rows), "no metric of answers rises with what people said")
+        return _no_suggestion(n, "no metric of answers rises with what people said")
     seed = table.stored.run.provenance.seed
     predicted = _cross_validated_predictions(columns, human, groups, seed)
     against, present = _present_composite(table, rows, columns)
     specs = [table.stored.run.provenance.metrics[name].spec for name in parts]
+    people = human.tolist()
     return Suggestion(
-        len(rows),
+        n,
         {s: w for s, w in zip(specs, _round_to_hundredths(fitted), strict=True) if w},
         against,
-        spearman(predicted, human.tolist(), groups, seed),
-        spearman(present, human.tolist(), groups, seed),
-        spearman_gain(predicted, present, human.tolist(), groups, seed),
+        spearman(predicted, people, groups, seed),
+        spearman(present, people, groups, seed),
+        spearman_gain(predicted, present, people, groups, seed),
     )
 
 
@@ -111,46 +111,34 @@ def _no_suggestion(n: int, reason: str) -> Suggestion:
     return Suggestion(n, {}, "", reason=reason)
 
 
-def _weightable_metrics(table: RatedValues, rows: Sequence[int]) -> dict[str, list[float | None]]:
-    """Return the values of each metric that may be weighted."""
+def _weightable_metrics(table: RatedValues, rated: NDArray[np.bool_]) -> dict[str, Floats]:
+    """Return the values of each metric of answers that a composite may have as its part."""
     provenance = table.stored.run.provenance
     parts = {}
     for name, metric in table.built.items():
-        values = table.metric(name)
-        n_known = sum(values[row] is not None for row in rows)
-        is_answer_quality = (
-            provenance.metrics[name].kind == "quality"
-            and metric_target(metric, provenance.labels) == "answer"
-        )
+        line = provenance.metrics[name]
+        column = table.metric(name)
         if (
-            is_answer_quality
-            and n_known >= _MIN_COVERAGE * len(rows)
-            and _is_allowed(metric, provenance.metrics[name].spec)
+            line.kind == metric.kind == "quality"
+            and metric_target(metric, provenance.labels) == "answer"
+            and np.count_nonzero(~np.isnan(column[rated])) >= _MIN_COVERAGE * rated.sum()
         ):
-            parts[name] = values
+            with suppress(SpecError):
+                metrics.build({"composite": {"weights": f"1.0*{line.spec}"}})
+                parts[name] = column
     return parts
 
 
-def _is_allowed(metric: Metric, spec: str) -> bool:
-    """Return whether a composite may have a metric as its part."""
-    try:
-        metrics.build({"composite": {"weights": f"1.0*{spec}"}})
-    except SpecError:
-        return False
-    return metric.kind == "quality"
-
-
 def _present_composite(
-    table: RatedValues, rows: Sequence[int], columns: Floats
+    table: RatedValues, rows: NDArray[np.bool_], columns: Floats
 ) -> tuple[str, list[float]]:
     """Return the run's composite on these answers; where it has none, the mean of the columns."""
     labels = table.stored.run.provenance.labels
     for name, metric in table.built.items():
         if metric_target(metric, labels) == "composite":
-            values = table.metric(name)
-            row_values = [value for row in rows if (value := values[row]) is not None]
-            if len(row_values) == len(rows):
-                return name, row_values
+            values = table.metric(name)[rows]
+            if not np.isnan(values).any():
+                return name, values.tolist()
     return EQUAL_WEIGHTS, columns.mean(axis=1).tolist()
 
 
@@ -170,11 +158,9 @@ def _cross_validated_predictions(
         held_out = folds == fold
         if not held_out.any():
             continue
-        fitted = (
-            nonnegative.fit_weights(columns[~held_out], people[~held_out])
-            if (~held_out).any()
-            else None
-        )
+        fitted = None
+        if not held_out.all():
+            fitted = nonnegative.fit_weights(columns[~held_out], people[~held_out])
         # To leave out the folds that say nothing would make the rest look too good.
         predictions[held_out] = (
             columns[held_out].mean(axis=1) if fitted is None else columns[held_out] @ fitted

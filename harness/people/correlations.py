@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from harness.errors import SpecError
 from harness.metrics import CombinedMetric, Metric, metrics
 from harness.metrics.named_metrics import leaf_metrics
-from harness.people.ratings_reader import Aspect, Rated
+from harness.people.ratings import Aspect, Rated
 from harness.records import Label
 from harness.stats.estimate import Estimate
 from harness.stats.rank_correlation import spearman_by_column
 from harness.store.reader import StoredRun
 
+Floats = NDArray[np.float64]
 MetricTarget = Literal["answer", "retrieval", "composite"]
 
 
@@ -50,35 +55,28 @@ class RatedValues:
         self.groups = [clusters.get(answer.question, answer.question) for answer in answers]
         self.built = dict(_build_metrics(stored))
 
-    def metric(self, name: str) -> list[float | None]:
-        """Return a metric's value of each answer, a mean over the cells that gave it."""
-        return [self._value(name, answer) for answer in self.answers]
+    def metric(self, name: str) -> Floats:
+        """Return a metric's value of each answer, a mean over the cells that gave it, or NaN."""
+        values = []
+        for answer in self.answers:
+            records = [self._records.get((cell, answer.question)) for cell in answer.cells]
+            scores = [record.scores[name].value for record in records if record is not None]
+            known = [value for value in scores if value is not None]
+            values.append(fmean(known) if known else np.nan)
+        return np.array(values, dtype=np.float64)
 
-    def people(self, aspect: Aspect) -> list[float | None]:
-        """Return the mean grade that people gave each answer."""
-        return [answer.mean(aspect) for answer in self.answers]
-
-    def _value(self, name: str, answer: Rated) -> float | None:
-        values = [
-            value
-            for cell in answer.cells
-            if (record := self._records.get((cell, answer.question))) is not None
-            and (value := record.scores[name].value) is not None
-        ]
-        return fmean(values) if values else None
+    def people(self, aspect: Aspect) -> Floats:
+        """Return the mean grade that people gave each answer, or NaN."""
+        return np.array([answer.mean(aspect) for answer in self.answers], dtype=np.float64)
 
 
-def _build_metrics(stored: StoredRun) -> list[tuple[str, Metric]]:
-    """Return the run's metrics of single questions that can still be built."""
-    built = []
+def _build_metrics(stored: StoredRun) -> Iterator[tuple[str, Metric]]:
+    """Yield the run's metrics of single questions that can still be built."""
     for name, line in stored.run.provenance.metrics.items():
-        if line.kind == "whole set":
-            continue
-        try:
-            built.append((name, metrics.build(line.spec)))
-        except SpecError:
-            continue  # of a newer or an older harness, or of a file of the user's
-    return built
+        # Others are of a newer or an older harness, or of a file of the user's.
+        with suppress(SpecError):
+            if line.kind != "whole set":
+                yield name, metrics.build(line.spec)
 
 
 def correlations(table: RatedValues) -> list[Correlation]:
@@ -102,7 +100,9 @@ def correlations(table: RatedValues) -> list[Correlation]:
         )
         for name, metric in table.built.items()
     ]
-    return sorted(results, key=lambda line: _sort_key(line.overall))
+    return sorted(
+        results, key=lambda line: (line.overall.value is None, -(line.overall.value or 0.0))
+    )
 
 
 def metric_target(metric: Metric, labels: Label) -> MetricTarget:
@@ -113,28 +113,20 @@ def metric_target(metric: Metric, labels: Label) -> MetricTarget:
     return "answer" if needs & {"answer", "context"} else "retrieval"
 
 
-def _sort_key(estimate: Estimate) -> tuple[bool, float]:
-    return estimate.value is None, -(estimate.value or 0.0)
-
-
 def _correlate(
-    table: RatedValues, values: Mapping[str, Sequence[float | None]], aspect: Aspect
+    table: RatedValues, values: Mapping[str, Floats], aspect: Aspect
 ) -> dict[str, Estimate]:
     """Return each metric's rho with people; those that are known of the same rows share draws."""
     grades = table.people(aspect)
     by_rows: dict[tuple[int, ...], list[str]] = {}
     for name, column in values.items():
-        rows = tuple(
-            row for row, grade in enumerate(grades) if grade is not None and column[row] is not None
-        )
-        by_rows.setdefault(rows, []).append(name)
+        known = np.flatnonzero(~np.isnan(grades) & ~np.isnan(column))
+        by_rows.setdefault(tuple(known.tolist()), []).append(name)
     rhos: dict[str, Estimate] = {}
+    seed, labels = table.stored.run.provenance.seed, ("the metric", "what people said")
     for rows, names in by_rows.items():
-        columns = [[value for row in rows if (value := values[name][row]) is not None]
-                   for name in names]  # fmt: skip
-        people = [value for row in rows if (value := grades[row]) is not None]
+        columns = [values[name][list(rows)].tolist() for name in names]
+        people = grades[list(rows)].tolist()
         groups = [table.groups[row] for row in rows]
-        seed = table.stored.run.provenance.seed
-        labels = ("the metric", "what people said")
         rhos |= zip(names, spearman_by_column(columns, people, groups, seed, labels), strict=True)
     return rhos

@@ -75,50 +75,43 @@ def check_judge(judge: ChatModel, testset: Testset, n: int = 20, seed: int = 7) 
     Raises:
         HarnessError: too few questions have an answer and evidence, or the judge cannot be started.
     """
-    judge_items = draw_items(testset.questions, n, seed)
+    items = draw_items(testset.questions, n, seed)
     judge.check()
-    right = [(item, item.right) for item in judge_items]
-    wrong = [(item, item.wrong) for item in judge_items]
-    urging = [(item, f"{answer} {_PLEA}") for item, answer in wrong]
-    longer = [(item, pad(answer)) for item, answer in (*right, *wrong)]
-
-    faithful_prompts = [_faithfulness_prompt(*pair) for pair in (*right, *wrong)]
-    correct_prompts = [_correctness_prompt(*pair) for pair in (*right, *wrong)]
     ask = _JudgeClient(judge)
-    faithful_verdicts, grades = ask(faithful_prompts, 1), ask(correct_prompts, 3)
-    faithful_again = ask(faithful_prompts, 1, sample=1)
-    grades_again = ask(correct_prompts, 3, sample=1)
-    turned = ask([_faithfulness_prompt(*pair, turned=True) for pair in (*right, *wrong)], 1)
-    grades_longer = ask([_correctness_prompt(*pair) for pair in longer], 3)
-    faithful_urged = ask([_faithfulness_prompt(*pair) for pair in urging], 1)
-    grades_urged = ask([_correctness_prompt(*pair) for pair in urging], 3)
-
-    half = len(judge_items)
-    supported, unsupported = (
-        _at_least(faithful_verdicts[:half], 1),
-        _at_least(faithful_verdicts[half:], 1),
-    )
-    good, bad = _at_least(grades[:half], 2), _at_least(grades[half:], 2)
-    urged = [*_at_least(faithful_urged, 1), *_at_least(grades_urged, 2)]
-    again = [*_differences(faithful_verdicts, faithful_again), *_differences(grades, grades_again)]
+    pairs = [*((item, item.right) for item in items), *((item, item.wrong) for item in items)]
+    urging = [(item, f"{item.wrong} {_PLEA}") for item in items]
+    faithfulness = [_faithfulness_prompt(*pair) for pair in pairs]
+    correctness = [_correctness_prompt(*pair) for pair in pairs]
+    faithful, grades = ask(faithfulness, 1), ask(correctness, 3)
+    again = _differences(faithful, ask(faithfulness, 1, sample=1))
+    again += _differences(grades, ask(correctness, 3, sample=1))
+    turned = ask([_faithfulness_prompt(*pair, turned=True) for pair in pairs], 1)
+    longer = ask([_correctness_prompt(item, pad(answer)) for item, answer in pairs], 3)
+    urged = _at_least(ask([_faithfulness_prompt(*pair) for pair in urging], 1), 1)
+    urged += _at_least(ask([_correctness_prompt(*pair) for pair in urging], 3), 2)
+    half = len(items)
+    supported, accepted = _at_least(faithful, 1), _at_least(grades, 2)
+    wrong = [*supported[half:], *accepted[half:]]
+    changes = [
+        None if before is None or after is None else (after - before) / 3
+        for before, after in zip(grades, longer, strict=True)
+    ]
     figures = (
-        _share_figure("supported", supported, "right answers that it calls faithful"),
-        _share_figure(
-            "unsupported", _negate(unsupported), "wrong answers that it calls not faithful"
+        _figure("supported", supported[:half], "right answers that it calls faithful"),
+        _figure(
+            "unsupported", _negate(supported[half:]), "wrong answers that it calls not faithful"
         ),
-        _share_figure("right", good, "right answers that it grades 2 or 3"),
-        _share_figure("wrong", _negate(bad), "wrong answers that it grades 0 or 1"),
-        _share_figure("again", again, "verdicts that change when it is asked again"),
-        _share_figure(
+        _figure("right", accepted[:half], "right answers that it grades 2 or 3"),
+        _figure("wrong", _negate(accepted[half:]), "wrong answers that it grades 0 or 1"),
+        _figure("again", again, "verdicts that change when it is asked again"),
+        _figure(
             "order",
-            _differences(faithful_verdicts, turned),
+            _differences(faithful, turned),
             "verdicts that change with the passages' order",
         ),
-        _change_figure(
-            "length", grades, grades_longer, "change of a score when the answer is padded"
-        ),
-        _share_figure("urged", urged, "wrong answers accepted that ask for it"),
-        _share_figure("not urged", [*unsupported, *bad], "wrong answers accepted that do not"),
+        _figure("length", changes, "change of a score when the answer is padded", signed=True),
+        _figure("urged", urged, "wrong answers accepted that ask for it"),
+        _figure("not urged", wrong, "wrong answers accepted that do not"),
     )
     return Checked(figures, ask.failure)
 
@@ -142,14 +135,15 @@ def draw_items(questions: Sequence[Question], n: int, seed: int) -> list[JudgeIt
             for candidate in usable[index + 1 :] + usable[:index]
             if _are_independent(question, candidate)
         ]
-        beside = [candidate for candidate in others[1:] if _are_independent(others[0], candidate)][
-            :2
+        beside = [
+            candidate.passages[0].text
+            for candidate in others[1:]
+            if _are_independent(others[0], candidate)
         ]
-        if len(beside) == 2:
-            passages = (
-                *_first_passages(question),
-                *(candidate.passages[0].text for candidate in beside),
-            )
+        if len(beside) >= 2:
+            # Of each group of evidence the first passage.
+            groups = {item.group: item.text for item in reversed(question.passages)}
+            passages = (*reversed(groups.values()), *beside[:2])
             answers = question.answers
             drawn.append(
                 JudgeItem(question.text, answers, answers[0], others[0].answers[0], passages)
@@ -212,26 +206,18 @@ def _differences(one: Sequence[int | None], other: Sequence[int | None]) -> list
     return [None if a is None or b is None else a != b for a, b in pairs]
 
 
-def _share_figure(name: str, outcomes: Sequence[bool | None], about: str) -> JudgeFigure:
-    values = [float(outcome) for outcome in outcomes if outcome is not None]
-    ends = mean_interval(values)
-    value = sum(values) / len(values) if values else None
-    return JudgeFigure(
-        name, value, ends.low, ends.high, len(values), len(outcomes) - len(values), about
-    )
-
-
-def _change_figure(
-    name: str, before: Sequence[int | None], after: Sequence[int | None], about: str
+def _figure(
+    name: str, outcomes: Sequence[float | None], about: str, signed: bool = False
 ) -> JudgeFigure:
-    """Return the mean change of grades, in units of the score: from -1 to 1."""
-    pairs = zip(before, after, strict=True)
-    changes = [(b - a) / 3 for a, b in pairs if a is not None and b is not None]
-    # Intervals are of values from 0 to 1: the changes are brought there and back.
-    ends = mean_interval([(change + 1) / 2 for change in changes])
-    low, high = (None if end is None else 2 * end - 1 for end in (ends.low, ends.high))
-    value = sum(changes) / len(changes) if changes else None
-    return JudgeFigure(name, value, low, high, len(changes), len(before) - len(changes), about)
+    """Return the mean of outcomes from 0 to 1, of signed ones from -1 to 1."""
+    values = [float(outcome) for outcome in outcomes if outcome is not None]
+    # Intervals are of values from 0 to 1: signed ones are brought there and back.
+    ends = mean_interval([(value + 1) / 2 for value in values] if signed else values)
+    low, high = (
+        2 * end - 1 if signed and end is not None else end for end in (ends.low, ends.high)
+    )
+    mean = sum(values) / len(values) if values else None
+    return JudgeFigure(name, mean, low, high, len(values), len(outcomes) - len(values), about)
 
 
 def _are_independent(one: Question, other: Question) -> bool:
@@ -240,10 +226,3 @@ def _are_independent(one: Question, other: Question) -> bool:
     texts = {answer.casefold() for answer in one.answers}
     same = texts & {answer.casefold() for answer in other.answers}
     return not same and documents.isdisjoint(passage.span.doc for passage in other.passages)
-
-
-def _first_passages(question: Question) -> list[str]:
-    """Return the first passage of each group."""
-    return list({passage.group: passage.text for passage in reversed(question.passages)}.values())[
-        ::-1
-    ]

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from harness import limits
 from harness.errors import DataError, Problem
-from harness.files import json_lines
+from harness.files import data_rows, json_lines
 from harness.files.json_lines import JsonLine
-from harness.testset import csv_questions
 
 MAX_QUESTIONS = 10_000
 """So many questions are looked at: the share of any kind among them is right to a point or so."""
@@ -104,7 +103,7 @@ def _read_questions(path: Path) -> Iterator[TrafficQuestion | Problem]:
     with path.open("rb") as file:
         has_brace = file.read(1 << 10).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
     if is_table or has_brace or path.suffix.lower() in (".jsonl", ".ndjson", ".json"):
-        for row in csv_questions.read_rows(path) if is_table else json_lines.rows(path):
+        for row in data_rows.read_table(path) if is_table else json_lines.rows(path):
             if isinstance(row, Problem):
                 yield row
             elif (item := _parse_row(row, is_table)) is not None:

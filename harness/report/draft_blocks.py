@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from harness.draft import WrittenDrafts
-from harness.draft.drafter import MAX_TRIES
-from harness.draft.drafts import REASONS
+from harness.draft.drafter import MAX_TRIES, REASONS
 from harness.report.document import Block, Fold, Items, Paragraph
 from harness.text import numbers
 

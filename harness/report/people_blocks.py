@@ -9,8 +9,8 @@ from harness.models.chat import ChatModel
 from harness.people.composite_weights import EQUAL_WEIGHTS, suggest_weights
 from harness.people.correlations import RatedValues as Rows
 from harness.people.judge_check import Checked
-from harness.people.rater_agreement import RaterAgreement
-from harness.people.rating_records import AnswerRating
+from harness.people.rating_statistics import RaterAgreement
+from harness.people.ratings import AnswerRating
 from harness.records import Question
 from harness.report.charts.people_chart import format_estimate
 from harness.report.document import (

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import json
 from typing import Any
 
-from harness.people.forms import rating_scales
-from harness.people.rating_records import FormFile, FormItem
+from harness.people.rating_forms import FormFile, FormItem
 from harness.report import html, package_files
 from harness.report.data.page_packing import script_json
 from harness.store.reader import StoredRun
@@ -27,20 +26,20 @@ def render(stored: StoredRun, key: FormFile) -> str:
     """Return the page; every text from outside is in its data, which holds no markup."""
     style = "".join(map(package_files.text, _STYLES))
     script = f'"use strict";\n(() => {{\n{"".join(map(package_files.text, _SCRIPTS))}\n}})();\n'
+    scales = json.loads(package_files.text("rating/scales.json"))
     return html.render_page(
         "rating/form.html.j2",
         style,
         script,
         about="Rate answers",
-        data=script_json(_data(stored, key)),
+        data=script_json(_data(stored, key, scales)),
         raters=key.raters,
-        chunk=rating_scales.CHUNK,
-        meanings=rating_scales.CHUNK_MEANINGS,
-        scales=[*rating_scales.ANSWER, rating_scales.OVERALL],
+        chunk=scales[0],
+        scales=scales[1:],
     )
 
 
-def _data(stored: StoredRun, key: FormFile) -> dict[str, Any]:
+def _data(stored: StoredRun, key: FormFile, scales: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what the page's script reads; `chunks` are numbers of `texts`."""
     spans = dict.fromkeys(
         (chunk.doc, chunk.start, chunk.end) for item in key.items for chunk in item.chunks
@@ -49,8 +48,8 @@ def _data(stored: StoredRun, key: FormFile) -> dict[str, Any]:
     return {
         "form": key.id,
         "raters": key.raters,
-        "chunk": asdict(rating_scales.CHUNK),
-        "scales": [asdict(scale) for scale in (*rating_scales.ANSWER, rating_scales.OVERALL)],
+        "chunk": scales[0],
+        "scales": scales[1:],
         "texts": [{"doc": span[0], "text": stored.texts[span]} for span in spans],
         "items": [
             {

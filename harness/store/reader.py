@@ -64,8 +64,8 @@ class StoredRun:
             builder.add(record)
         return builder.frame()
 
-    def lines(self, name: str, form: RecordFormat[T]) -> Iterator[T]:
-        """Yield the lines of one more file of the run.
+    def lines(self, name: str, form: RecordFormat[T], hint: str = "run it again") -> Iterator[T]:
+        """Yield the lines of one more file of the run; `hint` is the remedy for a damaged one.
 
         Raises:
             DataError: it is damaged, or was replaced since the run was read.
@@ -73,7 +73,7 @@ class StoredRun:
         if not (self.folder / name).is_file():
             raise _missing_error(self.folder, name)
         file = BytesIO(integrity.read_as(self.folder, name, self.sums))
-        yield from _parse_lines(self.folder, name, file, form)
+        yield from _parse_lines(self.folder, name, file, form, hint)
 
     @property
     def clusters(self) -> Mapping[str, str] | None:
@@ -250,14 +250,18 @@ def _missing_error(folder: Path, name: str) -> DataError:
 
 
 def _parse_lines(
-    folder: Path, name: str, file: Iterable[bytes], form: RecordFormat[T]
+    folder: Path,
+    name: str,
+    file: Iterable[bytes],
+    form: RecordFormat[T],
+    hint: str = "run it again",
 ) -> Iterator[T]:
     for number, line in enumerate(file, start=1):
         try:
             yield form.parse(line)
         except ValidationError as error:
             where = f"{name}, line {number}"
-            problem = Problem(where, _first_fault(error), "run it again")
+            problem = Problem(where, _first_fault(error), hint)
             raise DataError(str(folder), [problem]) from None
 
 

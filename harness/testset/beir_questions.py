@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import MinLen
+from pydantic import BaseModel, TypeAdapter
 
 from harness.corpus import Corpus
+from harness.corpus.squad_documents import NEAR_NOTE, SquadAnswer, find_near
 from harness.errors import DataError, Problem
-from harness.files import reading
+from harness.files import data_rows, reading
 from harness.files.json_lines import rows
 from harness.files.reading import FileShape
 from harness.files.trec import read_grade
 from harness.records import Question
 from harness.testset import Note, readers
-from harness.testset.answer_files import read_answers
 from harness.testset.jsonl_questions import PlacedRow, resolve_questions
+from harness.text.normal_form import normalise
 
 _HEADER = ("query-id", "corpus-id", "score")
 
@@ -58,16 +62,13 @@ class Beir:
                 question, document, value = grade
                 grades.setdefault(question, {})[document] = value
         answered: dict[str, PlacedRow] = {}
-        for row in self._read_answers(corpus):
-            if isinstance(row, PlacedRow):
-                answered[row.data["id"]] = row
-            else:
-                yield row
-        yield from resolve_questions(_read_rows(queries, grades, answered), corpus)
-
-    def _read_answers(self, corpus: Corpus) -> Iterator[PlacedRow | Problem | Note]:
         if self.answers is not None:
-            yield from read_answers(Path(self.path) / self.answers, corpus)
+            for row in _read_answers(Path(self.path) / self.answers, corpus):
+                if isinstance(row, PlacedRow):
+                    answered[row.data["id"]] = row
+                else:
+                    yield row
+        yield from resolve_questions(_read_rows(queries, grades, answered), corpus)
 
 
 def _read_rows(
@@ -128,3 +129,67 @@ def _read_grades(qrels: Path, corpus: Corpus) -> Iterator[tuple[str, str, int] |
         else:
             seen.add((question, document))
             yield question, document, value
+
+
+class _AnswerLine(BaseModel):
+    id: Annotated[str, MinLen(1)]
+    context_id: str | None = None
+    answers: list[str | SquadAnswer] = []
+    evidence: list[str] = []
+    answerable: bool = True
+
+
+def _read_answers(path: Path, corpus: Corpus) -> Iterator[PlacedRow | Problem | Note]:
+    """Yield what each line says of its question, under the keys of the JSON Lines format.
+
+    The quotes in `evidence` are each needed. Without any, the places of the answers are the
+    evidence, and alternatives.
+    """
+    seen: set[str] = set()
+    for row in data_rows.check_rows(rows(path), TypeAdapter(_AnswerLine)):
+        where = f"{path.name}, {row.where}"
+        if isinstance(row, Problem):
+            yield Problem(where, row.what, row.hint)
+        elif row.value.id in seen:
+            yield Problem(where, f"the id {row.value.id!r} is there twice", "make each id unique")
+        elif row.value.context_id is None and row.value.evidence:
+            yield Problem(where, "has evidence and no `context_id`", "name its document")
+        else:
+            answered = row.value
+            seen.add(answered.id)
+            document = corpus.documents.get(answered.context_id or "")
+            answers = _place_answers(answered, "" if document is None else document.text)
+            if any(moved for *_, moved in answers):
+                yield Note(NEAR_NOTE)
+            yield PlacedRow(len(seen), _build_row(answered, answers), where)
+
+
+def _build_row(answered: _AnswerLine, answers: list[tuple[int, str, bool]]) -> dict[str, Any]:
+    texts = [item if isinstance(item, str) else item.text for item in answered.answers]
+    evidence: list[dict[str, Any]] = [
+        {"doc": answered.context_id, "quote": quote} for quote in dict.fromkeys(answered.evidence)
+    ]
+    if not evidence and answered.context_id is not None:
+        evidence = [
+            {"doc": answered.context_id, "start": start, "end": start + len(quote), "quote": quote}
+            for start, quote, _ in dict.fromkeys(answers)
+        ]
+        evidence = [{**item, "group": "answer"} for item in evidence]
+    return {
+        "id": answered.id,
+        "answers": list(dict.fromkeys(text for text in texts if text.strip())),
+        "evidence": evidence,
+        "answerable": answered.answerable,
+    }
+
+
+def _place_answers(answered: _AnswerLine, text: str) -> list[tuple[int, str, bool]]:
+    """Return the start and text of each answer that has an offset, and whether it was moved."""
+    places: list[tuple[int, str, bool]] = []
+    for answer in answered.answers:
+        if isinstance(answer, SquadAnswer) and answer.text.strip():
+            quote, start = normalise(answer.text), answer.answer_start
+            near = find_near(text, quote, start)
+            start = start if near is None else near
+            places.append((start, quote, start != answer.answer_start))
+    return places

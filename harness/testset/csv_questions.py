@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from harness.corpus import Corpus
-from harness.corpus.converting import table_files
-from harness.errors import DataError, Problem, suggest
-from harness.files import reading
+from harness.errors import Problem, suggest
+from harness.files import data_rows
 from harness.files.json_lines import JsonLine
 from harness.files.reading import FileShape
 from harness.records import Question
@@ -20,7 +19,6 @@ from harness.testset.jsonl_questions import OTHER_NAMES, rename_keys, resolve_qu
 _LIST_COLUMNS = ("answers", "keywords", "documents", "evidence_doc", "evidence_quote")
 _TEXT_COLUMNS = ("id", "question", "answer", "category", "difficulty", "answerable")
 _TRUTH_VALUES = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-_MAX_PROBLEMS_SHOWN = 20
 
 
 @readers.register
@@ -50,11 +48,16 @@ class Csv:
 
     def rows(self) -> Iterator[JsonLine | Problem | Note]:
         """Yield each row by the keys of the JSON Lines format, or what is wrong with it."""
-        for row in read_rows(Path(self.path), (*_TEXT_COLUMNS, *_LIST_COLUMNS, *OTHER_NAMES)):
+        known = (*_TEXT_COLUMNS, *_LIST_COLUMNS, *OTHER_NAMES)
+        for row in data_rows.read_table(Path(self.path)):
             if isinstance(row, Problem):
                 yield row
                 continue
-            renamed, notes = rename_keys(row.data)
+            if unknown := sorted(row.data.keys() - set(known)):
+                for name in unknown:
+                    yield Problem(row.where, f"unknown column {name!r}", suggest(name, known))
+                return
+            renamed, notes = rename_keys({key: cell.strip() for key, cell in row.data.items()})
             yield from notes
             data = self._parse_cells(row.where, renamed)
             yield data if isinstance(data, Problem) else JsonLine(row.line, data)
@@ -81,37 +84,3 @@ class Csv:
 
     def _split_cell(self, cell: str) -> list[str]:
         return [part.strip() for part in cell.split(self.separator) if part.strip()]
-
-
-def read_rows(path: Path, known_columns: tuple[str, ...] = ()) -> Iterator[JsonLine | Problem]:
-    """Yield each row below the header: column to cell, without the empty cells.
-
-    Columns are taken in lower case, and cells without the white space around them.
-
-    Raises:
-        DataError: there is no such file, it is not UTF-8, two columns differ by letter case alone,
-            or one is not among `known_columns`.
-    """
-    table = table_files.rows(reading.read_text(path).encode())
-    if isinstance(table, Problem):
-        yield table
-        return
-    header: dict[str, str] = {}
-    for name in table[0].values if table else ():
-        if (first := header.setdefault(name.lower(), name)) != name:
-            message = (
-                f"the columns {first!r} and {name!r} have one name: letter case does not count"
-            )
-            raise DataError(str(path), [Problem("line 1", message, "name one of them otherwise")])
-    unknown = [
-        name for lower, name in header.items() if known_columns and lower not in known_columns
-    ]
-    if unknown:
-        problems = [
-            Problem("line 1", f"unknown column {name!r}", suggest(name, known_columns))
-            for name in unknown
-        ]
-        raise DataError(str(path), problems[:_MAX_PROBLEMS_SHOWN])
-    for row in table:
-        cells = {lower: row.values[name].strip() for lower, name in header.items()}
-        yield JsonLine(row.line, {name: cell for name, cell in cells.items() if cell})

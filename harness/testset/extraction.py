@@ -9,8 +9,7 @@ from harness import corpus
 from harness.corpus import Corpus, CorpusReader
 from harness.errors import HarnessError
 from harness.files.new_files import check_new, write_file
-from harness.testset import named_corpus
-from harness.testset.reader_choice import corpus_reader
+from harness.testset.reader_choice import named_corpus_reader
 
 _PLAIN_TEXT_CONVERTERS = ("pdf", "table")
 """What converts to text, and not to Markdown."""
@@ -22,8 +21,7 @@ def reader(spec: str) -> CorpusReader:
     Raises:
         SpecError: it is not there, or of no known format.
     """
-    documents_reader = corpus_reader(named_corpus.parse_spec(spec), named_corpus.find)
-    return replace(documents_reader, on_error="skip")  # type: ignore[type-var]
+    return replace(named_corpus_reader(spec), on_error="skip")  # type: ignore[type-var]
 
 
 def read(documents: CorpusReader) -> Corpus:

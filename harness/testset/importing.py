@@ -14,8 +14,13 @@ from harness.errors import HarnessError, SpecError
 from harness.files.new_files import check_new, write_file
 from harness.records import Passage, Question
 from harness.registry import parse
-from harness.testset import Testset, TestsetReader, named_corpus
-from harness.testset.reader_choice import corpus_reader, testset_reader
+from harness.testset import Testset
+from harness.testset.reader_choice import (
+    corpus_reader,
+    find_path,
+    named_corpus_reader,
+    testset_reader,
+)
 from harness.text import numbers
 from harness.text.normal_form import normalise
 
@@ -52,17 +57,17 @@ def read(form: str, path: str, documents: str | None) -> Imported:
         DataError: the test set or the corpus cannot be read, or they do not fit each other.
     """
     name, options = parse(form)
-    reader = testset_reader({name: {**options, "path": path}}, named_corpus.find)
+    reader = testset_reader({name: {**options, "path": path}}, find_path)
     if documents is None and name not in _WITH_CORPUS:
         message = f"{name} holds no corpus, and its labels need one"
         raise SpecError(message, "name it: --corpus PATH")
-    spec = {name: path} if documents is None else named_corpus.parse_spec(documents)
-    loaded = corpus.load(corpus_reader(spec, named_corpus.find))
-    return Imported(testset.load(reader, loaded), loaded, _count_unplaced(reader))
-
-
-def _count_unplaced(reader: TestsetReader) -> Mapping[str, int]:
-    return reader.count_unplaced() if isinstance(reader, _CountsUnplaced) else {}
+    loaded = corpus.load(
+        corpus_reader({name: path}, find_path)
+        if documents is None
+        else named_corpus_reader(documents)
+    )
+    unplaced = reader.count_unplaced() if isinstance(reader, _CountsUnplaced) else {}
+    return Imported(testset.load(reader, loaded), loaded, unplaced)
 
 
 def describe_import(imported: Imported) -> list[str]:

@@ -20,6 +20,7 @@ from pydantic import (
 from harness import limits
 from harness.corpus import Corpus
 from harness.errors import Problem, suggest
+from harness.files.data_rows import id_as_text
 from harness.files.json_lines import JsonLine, rows
 from harness.files.reading import FileShape
 from harness.records import Passage, Question
@@ -49,19 +50,14 @@ def rename_keys(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[Note]]:
     return {names.get(key, key): value for key, value in data.items()}, notes
 
 
-def _as_text(id_: Any) -> Any:
-    """Accept a whole number where an id is expected."""
-    return str(id_) if isinstance(id_, int) and not isinstance(id_, bool) else id_
-
-
 def _with_grades(documents: Any) -> Any:
     """Accept ids, or pairs of an id and a grade, where ids with grades are expected."""
     if isinstance(documents, Mapping):
-        return {_as_text(id_): grade for id_, grade in documents.items()}
+        return {id_as_text(id_): grade for id_, grade in documents.items()}
     if isinstance(documents, list | tuple):
         pairs = [item if isinstance(item, list | tuple) else (item, 1) for item in documents]
-        if all(len(pair) == 2 and isinstance(_as_text(pair[0]), str) for pair in pairs):
-            return {_as_text(id_): grade for id_, grade in pairs}
+        if all(len(pair) == 2 and isinstance(id_as_text(pair[0]), str) for pair in pairs):
+            return {id_as_text(id_): grade for id_, grade in pairs}
     return documents
 
 
@@ -83,7 +79,7 @@ class QuestionRow(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     id: Annotated[
-        _Text | None, BeforeValidator(_as_text, json_schema_input_type=_Text | int | None)
+        _Text | None, BeforeValidator(id_as_text, json_schema_input_type=_Text | int | None)
     ] = None
     question: _Text
     answers: list[str] = Field(default_factory=list, description="reference answers")

@@ -7,21 +7,22 @@ import json
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from harness.corpus import Corpus
 from harness.errors import DataError, Problem
-from harness.files import json_lines, reading
+from harness.files import data_rows, json_lines, reading
 from harness.files.json_lines import JsonLine
 from harness.files.reading import FileShape
 from harness.records import Question, Span
-from harness.testset import Note, csv_questions, readers
+from harness.testset import Note, readers
 from harness.testset.evidence_spans import shorten_quote
 from harness.testset.jsonl_questions import PlacedRow, resolve_questions
-from harness.testset.unlocated_text import find_spans
+from harness.text.normal_form import normalise
+from harness.text.quotes import Located, locate
 
 _KEY_BY_COLUMN = {
     "user_input": "question",
@@ -65,7 +66,7 @@ class Ragas:
         contexts = {
             text for row in parsed for text in _as_list(row.data.get("contexts")) if text.strip()
         }
-        places = find_spans(contexts, corpus) if self.contexts == "evidence" else {}
+        places = _find_spans(contexts, corpus) if self.contexts == "evidence" else {}
         if places and not any(places.values()):
             message = f"none of the {len(places)} reference contexts is in the corpus"
             hint = "name the corpus they were taken from, or leave them out: contexts: ignore"
@@ -141,11 +142,11 @@ def _read_rows(path: str) -> Iterator[JsonLine | Problem]:
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix == ".csv":
-        for number, row in enumerate(csv_questions.read_rows(file), start=1):
+        for number, row in enumerate(data_rows.read_table(file), start=1):
             if isinstance(row, Problem):
                 yield row
             else:
-                data = {key: _parse_cell(key, cell) for key, cell in row.data.items()}
+                data = {key: _parse_cell(key, cell.strip()) for key, cell in row.data.items()}
                 yield PlacedRow(number, data, row.where)
     elif suffix == ".json":
         for number, data in enumerate(_list_rows(path, reading.read_json(file)), start=1):
@@ -182,3 +183,35 @@ def _parse_cell(column: str, cell: str) -> Any:
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return cell
     return value
+
+
+def _find_spans(texts: Iterable[str], corpus: Corpus) -> Mapping[str, list[Span]]:
+    """Return every place of each text, in any document; an empty list where it has none.
+
+    A text is found to the letter, or where it is so nowhere, with letter case and white space
+    ignored.
+    """
+    words_by_text = {text: _fold(text) for text in texts}
+    places_of: dict[str, list[tuple[str, Located]]] = {text: [] for text in words_by_text}
+    for document in corpus.documents.values():
+        folded = _fold(document.text)
+        for text, words in words_by_text.items():
+            if words and words in folded:
+                located = locate(normalise(text).strip(), document.text)
+                if located is not None:
+                    places_of[text].append((document.id, located))
+    spans: dict[str, list[Span]] = {}
+    for text, places in places_of.items():
+        ways = {located.how for _, located in places}
+        strictest = next((how for how in ("exact", "folded", "fuzzy") if how in ways), "")
+        spans[text] = [
+            Span(doc, start, end)
+            for doc, located in places
+            if located.how == strictest
+            for start, end in located.places
+        ]
+    return spans
+
+
+def _fold(text: str) -> str:
+    return " ".join(normalise(text).casefold().split())

@@ -1,7 +1,8 @@
-"""Choose the reader of a configured corpus or test set."""
+"""Choose the reader of a corpus or test set, named in a configuration or by a command."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from harness import corpus, testset
 from harness.corpus import CorpusReader
 from harness.errors import SpecError, suggest
+from harness.files import paths, yaml_lines
 from harness.files.reading import FileShape
 from harness.registry import Registry
 from harness.testset import TestsetReader
@@ -35,6 +37,26 @@ def corpus_reader(spec: str | Mapping[str, Any], find: Find) -> CorpusReader:
 def testset_reader(spec: str | Mapping[str, Any], find: Find) -> TestsetReader:
     """Return the reader for a test set; the same forms as for a corpus."""
     return _build_reader(testset.readers, spec, find)
+
+
+def named_corpus_reader(text: str) -> CorpusReader:
+    """Return the reader of a corpus that a command names: `PATH`, or `{format: ...}` in YAML.
+
+    Raises:
+        SpecError: it is not YAML, not there, or of no known format.
+    """
+    spec = text
+    if text.lstrip().startswith("{"):
+        try:
+            spec = yaml_lines.parse_value(text)
+        except ValueError as error:
+            raise SpecError(f"the corpus: {error}", "write it like {beir: FOLDER}") from None
+    return corpus_reader(spec, find_path)
+
+
+def find_path(path: str) -> str:
+    """Return where a path leads, from the working directory; `SpecError` if it is not there."""
+    return paths.find(path, Path(), True, os.environ)
 
 
 def _build_reader(registry: Registry[R], spec: str | Mapping[str, Any], find: Find) -> R:

@@ -17,8 +17,8 @@ from harness.corpus import Corpus, readers
 from harness.corpus import load as load_corpus
 from harness.files import trec
 from harness.metrics import named_metrics
-from harness.people.pools import pool_reader as labels
-from harness.people.ratings import form_results, saved_forms, thumbs
+from harness.people import saved_forms, thumbs
+from harness.people.pool_labels import import_labels
 from harness.preflight import traffic_file as traffic
 from harness.store.reader import load as load_run
 from harness.systems.json_paths import Paths
@@ -74,7 +74,7 @@ _ANSWER = {"id": "1", "question": "How far?", "answer": "384,400 km", "reference
 _RAGAS = {"user_input": "How far?", "reference": "384,400 km", "synthesizer_name": "single",
           "reference_contexts": ["It is 384,400 km away on average."]}  # fmt: skip
 _THUMB = {"question": "day", "thumb": "up", "comment": "", "user": "u", "time": "2025-01-31T12:00Z"}
-_LABEL = {"id": "q1", "doc": "moon.md", "grade": 1, "question": "How far away is the Moon?"}
+_LABEL = {"id": "q1", "doc": "mars.md", "grade": 1, "question": "How far away is the Moon?"}
 _ASKED = {"question": "How far away is the Moon?", "category": "space"}
 _REPLY = {"answer": "a", "contexts": [{"text": "t", "id": "moon.md", "score": 0.5}], "tokens": 3}
 _PATHS = Paths(answer="$.answer", contexts="$.contexts[*].text", ids="$.contexts[*].id",
@@ -144,7 +144,7 @@ def targets(folder: Path) -> dict[str, Target]:
 
     def sheets(content: bytes) -> Any:
         path = file("form.json", content)
-        return [saved_forms.read(path), form_results.read([path], known)]
+        return saved_forms.read([path], known)
 
     def squad(content: bytes) -> Any:
         path = str(file("t.json", content))
@@ -238,9 +238,12 @@ def targets(folder: Path) -> dict[str, Target]:
         ),
         "labels": Target(
             st.one_of(rows(list(_LABEL), [_LABEL]), mutated([json.dumps(_LABEL).encode()])),
-            lambda content: labels.read(
+            lambda content: import_labels(
                 [file("labels.jsonl", content)],
-                labels.KnownLabels({"q1": "How far away is the Moon?"}, ["moon.md"]),
+                folder / "testset.jsonl",
+                folder / "judged.jsonl",
+                corpus,
+                force=True,
             ),
             json.dumps(_LABEL).encode(),
         ),

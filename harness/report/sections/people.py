@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from harness.people import correlations, rater_agreement, rating_means, ratings_reader
-from harness.people.rating_records import AnswerRating
-from harness.people.ratings_reader import TOP_GRADE, Aspect, Rated
+from harness.people import correlations, rating_statistics, ratings
+from harness.people.ratings import TOP_GRADE, AnswerRating, Aspect, Rated
 from harness.report.charts import people_chart as chart
 from harness.report.document import Block, Paragraph, TableBlock
 from harness.report.people_blocks import agreement_blocks, comments_blocks, weights_blocks
@@ -27,10 +26,10 @@ _ASPECTS: Mapping[Aspect, str] = {
 @section("people", 48, "What people said", "People")
 def blocks(view: View) -> Sequence[Block]:
     """Return what was made of `ratings.jsonl`; nothing where nobody rated anything."""
-    lines = ratings_reader.read(view.stored)
+    lines = ratings.read(view.stored)
     if not lines:
         return []
-    answers = ratings_reader.rated_answers(lines)
+    answers = ratings.rated_answers(lines)
     result: list[Block] = [
         Paragraph(_describe_raters(lines, answers)),
         *_cells(view, answers, lines),
@@ -38,7 +37,7 @@ def blocks(view: View) -> Sequence[Block]:
     result.append(Paragraph(_EXPLANATION, "note"))
     if answers:
         clusters, seed = view.stored.clusters, view.run.provenance.seed
-        result += agreement_blocks(rater_agreement.agreements(answers, clusters, seed))
+        result += agreement_blocks(rating_statistics.agreements(answers, clusters, seed))
         table = correlations.RatedValues(view.stored, answers)
         metric_correlations = correlations.correlations(table)
         figure = chart.figure(metric_correlations, view.drawn)
@@ -64,9 +63,9 @@ def _describe_raters(lines: Sequence[AnswerRating], answers: Sequence[Rated]) ->
     sentences = []
     if answers:
         rated = [line for answer in answers for line in answer.lines]
-        people = {ratings_reader.person(line) for line in rated}
+        people = {line.person for line in rated}
         who = "1 person" if len(people) == 1 else f"{len(people):,} people"
-        if (forms := len(ratings_reader.group_by_known_raters(rated))) > 1:
+        if (forms := len(ratings.group_by_known_raters(rated))) > 1:
             who = f"Up to {who}, on {forms:,} forms,"
         questions = numbers.count(len({answer.question for answer in answers}), "question")
         several = sum(_has_several_raters(answer) for answer in answers)
@@ -80,8 +79,8 @@ def _describe_raters(lines: Sequence[AnswerRating], answers: Sequence[Rated]) ->
 
 
 def _has_several_raters(answer: Rated) -> bool:
-    groups = ratings_reader.group_by_known_raters(answer.lines)
-    return any(len({ratings_reader.person(line) for line in lines}) > 1 for lines in groups)
+    groups = ratings.group_by_known_raters(answer.lines)
+    return any(len({line.person for line in lines}) > 1 for lines in groups)
 
 
 def _cells(view: View, answers: Sequence[Rated], lines: Sequence[AnswerRating]) -> list[TableBlock]:
@@ -91,7 +90,7 @@ def _cells(view: View, answers: Sequence[Rated], lines: Sequence[AnswerRating]) 
     of_chunks: dict[str, dict[str, str]] = {}
     for cell in view.cells:
         name, n = cell.name, count[cell.name]
-        means = rating_means.cell_ratings(name, answers, lines, view.stored.clusters)
+        means = rating_statistics.cell_ratings(name, answers, lines, view.stored.clusters)
         of_answers["Answers"][name] = f"{n:,}" if n else numbers.MISSING
         for aspect, title in _ASPECTS.items():
             written = _format_mean(means.aspects.get(aspect), n)

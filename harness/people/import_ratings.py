@@ -7,11 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from harness.errors import DataError, HarnessError, Problem
-from harness.people import ratings_reader
-from harness.people.rating_records import RATINGS_FORMAT, AnswerRating
-from harness.people.ratings import form_results, thumbs
-from harness.people.ratings.form_results import SavedForm
-from harness.people.ratings.thumbs import ThumbMatcher, Thumbs
+from harness.people import ratings, saved_forms, thumbs
+from harness.people.ratings import RATINGS, RATINGS_FORMAT, AnswerRating
+from harness.people.thumbs import ThumbMatcher, Thumbs
 from harness.store import reader, rewriting
 from harness.store.cell_labels import find_cell, parts_of
 from harness.store.reader import StoredRun
@@ -39,88 +37,81 @@ def import_files(
         HarnessError: there is no such cell, or the run cannot be written.
     """
     with rewriting.lock_run(run):
-        return _import_files(paths, run, cell, render)
-
-
-def _import_files(
-    paths: Sequence[Path],
-    run: Path,
-    cell: str | None,
-    render: Callable[[Path], Sequence[Path]],
-) -> str:
-    stored = reader.load(run)
-    before = ratings_reader.read_all(stored)
-    if cell is not None:
-        cells = {run_cell.name: parts_of(run_cell) for run_cell in stored.run.cells}
-        cell = find_cell(cell, cells, "--cell")
-    sheets, thumb_files = _read(paths, stored, cell)
-    messages: list[str] = []
-    lines = list(before)
-    for sheet in sheets:
-        lines = _replace_form(lines, sheet, messages)
-    for thumb_file in thumb_files:
-        lines = _append_thumbs(lines, thumb_file, messages)
-    # Thumbs stay in the order of their import: the last one of a user is what counts.
-    thumbed = [line for line in lines if line.source == "thumb"]
-    rated = [line for line in lines if line.source == "form"]
-    lines = [*sorted(rated, key=lambda line: (line.form, line.rater)), *thumbed]
-    path = run / ratings_reader.RATINGS
-    try:
-        if lines:
-            ratings = map(RATINGS_FORMAT.line, lines)
-            rewriting.replace(run, {ratings_reader.RATINGS: ratings})
-        written = render(run)
-    except OSError as error:
-        raise HarnessError(f"{str(run)!r} cannot be written: {error.strerror or error}") from None
-    return "\n".join([*map(make_printable, messages), str(path), *map(str, written)])
+        stored = reader.load(run)
+        lines = list(ratings.read_all(stored))
+        if cell is not None:
+            cells = {run_cell.name: parts_of(run_cell) for run_cell in stored.run.cells}
+            cell = find_cell(cell, cells, "--cell")
+        forms, thumb_files = _read(paths, stored, cell)
+        messages: list[str] = []
+        for form in forms:
+            lines = _replace_form(lines, form, messages)
+        for thumb_file in thumb_files:
+            lines = _append_thumbs(lines, thumb_file, messages)
+        # Thumbs stay in the order of their import: the last one of a user is what counts.
+        thumbed = [line for line in lines if line.source == "thumb"]
+        rated = [line for line in lines if line.source == "form"]
+        lines = [*sorted(rated, key=lambda line: (line.form, line.rater)), *thumbed]
+        try:
+            if lines:
+                rewriting.replace(run, {RATINGS: map(RATINGS_FORMAT.line, lines)})
+            written = render(run)
+        except OSError as error:
+            raise HarnessError(
+                f"{str(run)!r} cannot be written: {error.strerror or error}"
+            ) from None
+    return "\n".join([*map(make_printable, messages), str(run / RATINGS), *map(str, written)])
 
 
 def _read(
     paths: Sequence[Path], stored: StoredRun, cell: str | None
-) -> tuple[list[SavedForm], list[Thumbs]]:
+) -> tuple[list[tuple[AnswerRating, ...]], list[Thumbs]]:
     """Return what the files hold; raises `DataError` with all that is wrong with any of them."""
-    problems = [
-        Problem(
-            str(path), "is no .json, .jsonl or .csv file", "import what a form saved, or thumbs"
-        )
-        for path in paths
-        if path.suffix.lower() not in (".json", ".jsonl", ".csv")
-    ]
-    saved = [path for path in paths if path.suffix.lower() == ".json"]
-    sheets: list[SavedForm] = []
-    if saved:
-        keys, key_problems = form_results.read_keys(stored)
-        sheets, form_problems = form_results.read(saved, keys)
-        problems += [*key_problems, *form_problems]
+    problems: list[Problem] = []
+    saved: list[Path] = []
     thumb_files: list[Thumbs] = []
     matcher = ThumbMatcher(stored, cell)
     for path in paths:
-        if path.suffix.lower() in (".jsonl", ".csv"):
+        suffix = path.suffix.lower()
+        if suffix == ".json":
+            saved.append(path)
+        elif suffix in (".jsonl", ".csv"):
             result = thumbs.read(path, matcher)
-            if isinstance(result, list):
-                problems += result
-            else:
+            if isinstance(result, Thumbs):
                 thumb_files.append(result)
+            else:
+                problems += result
+        else:
+            message = "is no .json, .jsonl or .csv file"
+            problems.append(Problem(str(path), message, "import what a form saved, or thumbs"))
+    forms: list[tuple[AnswerRating, ...]] = []
+    if saved:
+        keys, key_problems = saved_forms.read_keys(stored)
+        forms, form_problems = saved_forms.read(saved, keys)
+        problems += [*key_problems, *form_problems]
     if problems:
         raise DataError("the ratings", problems)
-    return sheets, thumb_files
+    return forms, thumb_files
 
 
 def _replace_form(
-    lines: Sequence[AnswerRating], sheet: SavedForm, messages: list[str]
+    lines: Sequence[AnswerRating], form: Sequence[AnswerRating], messages: list[str]
 ) -> list[AnswerRating]:
     """Return the lines with one person's in the place of what they saved before."""
-    who = ("form", sheet.form, sheet.rater)
-    earlier = [line for line in lines if (line.source, line.form, line.rater) == who]
-    name = f" ({sheet.name})" if sheet.name else ""
-    about = f"form {sheet.form}, rater {sheet.rater}{name}: {count(len(sheet.lines), 'answer')}"
-    if earlier and max(line.saved for line in earlier) > sheet.saved:
+    first = form[0]
+
+    def is_same(line: AnswerRating) -> bool:
+        return (line.source, line.form, line.rater) == ("form", first.form, first.rater)
+
+    earlier = [line for line in lines if is_same(line)]
+    name = f" ({first.name})" if first.name else ""
+    about = f"form {first.form}, rater {first.rater}{name}: {count(len(form), 'answer')}"
+    if earlier and max(line.saved for line in earlier) > first.saved:
         messages.append(f"{about}, saved before what is there already: left out")
         return list(lines)
     replaced = f", in place of {count(len(earlier), 'answer')} saved before" if earlier else ""
     messages.append(about + replaced)
-    others = [line for line in lines if (line.source, line.form, line.rater) != who]
-    return [*others, *sheet.lines]
+    return [*(line for line in lines if not is_same(line)), *form]
 
 
 def _append_thumbs(

@@ -1,27 +1,64 @@
-"""Samples the answers that a rating form shows, and assigns them to raters: the form's key.
+"""Rating forms: which answers people rate, by whom, and the key that maps items to cells.
 
-Pure: the same run, wishes and seed give the same key on every machine.
+The choice is pure: the same run, wishes and seed give the same key on every machine.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from harness.errors import HarnessError
+from harness.files import self_checksum
+from harness.files.new_files import write_file
 from harness.fingerprint import fingerprint
-from harness.people.rating_records import FormFile, FormItem
-from harness.records import ContextCut, Outcome, Span, SpanKey
+from harness.records import ContextCut, Outcome, Span, SpanKey, Whole
 from harness.store.cell_labels import find_cell, parts_of
-from harness.store.frame import Codes
 from harness.store.reader import StoredRun
+from harness.store.record_format import RecordFormat
 from harness.text import numbers
 
+FORMS = "forms"
+"""The folder of a run that holds the keys of its forms."""
 _MIN_ITEMS_PER_CELL = 10
 """Items of a cell under which the form says that they are few."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormItem:
+    """One item of a form, and what stands behind it; the form itself says nothing of cells."""
+
+    item: str
+    cells: tuple[str, ...]
+    """All that gave this answer from these chunks."""
+    question: str
+    chunks: tuple[Span, ...]
+    """In the order shown, which is not their rank."""
+    raters: tuple[Whole, ...]
+    """The numbers of those who are to rate it, from 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormFile:
+    """`forms/<id>.json`: the key to a rating form that was written from a run."""
+
+    schema: Literal[1] = 1
+    id: str
+    run: str
+    seed: int
+    raters: Whole
+    items: tuple[FormItem, ...]
+    sum: str | None = None
+    """The SHA-256 of all the rest."""
+
+
+FORM_KEYS = RecordFormat(FormFile)
 
 
 @dataclass(frozen=True)
@@ -81,16 +118,6 @@ class Chosen:
             )
 
 
-@dataclass(frozen=True)
-class _DrawnAnswer:
-    """One answer to a question from the same chunks, and the cells that gave it."""
-
-    question: str
-    answer: str
-    chunks: frozenset[SpanKey]
-    cells: tuple[str, ...]
-
-
 def choose_items(stored: StoredRun, wishes: FormRequest) -> Chosen:
     """Return the items of a form about a run.
 
@@ -101,7 +128,9 @@ def choose_items(stored: StoredRun, wishes: FormRequest) -> Chosen:
     Raises:
         HarnessError: no such cell, nothing to rate, or too little for so many raters.
     """
-    names = _cell_names(stored, wishes.cells)
+    cells = {cell.name: parts_of(cell) for cell in stored.run.cells}
+    named = [find_cell(name, cells, str(stored.folder)) for name in wishes.cells]
+    names = [name for name in cells if not named or name in named]
     seed = stored.run.provenance.seed if wishes.seed is None else wishes.seed
     columns = stored.frame
     cell_numbers = [number for number, cell in enumerate(stored.run.cells) if cell.name in names]
@@ -112,18 +141,20 @@ def choose_items(stored: StoredRun, wishes: FormRequest) -> Chosen:
             f"run {stored.run.id!r} has no answer to rate\n"
             "  a run with a generator has them: add generators to its configuration"
         )
-    drawn = _draw_answers(stored, answered, len(names), wishes.n, seed)
-    items = _build_items(stored.run.id, drawn, seed)
+    by_question: dict[str, list[int]] = defaultdict(list)
+    ids = list(stored.questions)
+    for index in answered.tolist():
+        by_question[ids[columns.question[index]]].append(index)
+    items = _draw_items(stored, by_question, len(names), wishes.n, seed)
     raters = _assign_raters(items, wishes, seed)
     ordered = sorted(items, key=lambda item: fingerprint("shown", seed, item.item))
-    lines = [replace(item, raters=tuple(raters[item.item])) for item in ordered]
-    dumped = [asdict(line) for line in lines]
+    lines = tuple(replace(item, raters=tuple(raters[item.item])) for item in ordered)
     key = FormFile(
-        id=fingerprint("form", stored.run.id, dumped, wishes.raters)[:10],
+        id=fingerprint("form", stored.run.id, [asdict(line) for line in lines], wishes.raters)[:10],
         run=stored.run.id,
         seed=seed,
         raters=wishes.raters,
-        items=tuple(lines),
+        items=lines,
     )
     failed = int(columns.failed[indexes].sum())
     return Chosen(
@@ -135,7 +166,25 @@ def choose_items(stored: StoredRun, wishes: FormRequest) -> Chosen:
     )
 
 
-def context_spans(stored: StoredRun, record: Outcome) -> tuple[SpanKey, ...]:
+def form_path(stored: StoredRun, chosen: Chosen) -> Path:
+    """Return where a form lies unless the user says otherwise."""
+    return stored.folder / f"rate-{chosen.key.id}.html"
+
+
+def write(stored: StoredRun, chosen: Chosen, page: str, path: Path) -> Path:
+    """Write the key into the run's folder and the form, `page`, to `path`; return the key's path.
+
+    Raises:
+        HarnessError: one of them cannot be written.
+    """
+    key = stored.folder / FORMS / f"{chosen.key.id}.json"
+    data = self_checksum.add_checksum(FORM_KEYS.data(chosen.key))
+    write_file(key, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+    write_file(path, page)
+    return key
+
+
+def _context_spans(stored: StoredRun, record: Outcome) -> tuple[SpanKey, ...]:
     """Return the chunks that the context has, each once, best rank first.
 
     Where its text cannot be told by the chunks, as a system's, those are taken that would fit.
@@ -148,64 +197,46 @@ def context_spans(stored: StoredRun, record: Outcome) -> tuple[SpanKey, ...]:
     return tuple(dict.fromkeys((hit.doc, hit.start, hit.end) for hit in record.hits[:count]))
 
 
-def _cell_names(stored: StoredRun, requested: Sequence[str]) -> list[str]:
-    cells = {cell.name: parts_of(cell) for cell in stored.run.cells}
-    names = [find_cell(name, cells, str(stored.folder)) for name in requested]
-    return [name for name in cells if not names or name in names]
-
-
-def _draw_answers(
-    stored: StoredRun, answered: Codes, cells: int, n: int, seed: int
-) -> list[_DrawnAnswer]:
-    ids = list(stored.questions)
-    by_question: dict[str, list[int]] = defaultdict(list)
-    for index, number in zip(
-        answered.tolist(), stored.frame.question[answered].tolist(), strict=True
-    ):
-        by_question[ids[number]].append(index)
+def _draw_items(
+    stored: StoredRun, by_question: Mapping[str, Sequence[int]], cells: int, n: int, seed: int
+) -> list[FormItem]:
+    """Return `n` items without raters, or as many as there are; `by_question` has their records."""
     order = sorted(
         by_question,
         key=lambda id_: (len(by_question[id_]) < cells, fingerprint("rate", seed, id_)),
     )
-    drawn: list[_DrawnAnswer] = []
+    drawn: list[FormItem] = []
     per_cell: Counter[str] = Counter()
     for id_ in order:
-        if (room := n - len(drawn)) <= 0:
+        if len(drawn) >= n:
             break
-        answers = _distinct_answers(stored, stored.records_at(np.array(by_question[id_])))
-        fewest = {answer: min(per_cell[cell] for cell in answer.cells) for answer in answers}
-        answers.sort(
-            key=lambda answer: (fewest[answer], fingerprint("of", seed, id_, answer.cells))
-        )
-        for answer in answers[:room]:
-            drawn.append(answer)
-            per_cell.update(answer.cells)
+        # Cells that gave one answer from the same chunks share an item.
+        names: dict[tuple[str, frozenset[SpanKey]], list[str]] = defaultdict(list)
+        for record in stored.records_at(np.array(by_question[id_])):
+            names[record.answer or "", frozenset(_context_spans(stored, record))].append(
+                record.cell
+            )
+        found = [(tuple(cell_names), chunks) for (_, chunks), cell_names in names.items()]
+        fewest = {cell_names: min(per_cell[name] for name in cell_names) for cell_names, _ in found}
+        found.sort(key=lambda item: (fewest[item[0]], fingerprint("of", seed, id_, item[0])))
+        for cell_names, chunks in found[: n - len(drawn)]:
+            drawn.append(_build_item(stored.run.id, seed, id_, cell_names, chunks))
+            per_cell.update(cell_names)
     return drawn
 
 
-def _distinct_answers(stored: StoredRun, records: Iterable[Outcome]) -> list[_DrawnAnswer]:
-    cells: dict[tuple[str, str, frozenset[SpanKey]], list[str]] = defaultdict(list)
-    for record in records:
-        chunks = frozenset(context_spans(stored, record))
-        cells[record.question, record.answer or "", chunks].append(record.cell)
-    return [_DrawnAnswer(*key, tuple(cell_names)) for key, cell_names in cells.items()]
-
-
-def _build_items(run: str, drawn: Iterable[_DrawnAnswer], seed: int) -> list[FormItem]:
-    items = []
-    for answer in drawn:
-        id_ = fingerprint("item", run, seed, answer.question, answer.cells)[:10]
-        spans = sorted(answer.chunks, key=lambda span: fingerprint("chunk", seed, id_, span))
-        items.append(
-            FormItem(
-                item=id_,
-                cells=answer.cells,
-                question=answer.question,
-                chunks=tuple(Span(*span) for span in spans),
-                raters=(),
-            )
-        )
-    return items
+def _build_item(
+    run: str, seed: int, question: str, cells: tuple[str, ...], chunks: Iterable[SpanKey]
+) -> FormItem:
+    id_ = fingerprint("item", run, seed, question, cells)[:10]
+    spans = sorted(chunks, key=lambda span: fingerprint("chunk", seed, id_, span))
+    return FormItem(
+        item=id_,
+        cells=cells,
+        question=question,
+        chunks=tuple(Span(*span) for span in spans),
+        raters=(),
+    )
 
 
 def _assign_raters(
@@ -227,14 +258,10 @@ def _assign_raters(
         load[rater] += len(ids)
         assigned |= {id_: [rater] for id_ in ids}
     if wishes.raters > 1:
-        for id_ in _draw_shared(assigned, wishes.shared, seed):
+        permuted = sorted(assigned, key=lambda id_: fingerprint("shared", seed, id_))
+        for id_ in permuted[: int(wishes.shared * len(permuted) + 0.5)]:
             others = [rater for rater in load if rater not in assigned[id_]]
             second = min(others, key=load.__getitem__)
             load[second] += 1
             assigned[id_] = sorted([*assigned[id_], second])
     return assigned
-
-
-def _draw_shared(ids: Iterable[str], share: float, seed: int) -> list[str]:
-    permuted = sorted(ids, key=lambda id_: fingerprint("shared", seed, id_))
-    return permuted[: int(share * len(permuted) + 0.5)]

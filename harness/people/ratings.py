@@ -1,20 +1,19 @@
-"""Reads `ratings.jsonl`: each rated answer with all its ratings."""
+"""What people said of a run's answers: the lines of `ratings.jsonl`, read and grouped by answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import ValidationError
+from annotated_types import Interval, MinLen
 
 from harness.errors import DataError, Problem
-from harness.people.rating_records import RATINGS_FORMAT, AnswerRating, Overall
 from harness.ranking.relevance import fold
-from harness.store import integrity
+from harness.records import Span
 from harness.store.reader import StoredRun
+from harness.store.record_format import RecordFormat
 
 RATINGS = "ratings.jsonl"
 Aspect = Literal["overall", "correctness", "directness", "completeness", "helpfulness", "chunks"]
@@ -23,12 +22,70 @@ ASPECTS: tuple[Aspect, ...] = (
 )  # fmt: skip
 """What an answer is rated for, each from 0 to 3; `chunks` is the mean grade of what it got."""
 TOP_GRADE = 3
+Grade = Annotated[int, Interval(ge=0, le=TOP_GRADE)]
+Overall = Literal["poor", "fair", "good", "excellent"]
 OVERALL: Mapping[Overall, int] = {"poor": 0, "fair": 1, "good": 2, "excellent": 3}
 MIN_RELEVANT_GRADE = 2
 """The lowest grade of a chunk that a person called relevant."""
+_HINT = "delete it, and import the ratings again"
 
 Person = tuple[str, str]
 """Who rated: no form and a name; or, of who gave none, the form and the number on it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatedChunk:
+    """How relevant a person found a chunk: 0 not, 1 marginally, 2 relevant, 3 highly."""
+
+    span: Span
+    grade: Grade
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRating:
+    """A line of `ratings.jsonl`: what one person said of one answer."""
+
+    source: Literal["form", "thumb"]
+    form: str
+    """The form's id; or the file of thumbs, and a hash of it."""
+    item: str = ""
+    """Of the form; empty: a thumb."""
+    rater: str
+    """The form's number of who rated; of a thumb's user a hash."""
+    name: str = ""
+    """A pseudonym, where one was given."""
+    saved: str = ""
+    """When, in UTC; empty: not known."""
+    cells: Annotated[tuple[str, ...], MinLen(1)]
+    """All that gave this answer."""
+    question: str
+    chunks: tuple[RatedChunk, ...] = ()
+    correctness: Grade | None = None
+    directness: Grade | None = None
+    completeness: Grade | None = None
+    helpfulness: Grade | None = None
+    overall: Overall | None = None
+    thumb: bool | None = None
+    """Up or down; null: from a form."""
+    comment: str = ""
+
+    @property
+    def person(self) -> Person:
+        """Who rated: one name is one person, on whatever forms it stands."""
+        name = fold(self.name)
+        return ("", name) if name else (self.form, self.rater)
+
+    def grade(self, aspect: Aspect) -> float | None:
+        """Return what was said of one aspect, from 0 to 3; None where nothing."""
+        if aspect == "chunks":
+            return fmean(chunk.grade for chunk in self.chunks) if self.chunks else None
+        if aspect == "overall":
+            return None if self.overall is None else OVERALL[self.overall]
+        value: int | None = getattr(self, aspect)
+        return value
+
+
+RATINGS_FORMAT = RecordFormat(AnswerRating)
 
 
 @dataclass(frozen=True)
@@ -41,7 +98,7 @@ class Rated:
 
     def mean(self, aspect: Aspect) -> float | None:
         """Return the mean over its raters, from 0 to 3; None where nobody said."""
-        grades = [value for line in self.lines if (value := grade(line, aspect)) is not None]
+        grades = [value for line in self.lines if (value := line.grade(aspect)) is not None]
         return fmean(grades) if grades else None
 
     def relevant_share(self) -> float | None:
@@ -54,29 +111,13 @@ class Rated:
         return fmean(shares) if shares else None
 
 
-def grade(line: AnswerRating, aspect: Aspect) -> float | None:
-    """Return what one person said of one aspect, from 0 to 3; None where nothing."""
-    if aspect == "chunks":
-        return fmean(chunk.grade for chunk in line.chunks) if line.chunks else None
-    if aspect == "overall":
-        return None if line.overall is None else OVERALL[line.overall]
-    value: int | None = getattr(line, aspect)
-    return value
-
-
-def person(line: AnswerRating) -> Person:
-    """Return who rated: one name is one person, on whatever forms it stands."""
-    name = fold(line.name)
-    return ("", name) if name else (line.form, line.rater)
-
-
 def group_by_known_raters(lines: Sequence[AnswerRating]) -> list[list[AnswerRating]]:
     """Return the lines in groups in which two raters are known to be two people, oldest first.
 
     Who gave no name may have filled in another form too: then each form is a group of its own.
     """
     groups: dict[str, list[AnswerRating]] = {}
-    all_named = all(person(line)[0] == "" for line in lines)
+    all_named = all(line.person[0] == "" for line in lines)
     for line in sorted(lines, key=lambda line: line.saved):
         groups.setdefault("" if all_named else line.form, []).append(line)
     return list(groups.values())
@@ -114,30 +155,12 @@ def read_all(stored: StoredRun) -> tuple[AnswerRating, ...]:
     if not path.is_file() or (stored.sums is not None and RATINGS not in stored.sums):
         return ()
     cells = {cell.name for cell in stored.run.cells}
-    try:
-        return tuple(_parse_lines(path, cells, stored))
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(str(path), [Problem("the file", str(error), _HINT)]) from None
-
-
-_HINT = "delete it, and import the ratings again"
-
-
-def _parse_lines(path: Path, cells: set[str], stored: StoredRun) -> Iterator[AnswerRating]:
-    raw = integrity.read_as(stored.folder, RATINGS, stored.sums)
-    for number, text in enumerate(raw.splitlines(), start=1):
-        message = ""
-        try:
-            line = RATINGS_FORMAT.parse(text)
-        except ValidationError as error:
-            first = error.errors()[0]
-            message = f"{'.'.join(map(str, first['loc'])) or 'the line'}: {first['msg']}"
-        else:
-            if line.question not in stored.questions or not cells.issuperset(line.cells):
-                message = "the run lacks its question or its cell"
-        if message:
+    lines = tuple(stored.lines(RATINGS, RATINGS_FORMAT, _HINT))
+    for number, line in enumerate(lines, start=1):
+        if line.question not in stored.questions or not cells.issuperset(line.cells):
+            message = "the run lacks its question or its cell"
             raise DataError(str(path), [Problem(f"line {number}", message, _HINT)])
-        yield line
+    return lines
 
 
 def rated_answers(lines: Sequence[AnswerRating]) -> list[Rated]:

@@ -1,1 +1,0 @@
-"""Pools of unjudged documents: collected, written for human judges, read back and merged."""

@@ -1,1 +1,0 @@
-"""Imports files of ratings and thumbs into a run."""
