@@ -96,8 +96,8 @@ def test_elements_that_have_no_place_are_counted(tmp_path):
     [
         (LINES, "301 0 d9 1\n", {"line 1": f"the label for document 'd9': {LACKING}"}),
         (LINES, "999 0 d1 1\n", {"qrels.txt": "judges topic '999', which is not in topics.txt"}),
-        (LINES, "301 0 d1 x\n", {"qrels.txt, line 1": "the grade 'x' is no whole number"}),
-        (LINES, QRELS + "302 0 d2 1\n", {"qrels.txt, line 4": TWICE}),
+        (LINES, "301 0 d1 x\n", {"line 1": "the grade 'x' is no whole number"}),
+        (LINES, QRELS + "302 0 d2 1\n", {"line 4": TWICE}),
         (
             "301 no tab\n\tno id\n301\t\n",
             "301 0 d1 1\n",
@@ -125,7 +125,7 @@ def test_hostile_files_are_refused(tmp_path, topics):
 def test_judgements_that_are_not_there_are_said(tmp_path):
     topics = reader(tmp_path, LINES).path
 
-    with pytest.raises(DataError, match=r"none\.txt, the file: does not exist"):
+    with pytest.raises(DataError, match=r"none\.txt cannot be read:\n  the file: does not exist"):
         testsets.load(Trec(topics, str(tmp_path / "none.txt")), CORPUS)
 
 

@@ -53,7 +53,8 @@ class Documents(Mapping[str, Document]):
         """
         assert document.id not in self._places, "the corpus checks its ids"
         # Without JSON's own escapes, which would make one character of two halves of a pair.
-        line = json.dumps(_fields(document), ensure_ascii=False) + "\n"
+        fields = [document.id, document.text, document.title, dict(document.metadata)]
+        line = json.dumps(fields, ensure_ascii=False) + "\n"
         self._file.seek(self._end)
         self._places[document.id] = self._end
         self._end += self._file.write(line.encode(*_ENCODING))
@@ -79,10 +80,6 @@ class Documents(Mapping[str, Document]):
 
     def __contains__(self, id_: object) -> bool:
         return id_ in self._places
-
-
-def _fields(document: Document) -> list[object]:
-    return [document.id, document.text, document.title, dict(document.metadata)]
 
 
 OnError = Literal["fail", "skip"]
@@ -199,7 +196,13 @@ def load(reader: CorpusReader, cache: Path | None = None, fresh: bool = False) -
                 hint = "ids name documents in labels and reports: make each one unique"
                 problems.append(Problem(repr(document.id), "two documents have this id", hint))
             else:
-                _spool(documents, document)
+                try:
+                    documents.add(document)
+                except OSError as error:
+                    raise HarnessError(
+                        f"the temporary folder cannot hold the corpus: {error.strerror or error}\n"
+                        "  name one with more room: TMPDIR=FOLDER"
+                    ) from None
                 if isinstance(converted, Composed):
                     origins[document.id] = converted.origin
                 content.update(_fingerprint(document).encode())
@@ -214,8 +217,11 @@ def load(reader: CorpusReader, cache: Path | None = None, fresh: bool = False) -
     if problems and (reader.on_error == "fail" or blank):
         raise DataError(reader.path, first_problems(problems))
     id_, left_out = content.hexdigest()[:16], dict(sorted(ignored.items()))
-    notes = (*_describe_ignored(ignored), *conversions.warnings)
-    return Corpus(documents, id_, tuple(problems), characters, origins, left_out, notes)
+    notes = list(conversions.warnings)
+    if ignored:
+        counts = ", ".join(f"{number} {suffix}" for suffix, number in left_out.items())
+        notes.insert(0, f"files of the corpus that nothing reads were left out: {counts}")
+    return Corpus(documents, id_, tuple(problems), characters, origins, left_out, tuple(notes))
 
 
 def file_metadata(name: str) -> dict[str, Scalar]:
@@ -252,22 +258,6 @@ def _fingerprint(document: Document) -> str:
     from_path = file_metadata(document.id) if document.metadata else {}
     more = {key: value for key, value in document.metadata.items() if from_path.get(key) != value}
     return fingerprint(document.id, document.title, document.text, *([more] if more else []))
-
-
-def _describe_ignored(ignored: Mapping[str, int]) -> Iterator[str]:
-    if ignored:
-        counts = ", ".join(f"{number} {suffix}" for suffix, number in sorted(ignored.items()))
-        yield f"files of the corpus that nothing reads were left out: {counts}"
-
-
-def _spool(documents: Documents, document: Document) -> None:
-    try:
-        documents.add(document)
-    except OSError as error:
-        raise HarnessError(
-            f"the temporary folder cannot hold the corpus: {error.strerror or error}\n"
-            "  name one with more room: TMPDIR=FOLDER"
-        ) from None
 
 
 def decode(raw: bytes, where: str) -> str | Problem:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -60,17 +60,13 @@ class CsvDocuments:
             yield rows
             return
         columns = rows[0].columns if rows else ()
-        problems = list(self._unknown_columns(columns))
-        source = f"sha256:{hashlib.sha256(raw).hexdigest()}"
-        yield from problems or self._read_rows(rows, columns, source)
-
-    def _unknown_columns(self, columns: Sequence[str]) -> Iterator[Problem]:
-        wanted_columns = [
-            column for column in (self.id, self.title, *self.text) if column is not None
-        ]
-        for column in wanted_columns:
-            if columns and column not in columns:
-                yield Problem("line 1", f"no column is named {column!r}", suggest(column, columns))
+        wanted = [column for column in (self.id, self.title, *self.text) if column is not None]
+        unknown = [column for column in wanted if columns and column not in columns]
+        for column in unknown:
+            yield Problem("line 1", f"no column is named {column!r}", suggest(column, columns))
+        if not unknown:
+            source = f"sha256:{hashlib.sha256(raw).hexdigest()}"
+            yield from self._read_rows(rows, columns, source)
 
     def _read_rows(
         self, rows: Sequence[csv_rows.TableRow], columns: Sequence[str], source: str
@@ -87,27 +83,24 @@ class CsvDocuments:
             doc_id = normalise(values[id_]).strip() if id_ else str(number)
             if not doc_id:
                 yield Problem(row.where, f"the id in column {id_!r} is empty", "name each row")
-            elif doc_id in seen:
+                continue
+            if doc_id in seen:
                 message = f"the id {doc_id!r} is taken by line {seen[doc_id]}"
-                yield Problem(
-                    row.where, message, "make each id unique: labels name documents by it"
-                )
-            else:
-                seen[doc_id] = row.line
-                text = normalise(_row_text(values, text_columns))
-                doc_title = normalise(values[title]).strip() if title else ""
-                rest = {k: v for k, v in values.items() if k not in (id_, title, *text_columns)}
-                metadata = {
-                    key: _parse_scalar(value) for key, value in rest.items() if value.strip()
-                }
-                document = Document(doc_id, text, doc_title, metadata)
-                yield document if len(text_columns) == 1 else Composed(document, origin)
-
-
-def _row_text(values: Mapping[str, str], columns: tuple[str, ...]) -> str:
-    if len(columns) == 1:
-        return values[columns[0]]
-    return table_files.format_row({name: values[name] for name in columns})
+                hint = "make each id unique: labels name documents by it"
+                yield Problem(row.where, message, hint)
+                continue
+            seen[doc_id] = row.line
+            parts = {name: values[name] for name in text_columns}
+            is_plain = len(parts) == 1
+            text = parts[text_columns[0]] if is_plain else table_files.format_row(parts)
+            doc_title = normalise(values[title]).strip() if title else ""
+            metadata = {
+                name: _parse_scalar(value)
+                for name, value in values.items()
+                if name not in (id_, title, *text_columns) and value.strip()
+            }
+            document = Document(doc_id, normalise(text), doc_title, metadata)
+            yield document if is_plain else Composed(document, origin)
 
 
 def _parse_scalar(value: str) -> Scalar:

@@ -12,9 +12,9 @@ from annotated_types import Ge, MinLen
 from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from harness.corpus import OnError, readers
-from harness.errors import DataError, Problem
+from harness.errors import DataError, Problem, first_problems
 from harness.files import reading
-from harness.files.data_rows import id_as_text
+from harness.files.data_rows import describe_faults, id_as_text
 from harness.files.reading import FileShape
 from harness.records import Document
 from harness.text.normal_form import normalise
@@ -89,7 +89,9 @@ def read_paragraphs(path: Path) -> Iterator[SquadParagraph]:
     try:
         file = _File.model_validate(reading.read_json(path))
     except ValidationError as error:
-        raise DataError(str(path), _find_problems(error)) from None
+        hint = "SQuAD's form is wanted, 1.1 or 2.0"
+        problems = list(describe_faults("the file", error, hint))
+        raise DataError(str(path), first_problems(problems, _MAX_PROBLEMS_SHOWN)) from None
     numbers: Counter[str] = Counter()
     for article in file.data:
         prefix = "_".join(article.title.split())
@@ -98,21 +100,6 @@ def read_paragraphs(path: Path) -> Iterator[SquadParagraph]:
             yield SquadParagraph(
                 f"{prefix}#{numbers[prefix]}", article.title, paragraph.context, paragraph.qas
             )
-
-
-def _find_problems(error: ValidationError) -> list[Problem]:
-    problems = []
-    for detail in error.errors()[:_MAX_PROBLEMS_SHOWN]:
-        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in detail["loc"])
-        where = "".join(steps).removeprefix(".") or "the file"
-        problems.append(Problem(where, detail["msg"].lower(), "SQuAD's form is wanted, 1.1 or 2.0"))
-    if error.error_count() > _MAX_PROBLEMS_SHOWN:
-        problems.append(
-            Problem(
-                "the file", f"has {error.error_count() - _MAX_PROBLEMS_SHOWN} more such problems"
-            )
-        )
-    return problems
 
 
 @readers.register

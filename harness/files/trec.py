@@ -6,8 +6,7 @@ import gzip
 import math
 import re
 import zlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
 
@@ -28,14 +27,8 @@ _MAX_PROBLEMS_SHOWN = 20
 _GRADE = re.compile(r"[-+]?[0-9]{1,9}")
 
 
-@dataclass(frozen=True)
-class _Line:
-    number: int
-    fields: tuple[str, ...]
-
-    @property
-    def where(self) -> str:
-        return f"line {self.number}"
+class _Malformed(Exception):
+    """What is wrong with a line, and what would put it right."""
 
 
 def read_qrels(path: str | Path) -> Qrels:
@@ -47,35 +40,7 @@ def read_qrels(path: str | Path) -> Qrels:
     Raises:
         DataError: a line is malformed or judges a document twice; with the line's number.
     """
-    qrels: Qrels = {}
-    problems: list[Problem] = []
-    for line in _read_lines(Path(path), problems):
-        if len(line.fields) not in (3, 4):
-            message = f"has {len(line.fields)} fields"
-            problems.append(Problem(line.where, message, "4: question iteration document grade"))
-            continue
-        question, document, grade = line.fields[0], *line.fields[-2:]
-        grades = qrels.setdefault(question, {})
-        value = read_grade(grade, line.where)
-        if isinstance(value, Problem):
-            problems.append(value)
-        elif document in grades:
-            problems.append(_duplicate_problem(line, "judges", document, question))
-        else:
-            grades[document] = value
-    return _check_sound(path, qrels, problems)
-
-
-def read_grade(text: str, where: str) -> int | Problem:
-    """Return the grade that `text` is, or why it is none."""
-    if not _GRADE.fullmatch(text):
-        return Problem(
-            where, f"the grade {_shorten(text)!r} is no whole number", "write it like 2, 0 or -1"
-        )
-    if abs(int(text)) > limits.MAX_GRADE:
-        hint = f"grades are at most {limits.MAX_GRADE}, and at least -{limits.MAX_GRADE}"
-        return Problem(where, f"the grade {text!r} is too large", hint)
-    return int(text)
+    return _read(Path(path), _parse_judgement, "judges")
 
 
 def read_run(path: str | Path) -> Ranking:
@@ -88,36 +53,75 @@ def read_run(path: str | Path) -> Ranking:
         DataError: a line is malformed, a document stands there twice, or a score is not a finite
             number; with the line's number.
     """
-    run: Ranking = {}
+    return _read(Path(path), _parse_result, "ranks")
+
+
+def _parse_judgement(fields: Sequence[str]) -> tuple[str, str, int]:
+    if len(fields) not in (3, 4):
+        raise _Malformed(f"has {len(fields)} fields", "4: question iteration document grade")
+    question, document, text = fields[0], *fields[-2:]
+    if not _GRADE.fullmatch(text):
+        message = f"the grade {_shorten(text)!r} is no whole number"
+        raise _Malformed(message, "write it like 2, 0 or -1")
+    if abs(int(text)) > limits.MAX_GRADE:
+        hint = f"grades are at most {limits.MAX_GRADE}, and at least -{limits.MAX_GRADE}"
+        raise _Malformed(f"the grade {text!r} is too large", hint)
+    return question, document, int(text)
+
+
+def _parse_result(fields: Sequence[str]) -> tuple[str, str, float]:
+    if len(fields) != 3 and len(fields) < 6:
+        raise _Malformed(f"has {len(fields)} fields", "6: question Q0 document rank score name")
+    full = len(fields) > 3
+    text = fields[4 if full else 2]
+    try:
+        # Python alone reads 1_000 as a number.
+        is_number = len(text) <= limits.MAX_SCORE_CHARS and "_" not in text
+        score = float(text) if is_number else math.nan
+    except ValueError:
+        score = math.nan
+    if not math.isfinite(score):
+        message = f"the score {_shorten(text)!r} is not a finite number"
+        raise _Malformed(message, "nothing can be ranked by it")
+    return fields[0], fields[2 if full else 1], score
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _read(
+    path: Path, parse: Callable[[Sequence[str]], tuple[str, str, T]], verb: str
+) -> dict[str, dict[str, T]]:
+    """Return what each line says of a question and a document."""
+    values: dict[str, dict[str, T]] = {}
     problems: list[Problem] = []
-    for line in _read_lines(Path(path), problems):
-        if len(line.fields) != 3 and len(line.fields) < 6:
-            message = f"has {len(line.fields)} fields"
-            problems.append(Problem(line.where, message, "6: question Q0 document rank score name"))
+    for where, fields in _read_lines(path, problems):
+        try:
+            question, document, value = parse(fields)
+        except _Malformed as error:
+            problems.append(Problem(where, *error.args))
             continue
-        full = len(line.fields) > 3
-        question, document = line.fields[0], line.fields[2 if full else 1]
-        scores = run.setdefault(question, {})
-        score_text = line.fields[4 if full else 2]
-        score = _parse_score(score_text)
-        if score is None:
-            message = f"the score {_shorten(score_text)!r} is not a finite number"
-            problems.append(Problem(line.where, message, "nothing can be ranked by it"))
-        elif document in scores:
-            problems.append(_duplicate_problem(line, "ranks", document, question))
-        else:
-            scores[document] = score
-    return _check_sound(path, run, problems)
+        of_question = values.setdefault(question, {})
+        if document in of_question:
+            message = f"{verb} document {document!r} for question {question!r} a second time"
+            problems.append(Problem(where, message, "keep one of the two lines"))
+        of_question.setdefault(document, value)
+    if not values and not problems:
+        problems.append(Problem("the file", "is empty"))
+    if problems:
+        raise DataError(str(path), first_problems(problems, _MAX_PROBLEMS_SHOWN))
+    return values
 
 
-def _read_lines(path: Path, problems: list[Problem]) -> Iterator[_Line]:
+def _read_lines(path: Path, problems: list[Problem]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the place and the fields of each line; what is not UTF-8 is added to `problems`."""
     try:
         with reading.open_bytes(path) as raw:
             zipped = raw.peek(2)[:2] == _GZIP
             with cast(BinaryIO, gzip.open(raw)) if zipped else raw as file:
-                yield from _split_lines(
-                    reading.read_lines(file, limits.MAX_TREC_LINE_BYTES), problems
-                )
+                lines = reading.read_lines(file, limits.MAX_TREC_LINE_BYTES)
+                yield from _split_lines(lines, problems)
     except FileNotFoundError:
         raise DataError(str(path), [Problem("the file", "does not exist")]) from None
     except (OSError, EOFError, zlib.error) as error:
@@ -126,7 +130,7 @@ def _read_lines(path: Path, problems: list[Problem]) -> Iterator[_Line]:
         raise DataError(str(path), [problem]) from None
 
 
-def _split_lines(file: Iterable[bytes], problems: list[Problem]) -> Iterator[_Line]:
+def _split_lines(file: Iterable[bytes], problems: list[Problem]) -> Iterator[tuple[str, list[str]]]:
     """Yield the lines that hold something, without BEIR's header."""
     started = tabs = False
     for number, line in enumerate(file, start=1):
@@ -143,34 +147,5 @@ def _split_lines(file: Iterable[bytes], problems: list[Problem]) -> Iterator[_Li
             tabs = "\t" in text
         else:
             by = "\t" if tabs and "\t" in text else None
-            yield _Line(number, tuple(map(str.strip, text.split(by))))
+            yield f"line {number}", list(map(str.strip, text.split(by)))
         started = True
-
-
-def _check_sound(path: str | Path, values: dict[str, T], problems: list[Problem]) -> dict[str, T]:
-    """Return what was found, or raise what is wrong with it."""
-    if not values and not problems:
-        problems.append(Problem("the file", "is empty"))
-    if problems:
-        raise DataError(str(path), first_problems(problems, _MAX_PROBLEMS_SHOWN))
-    return values
-
-
-def _duplicate_problem(line: _Line, verb: str, document: str, question: str) -> Problem:
-    message = f"{verb} document {document!r} for question {question!r} a second time"
-    return Problem(line.where, message, "keep one of the two lines")
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:37]}..."
-
-
-def _parse_score(text: str) -> float | None:
-    if len(text) > limits.MAX_SCORE_CHARS:
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    # Python alone reads 1_000 as a number.
-    return value if math.isfinite(value) and "_" not in text else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -125,10 +125,9 @@ def read(path: Path, name: str) -> YamlFile:
     try:
         loader = Loader(text)
         node = loader.get_single_node()
-        problems = list(_find_duplicate_keys(node, set()))
+        lines, problems = _find_lines(node)
         if problems:
             raise ConfigError(name, problems)
-        lines = {} if node is None else dict(_find_lines(node, (), set()))
         data = None if node is None else loader.construct_document(node)
     except yaml.YAMLError as error:
         raise ConfigError(name, [_as_problem(error)]) from None
@@ -174,7 +173,7 @@ def parse_list(text: str) -> list[tuple[int, Any]]:
         node = loader.get_single_node()
         if not isinstance(node, yaml.SequenceNode):
             raise ValueError("must hold a list, each item starting with a dash")
-        for problem in _find_duplicate_keys(node, set()):
+        for problem in _find_lines(node)[1]:
             raise ValueError(f"{problem.where}: {problem.what}")
         lines = [item.start_mark.line + 1 for item in node.value]
         items = loader.construct_document(node)
@@ -184,57 +183,46 @@ def parse_list(text: str) -> list[tuple[int, Any]]:
     return list(zip(lines, items, strict=True))
 
 
-def _find_lines(node: yaml.Node, place: Place, seen: set[int]) -> Iterator[tuple[Place, int]]:
-    """Yield every place and its line; what an alias names is entered once, where it stands."""
-    yield place, node.start_mark.line + 1
-    if id(node) in seen:
-        return
-    seen.add(id(node))
-    if isinstance(node, yaml.MappingNode):
-        for key, child in node.value:
-            step = (*place, str(key.value))
-            yield step, key.start_mark.line + 1
-            for deeper, line in _find_lines(child, step, seen):
-                if deeper != step:
-                    yield deeper, line
-    elif isinstance(node, yaml.SequenceNode):
-        for index, child in enumerate(node.value):
-            yield from _find_lines(child, (*place, index), seen)
+def _find_lines(root: yaml.Node | None) -> tuple[dict[Place, int], list[Problem]]:
+    """Return the line of every place, and the keys that a mapping has twice.
 
+    Of those YAML would keep the last. What an alias names is entered once, where it stands.
+    """
+    lines: dict[Place, int] = {}
+    problems: list[Problem] = []
+    seen: set[int] = set()
 
-def _find_duplicate_keys(node: yaml.Node | None, seen: set[int]) -> Iterator[Problem]:
-    """Yield a problem for every key that a mapping has twice; YAML would keep the last."""
-    if node is None or id(node) in seen:
-        return
-    seen.add(id(node))
-    if isinstance(node, yaml.MappingNode):
-        first: dict[str, int] = {}
-        for key, child in node.value:
-            line = key.start_mark.line + 1
-            name = str(key.value)
-            if name in first:
-                message = f"the key {name!r} is there already, on line {first[name]}"
-                yield Problem(f"line {line}", message, "keep one of the two")
-            first.setdefault(name, line)
-            yield from _find_duplicate_keys(child, seen)
-    elif isinstance(node, yaml.SequenceNode):
-        for child in node.value:
-            yield from _find_duplicate_keys(child, seen)
+    def visit(node: yaml.Node, place: Place) -> None:
+        lines.setdefault(place, node.start_mark.line + 1)
+        if id(node) in seen:
+            return
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            for index, child in enumerate(node.value):
+                visit(child, (*place, index))
+        elif isinstance(node, yaml.MappingNode):
+            first: dict[str, int] = {}
+            for key, child in node.value:
+                name, line = str(key.value), key.start_mark.line + 1
+                if name in first:
+                    message = f"the key {name!r} is there already, on line {first[name]}"
+                    problems.append(Problem(f"line {line}", message, "keep one of the two"))
+                first.setdefault(name, line)
+                lines[(*place, name)] = line
+                visit(child, (*place, name))
 
-
-def _error_message(error: yaml.YAMLError) -> str:
-    return getattr(error, "problem", None) or str(error).splitlines()[0]
+    if root is not None:
+        visit(root, ())
+    return lines, problems
 
 
 def _as_problem(error: yaml.YAMLError) -> Problem:
     mark = getattr(error, "problem_mark", None)
     where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "the file"
+    message = getattr(error, "problem", None) or str(error).splitlines()[0]
     if isinstance(error, YamlTooLarge):
-        return Problem(where, _error_message(error), "write out less, in fewer levels")
+        return Problem(where, message, "write out less, in fewer levels")
     if isinstance(error, yaml.reader.ReaderError):
         where = f"character {error.position + 1:,}"
-    return Problem(
-        where,
-        f"is not YAML: {_error_message(error)}",
-        "look at the indentation and the quotes there",
-    )
+    hint = "look at the indentation and the quotes there"
+    return Problem(where, f"is not YAML: {message}", hint)

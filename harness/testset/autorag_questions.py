@@ -76,9 +76,9 @@ def _parse_groups(groups: Any) -> list[list[str]] | None:
         return [] if groups is None else None
     if groups and all(isinstance(item, str) for item in groups):
         groups = [groups]
-    if not all(isinstance(group, list) for group in groups):
-        return None
-    if not all(isinstance(id_, str) for group in groups for id_ in group):
+    if not all(
+        isinstance(group, list) and all(isinstance(id_, str) for id_ in group) for group in groups
+    ):
         return None
     return [ids for group in groups if (ids := [id_ for id_ in group if id_])]
 

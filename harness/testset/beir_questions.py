@@ -12,17 +12,15 @@ from pydantic import BaseModel, TypeAdapter
 
 from harness.corpus import Corpus
 from harness.corpus.squad_documents import NEAR_NOTE, SquadAnswer, find_near
-from harness.errors import DataError, Problem
-from harness.files import data_rows, reading
+from harness.errors import Problem
+from harness.files import data_rows
 from harness.files.json_lines import rows
 from harness.files.reading import FileShape
-from harness.files.trec import read_grade
+from harness.files.trec import read_qrels
 from harness.records import Question
 from harness.testset import Note, readers
 from harness.testset.jsonl_questions import PlacedRow, resolve_questions
 from harness.text.normal_form import normalise
-
-_HEADER = ("query-id", "corpus-id", "score")
 
 
 @readers.register
@@ -54,13 +52,7 @@ class Beir:
                 hint = f"splits there: {', '.join(splits)}" if splits else "beir: wants the folder"
                 yield Problem(str(file.relative_to(self.path)), "is not there", hint)
                 return
-        grades: dict[str, dict[str, int]] = {}
-        for grade in _read_grades(qrels, corpus):
-            if isinstance(grade, Problem):
-                yield grade
-            else:
-                question, document, value = grade
-                grades.setdefault(question, {})[document] = value
+        grades = read_qrels(qrels)
         answered: dict[str, PlacedRow] = {}
         if self.answers is not None:
             for row in _read_answers(Path(self.path) / self.answers, corpus):
@@ -99,36 +91,6 @@ def _read_rows(
         yield Note(f"{unjudged} questions of queries.jsonl are not judged in this split: left out")
     if unused:
         yield Note(f"{len(unused)} answered questions are not in queries.jsonl: left out")
-
-
-def _read_grades(qrels: Path, corpus: Corpus) -> Iterator[tuple[str, str, int] | Problem]:
-    seen: set[tuple[str, str]] = set()
-    try:
-        content = reading.read_whole(qrels)
-    except OSError as error:
-        problem = Problem("the file", f"cannot be read: {error.strerror}", "look at the path")
-        raise DataError(str(qrels), [problem]) from None
-    for number, line in enumerate(content.splitlines(), start=1):
-        where = f"qrels/{qrels.name}, line {number}"
-        parts = tuple(line.decode("utf-8", errors="replace").split("\t"))
-        if not line.strip() or (number == 1 and parts == _HEADER):
-            continue
-        if len(parts) != 3:
-            yield Problem(
-                where, f"has {len(parts)} fields", f"three, by tabs: {', '.join(_HEADER)}"
-            )
-            continue
-        question, document, grade = (part.strip() for part in parts)
-        value = read_grade(grade, where)
-        if isinstance(value, Problem):
-            yield value
-        elif document not in corpus.documents:
-            yield Problem(where, f"judges document {document!r}, which is not in the corpus")
-        elif (question, document) in seen:
-            yield Problem(where, f"judges {document!r} for question {question!r} a second time")
-        else:
-            seen.add((question, document))
-            yield question, document, value
 
 
 class _AnswerLine(BaseModel):

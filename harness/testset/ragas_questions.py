@@ -35,7 +35,7 @@ _KEY_BY_COLUMN = {
     "evolution_type": "category",
     "id": "id",
 }
-_HOP_MARK = re.compile(r"<\d+-hop>\s*")
+_HOP_MARK = re.compile(r"\A<\d+-hop>\s*")
 _LIST_COLUMNS = ("reference_contexts", "contexts", "ground_truths", "retrieved_contexts")
 
 
@@ -63,9 +63,7 @@ class Ragas:
             for item in _read_rows(self.path)
         ]
         parsed = [item for item in items if isinstance(item, PlacedRow)]
-        contexts = {
-            text for row in parsed for text in _as_list(row.data.get("contexts")) if text.strip()
-        }
+        contexts = {text for row in parsed for text in row.data["contexts"] if text.strip()}
         places = _find_spans(contexts, corpus) if self.contexts == "evidence" else {}
         if places and not any(places.values()):
             message = f"none of the {len(places)} reference contexts is in the corpus"
@@ -109,14 +107,8 @@ def _parse_row(row: JsonLine) -> PlacedRow | Problem:
     texts = fields.get("contexts", [])
     if not isinstance(texts, list) or not all(isinstance(item, str) for item in texts):
         return Problem(row.where, "the reference contexts must be a list of texts")
-    fields["contexts"] = [
-        _HOP_MARK.sub("", item, count=1) if _HOP_MARK.match(item) else item for item in texts
-    ]
+    fields["contexts"] = [_HOP_MARK.sub("", item) for item in texts]
     return PlacedRow(row.line, fields, row.where)
-
-
-def _as_list(value: Any) -> list[str]:
-    return value if isinstance(value, list) else []
 
 
 def _add_evidence(

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from harness import limits
 from harness.corpus import Corpus
-from harness.errors import DataError, Problem
+from harness.errors import Problem
 from harness.files import reading
 from harness.files.reading import FileShape
 from harness.files.trec import read_qrels
@@ -82,14 +82,7 @@ class Trec:
 
     def read(self, corpus: Corpus) -> Iterator[Question | Problem | Note]:
         """Yield the judged topics in the file's order."""
-        try:
-            qrels = read_qrels(Path(self.qrels))
-        except DataError as error:
-            for problem in error.problems:
-                yield Problem(
-                    f"{Path(self.qrels).name}, {problem.where}", problem.what, problem.hint
-                )
-            return
+        qrels = read_qrels(Path(self.qrels))
         rows = list(self._rows())
         topics = {row.data["id"] for row in rows if isinstance(row, PlacedRow)}
         yield from resolve_questions(_add_judgements(rows, qrels), corpus)
