@@ -91,7 +91,7 @@ def test_a_corpus_of_json_lines_is_refused_with_every_bad_line(project, refused)
         "corpus.jsonl cannot be read:",
         "  line 2: the id 'a' is taken by line 1",
         "    make each id unique: labels name documents by it",
-        "  line 3: text: Input should be a valid string, found None",
+        "  line 3: lacks 'text'",
         DOCUMENT,
         "  line 4: is not JSON: Expecting property name enclosed in double quotes at column 2",
         OBJECT,

@@ -16,13 +16,12 @@ from harness.draft.draft_prompts import (
 )
 from harness.errors import HarnessError, RunError
 from harness.models.chat import ChatReply
-from harness.records import Chunk, Span
+from harness.records import Chunk, Document, Span
 from harness.report import draft_blocks, terminal
-from harness.testset.jsonl_questions import QuestionRow
-from harness.text.quotes import locate
 from tests.draft_server import FAULTS, Script, corpus
 from tests.draft_server import drafting as served
 
+DOCUMENT = Document("a.md", "She did.", "A")
 GOOD = ("north", "south", "east", "west")
 
 
@@ -151,16 +150,6 @@ def test_the_seed_alone_decides(tmp_path):
     assert found["a"] != found["c"]
 
 
-def test_what_was_said_is_kept_for_the_same_command(tmp_path):
-    with served(tmp_path, [*GOOD, "unread"]) as (config, bench):
-        _, first = drafted(config, 5, ["direct_fact"])
-        asked = len(bench.asked)
-        _, again = drafted(config, 5, ["direct_fact"], force=True)
-
-    assert again == first
-    assert len(bench.asked) == asked
-
-
 def test_a_reply_that_cannot_be_read_is_asked_for_once_more(tmp_path):
     class Hesitant(Script):
         def draft(self, passages):
@@ -207,14 +196,6 @@ def test_nothing_left_is_an_error_that_says_why(tmp_path):
         drafted(config, 2, ["direct_fact"])
 
     assert "1 x the question gives its answer away" in str(error.value)
-
-
-def test_a_configuration_without_chat_model_is_refused_with_a_remedy(tmp_path):
-    with (
-        served(tmp_path, GOOD, chat=None) as (config, _),
-        pytest.raises(HarnessError, match=r"no chat model to draft with\n  name one: chat:"),
-    ):
-        draft.prepare(config)
 
 
 def test_a_file_that_is_there_is_not_replaced_unasked(tmp_path):
@@ -264,7 +245,7 @@ def test_an_unknown_category_and_one_that_the_corpus_is_too_small_for_are_refuse
 )
 def test_replies_are_read_as_small_models_write_them(text, said):
     passage = Chunk(0, Span("a.md", 0, 8), "She did.")
-    wanted = draft_prompts.question_request(CATEGORIES[0], [passage], ["A"])
+    wanted = draft_prompts.question_request(CATEGORIES[0], [passage], {"a.md": DOCUMENT})
     expected = DraftReply("Who?", "Ada", ("She did.",)) if said is None else said or None
 
     assert wanted.read(ChatReply(text)) == expected
@@ -281,7 +262,7 @@ def test_replies_are_read_as_small_models_write_them(text, said):
 )
 def test_a_question_alone_needs_no_label(text, question):
     wanted = draft_prompts.question_request(
-        UNANSWERABLE, [Chunk(0, Span("a.md", 0, 8), "She did.")], ["A"]
+        UNANSWERABLE, [Chunk(0, Span("a.md", 0, 8), "She did.")], {"a.md": DOCUMENT}
     )
 
     assert wanted.read(ChatReply(text)) == (question and DraftReply(question))
@@ -372,15 +353,3 @@ def test_difficulty_is_how_far_question_and_evidence_are_apart():
         draft_checks.rate_difficulty("How expensive is riding until midnight?", [near]) == "medium"
     )
     assert draft_checks.rate_difficulty("What costs a day pass?", [near, far]) == "hard"
-
-
-def test_a_draft_is_a_row_of_the_format_and_its_quote_stands_at_its_offsets(tmp_path):
-    with served(tmp_path, GOOD) as (config, _):
-        _, rows = drafted(config, 8)
-
-    for row in rows:
-        read = QuestionRow.model_validate(row)
-        assert read.draft
-        for each in read.evidence:
-            text = corpus(GOOD)[each.doc]
-            assert locate(each.quote, text).places == ((each.start, each.end),)

@@ -34,28 +34,6 @@ def rows_of(path):
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def test_draft_writes_a_test_set_that_a_run_accepts_and_warns_of(tmp_path, monkeypatch, capsys):
-    out = tmp_path / "testset.jsonl"
-    with served(tmp_path, NAMES) as (config, _):
-        with pytest.raises(SystemExit) as ended_with:
-            harness(monkeypatch, "draft", config, "--n", 5, "-o", out)
-        assert ended_with.value.code == 0
-        said = capsys.readouterr()
-        assert "5 of 5 questions drafted" in said.out
-        assert f"python -m harness draft accept {out} --all" in said.out
-        assert "no test set to compare with" in said.err
-        with pytest.raises(SystemExit):
-            harness(monkeypatch, "run", config, "--set", "retrievers=bm25")
-    warning = "5 of 5 questions are drafts that no person has accepted"
-    assert warning in capsys.readouterr().out
-    (folder,) = (tmp_path / "reports").glob("*/")
-    assert json.loads((folder / "run.json").read_text("utf-8"))["provenance"]["testset"][
-        "drafts"
-    ] == len(rows_of(out))
-    assert warning in (folder / "report.html").read_text("utf-8")
-    assert warning in (folder / "report.md").read_text("utf-8")
-
-
 def test_what_is_left_out_of_the_corpus_is_said_before_drafting(tmp_path):
     with served(tmp_path, NAMES) as (config, _):
         (tmp_path / "corpus" / "x.png").write_bytes(b"x")

@@ -382,46 +382,6 @@ def test_all_that_is_wrong_is_said_at_once_with_its_place(testset, tmp_path, cli
     ]
 
 
-def test_a_judgement_that_is_there_is_never_overwritten(testset, tmp_path, cli):
-    write(tmp_path / "l.jsonl", label("a", "x", 2), label("d", "z", 1))
-
-    said = cli("import", "labels", "l.jsonl", "--testset", "t.jsonl", "--force")
-
-    assert said.status == 2
-    assert said.err.splitlines()[1:] == [
-        "  l.jsonl, line 1: question 'a', document 'x': the grade is 2, and the test set says 1",
-        "    nothing is overwritten: take the line out, or change the test set",
-    ]
-    assert not (tmp_path / "t-judged.jsonl").exists()
-
-
-@pytest.mark.parametrize(("wanted", "grade"), [("lowest", 0), ("highest", 2)])
-def test_people_who_disagree_are_told_apart_unless_one_side_is_taken(
-    testset, tmp_path, cli, wanted, grade
-):
-    write(tmp_path / "one.jsonl", label("a", "z", 2), label("d", "z", 1), label("d", "w", 1))
-    write(tmp_path / "two.jsonl", label("a", "z", 0), label("d", "z", 1))
-    both = ("import", "labels", "one.jsonl", "two.jsonl", "--testset", "t.jsonl", "-o", "o.jsonl")
-
-    torn = cli(*both)
-    settled = cli(*both, "--disagreements", wanted)
-
-    assert torn.status == 2
-    assert torn.err.splitlines()[1:] == [
-        "  one.jsonl, line 1: question 'a', document 'z': 2 here, 0 at two.jsonl, line 1",
-        "  agreement: 1 of 2 judged more than once have one grade (50\u00a0%)",
-        "    settle them in the files, or take one: --disagreements lowest, or highest",
-    ]
-    assert settled.status == 0
-    assert "  1 of 2 judged more than once have one grade (50\u00a0%)" in settled.out
-    assert json.loads((tmp_path / "o.jsonl").read_text("utf-8-sig").split("\n")[0])[
-        "documents"
-    ] == {
-        "x": 1,
-        "z": grade,
-    }
-
-
 def test_documents_are_looked_up_in_the_corpus_where_it_is_named(testset, tmp_path, cli):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "z.md").write_text("text")

@@ -481,17 +481,6 @@ class TestThumbs:
 
 
 class TestKept:
-    def test_scoring_again_keeps_what_people_said(self, run, tmp_path):
-        api.import_ratings(
-            [saved(tmp_path / "r.json", [item(f"i{at}", at % 4) for at in range(4)])], run
-        )
-        before = (run / RATINGS).read_bytes()
-
-        api.score(run, ["token_f1", "hit_rate@1"])
-
-        assert (run / RATINGS).read_bytes() == before
-        assert "1 person rated 4 answers to 4 questions." in (run / "report.md").read_text()
-
     def test_a_run_that_nobody_rated_has_no_such_section(self, made):
         assert "What people said" not in (made.folder / "report.md").read_text()
 
@@ -511,15 +500,3 @@ class TestKept:
 
         with pytest.raises(DataError, match="the run lacks its question or its cell"):
             lines(run)
-
-
-def test_the_command_line_imports_and_names_what_it_wrote(run, tmp_path, cli):
-    file = saved(tmp_path / "r.json", [item("i0", 3)])
-
-    said = cli("import", "ratings", file, "--run", run)
-
-    assert said.status == 0, said.err
-    assert said.out.splitlines()[:2] == ["form form1, rater 1: 1 answer", str(run / RATINGS)]
-    refused = cli("import", "ratings", tmp_path / "none.json", "--run", run)
-    assert refused.status == 2
-    assert refused.err.splitlines()[0] == "the ratings cannot be read:"

@@ -98,8 +98,8 @@ def test_answers_of_other_questions_are_left_out_and_counted(tmp_path):
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"answers": []}, "id: field required"),
-        ({"id": "far", "answers": "Far"}, "answers: input should be a valid list"),
+        ({"answers": []}, "lacks 'id'"),
+        ({"id": "far", "answers": "Far"}, "answers: Input should be a valid list, found 'Far'"),
         ({"id": "far", "evidence": ["x"]}, "has evidence and no `context_id`"),
         ({"id": "far", "context_id": "d9", "evidence": ["x"]}, LACKING),
         (

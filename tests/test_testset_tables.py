@@ -85,7 +85,7 @@ def test_problems_name_the_line_on_which_a_row_begins(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("question,answr\nq,a\n", ("line 1", "unknown column 'answr'")),
+        ("question,answr\nq,a\n", ("line 2", "unknown column 'answr'")),
         ("question,question\nq,a\n", ("line 1", "two columns are named 'question'")),
         (
             "ID,question,Question\na,q,r\n",

@@ -11,7 +11,7 @@ from harness.metrics import judge
 from harness.models import prompts
 from harness.models.chat import ChatReply
 from harness.models.rephrasing import PromptRequest
-from harness.records import Chunk
+from harness.records import Chunk, Document
 from harness.text.normal_form import normalise
 
 _LABEL = re.compile(
@@ -99,12 +99,16 @@ class DraftReply:
 
 
 def question_request(
-    category: DraftCategory, passages: Sequence[Chunk], titles: Sequence[str], again: bool = False
+    category: DraftCategory,
+    passages: Sequence[Chunk],
+    documents: Mapping[str, Document],
+    again: bool = False,
 ) -> PromptRequest[DraftReply | None]:
     """Return the prompt for one question; what is read is None where the reply has another form.
 
     `again` reminds of the form.
     """
+    titles = [documents[passage.span.doc].title or passage.span.doc for passage in passages]
     passage_text = "\n\n".join(
         f'<passage number="{number}" document="{prompts.escape_tags(title)}">\n'
         f"{prompts.escape_tags(passage.text)}\n</passage>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -16,10 +16,10 @@ from harness.errors import RunError, StageError
 from harness.fingerprint import fingerprint
 from harness.models.chat import ChatModel
 from harness.models.rephrasing import PromptRequest
-from harness.protocols import Vectors
 from harness.ranking import context
 from harness.records import Chunk, Document, Passage, Question
 from harness.retrievers import Retriever, SearchContext
+from harness.runs.artefacts import Artefacts
 from harness.text.words import normalise_answer
 
 T = TypeVar("T")
@@ -46,14 +46,6 @@ REASONS: dict[Reason, str] = {
     "known": "the model knows the answer without the evidence",
     "there": "the corpus answers it, and it was to be unanswerable",
 }
-
-
-class Asks(Protocol):
-    """What asks chat models: replies are kept."""
-
-    def ask(self, chat: ChatModel, requests: Sequence[PromptRequest[T]], /) -> list[T | StageError]:
-        """Return what is read of the reply to each prompt, or why there is nothing."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -97,28 +89,25 @@ class Drafts:
         return [self.by_number[number] for number in sorted(self.by_number)]
 
 
+@dataclass
 class Drafter:
-    """Drafts questions; `drafts` has what there is at any time."""
+    """Drafts questions; `drafts` has what there is at any time.
 
-    def __init__(
-        self,
-        chat: ChatModel,
-        asks: Asks,
-        deck: Deck,
-        searched: SearchContext,
-        retriever: Retriever,
-        documents: Mapping[str, Document],
-        questions: Sequence[str],
-    ) -> None:
-        self.drafts = Drafts(0)
-        self._chat = chat
-        self._asks = asks
-        self._deck = deck
-        self._searched = searched
-        self._retriever = retriever
-        self._documents = documents
-        self._normal = {tuple(normalise_answer(question)) for question in questions}
-        self._vectors: Vectors = searched.embed_questions(list(dict.fromkeys(questions)))
+    None is nearly the same as one of `questions`.
+    """
+
+    chat: ChatModel
+    artefacts: Artefacts
+    deck: Deck
+    searched: SearchContext
+    retriever: Retriever
+    documents: Mapping[str, Document]
+    questions: Sequence[str]
+    drafts: Drafts = field(default_factory=lambda: Drafts(0))
+
+    def __post_init__(self) -> None:
+        self._normal = {tuple(normalise_answer(question)) for question in self.questions}
+        self._vectors = self.searched.embed_questions(list(dict.fromkeys(self.questions)))
 
     def draft(
         self, n: int, categories: Sequence[DraftCategory], on_progress: Callable[[int, int], None]
@@ -140,7 +129,7 @@ class Drafter:
             ready = [
                 replace(draft, passages=passages)
                 for draft in batch
-                if (passages := self._deck.draw(draft.category)) is not None
+                if (passages := self.deck.draw(draft.category)) is not None
             ]
             self._draft_batch(ready)
             waiting += [
@@ -180,11 +169,11 @@ class Drafter:
         for again in (False, True):
             requests = [
                 draft_prompts.question_request(
-                    draft.category, draft.passages, self._titles(draft), again
+                    draft.category, draft.passages, self.documents, again
                 )
                 for draft in unread
             ]
-            replies: list[DraftReply | StageError | None] = self._asks.ask(self._chat, requests)
+            replies: list[DraftReply | StageError | None] = self.artefacts.ask(self.chat, requests)
             answered = list(zip(unread, replies, strict=True))
             written += [
                 replace(draft, reply=reply)
@@ -200,10 +189,6 @@ class Drafter:
         if silent and len(silent) == len(batch) and not alone:
             raise RunError(f"no draft was made: {silent[0]}\n  what the model said before is kept")
         return sorted(written, key=lambda draft: draft.number)
-
-    def _titles(self, draft: QuestionDraft) -> list[str]:
-        documents = [self._documents[chunk.span.doc] for chunk in draft.passages]
-        return [document.title or document.id for document in documents]
 
     def _place_evidence(self, drafts: Sequence[QuestionDraft]) -> list[QuestionDraft]:
         placed = [
@@ -223,7 +208,7 @@ class Drafter:
 
     def _is_new(self, draft: QuestionDraft) -> bool:
         normal = tuple(normalise_answer(draft.reply.question))
-        vector = self._searched.embed_questions([draft.reply.question])
+        vector = self.searched.embed_questions([draft.reply.question])
         nearest = (self._vectors @ vector[0]).max(initial=-1.0)
         if normal in self._normal or nearest >= _MIN_TWIN_SIMILARITY:
             return False
@@ -256,7 +241,7 @@ class Drafter:
         if not drafts:
             return []
         texts = [draft.reply.question for draft in drafts]
-        hits = self._retriever.retrieve(texts, self._searched, _MAX_CONTEXT_CHUNKS)
+        hits = self.retriever.retrieve(texts, self.searched, _MAX_CONTEXT_CHUNKS)
         requests = [
             draft_prompts.answerable_request(
                 text,
@@ -285,7 +270,7 @@ class Drafter:
         is_good: Callable[[QuestionDraft, T], bool],
     ) -> list[QuestionDraft]:
         """Return the drafts that are good by what the model says about each."""
-        replies = self._asks.ask(self._chat, requests)
+        replies = self.artefacts.ask(self.chat, requests)
         answered = [
             (draft, reply)
             for draft, reply in zip(drafts, replies, strict=True)

@@ -133,7 +133,7 @@ def test_a_pool_that_is_there_is_replaced_only_by_force(run, cli):
     assert cli("pool", run, "-o", "pool.jsonl", "--force").status == 0
 
 
-def test_grades_come_back_as_labels_and_every_other_character_stays(run, cli):
+def test_grades_come_back_as_labels_and_every_other_line_stays(run, cli):
     pool = pooled(cli, run)
     name = graded("pool.jsonl", pool, {("q1", "tides.md"): 0, ("q2", "phobos.md"): 2})
     said = imported(cli, name)
