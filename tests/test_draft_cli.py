@@ -104,7 +104,7 @@ def test_accepting_takes_the_mark_off_and_leaves_every_other_line_as_it_is(tmp_p
     drafts = [{"id": "a", "question": "A?", "draft": True}, {"question": "B?", "draft": True}]
     path.write_text(odd + "".join(f"{json.dumps(row)}\n" for row in drafts), encoding="utf-8")
 
-    assert accept(path, ["line-4"]).left == 1
+    assert accept(path, ["line-4"]) == (1, 1)
     lines = path.read_text("utf-8").split("\n")
     assert lines[0] == odd.strip()
     assert lines[2:] == [json.dumps(drafts[0]), '{"question": "B?"}', ""]

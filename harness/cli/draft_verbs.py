@@ -83,5 +83,5 @@ def draft_accept(
 
     if every == bool(ids):
         raise HarnessError("nothing says what to accept\n  name drafts: --id ID, or all: --all")
-    result = accept(file, None if every else ids)
-    print(f"{result.accepted} accepted, {result.left} still drafts: {file}")
+    accepted, left = accept(file, None if every else ids)
+    print(f"{accepted} accepted, {left} still drafts: {file}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import DataError, HarnessError, Problem
@@ -13,49 +12,35 @@ from harness.files.json_lines import JsonLine, rows
 from harness.files.new_files import write_file
 
 
-@dataclass(frozen=True)
-class Accepted:
-    """How many drafts were accepted, and how many are left."""
-
-    accepted: int
-    left: int
-
-
-def accept(path: Path, ids: Collection[str] | None) -> Accepted:
+def accept(path: Path, ids: Collection[str] | None) -> tuple[int, int]:
     """Take the mark off the drafts of these ids, off all where `ids` is None.
 
-    Every other line stays as it is.
+    Every other line stays as it is. Returns how many drafts were accepted, and how many are left.
 
     Raises:
         DataError: the file cannot be read; nothing is changed.
         HarnessError: an id is none of a draft, or the file cannot be written.
     """
-    lines_or_problems = list(rows(path))
-    problems = [item for item in lines_or_problems if isinstance(item, Problem)]
+    drafts: dict[str, JsonLine] = {}
+    problems: list[Problem] = []
+    for row in rows(path):
+        if isinstance(row, Problem):
+            problems.append(row)
+        elif row.data.get("draft") is True:
+            drafts[str(row.data.get("id", f"line-{row.line}"))] = row
     if problems:
         raise DataError(str(path), problems)
-    marked = [
-        item
-        for item in lines_or_problems
-        if isinstance(item, JsonLine) and item.data.get("draft") is True
-    ]
-    drafts = [(_id(item), item) for item in marked]
-    names = [name for name, _ in drafts]
-    chosen = [row for name, row in drafts if ids is None or name in ids]
-    unknown = [name for name in ids or () if name not in names]
+    chosen = drafts if ids is None else {id_: drafts[id_] for id_ in ids if id_ in drafts}
+    unknown = [id_ for id_ in ids or () if id_ not in drafts]
     if unknown:
+        example = f", {next(iter(drafts))!r} for one" if drafts else ""
         raise HarnessError(
-            f"{str(path)!r} has no draft with the id {unknown[0]!r}\n"
-            f"  it has {len(drafts)}{f', {names[0]!r} for one' if names else ''}"
+            f"{str(path)!r} has no draft with the id {unknown[0]!r}\n  it has {len(drafts)}{example}"
         )
     if chosen:
         lines = reading.read_text(path).split("\n")
-        for row in chosen:
+        for row in chosen.values():
             data = {key: value for key, value in row.data.items() if key != "draft"}
             lines[row.line - 1] = json.dumps(data, ensure_ascii=False)
         write_file(path, "\n".join(lines))
-    return Accepted(len(chosen), len(drafts) - len(chosen))
-
-
-def _id(row: JsonLine) -> str:
-    return str(row.data.get("id", f"line-{row.line}"))
+    return len(chosen), len(drafts) - len(chosen)
