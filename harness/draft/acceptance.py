@@ -35,7 +35,8 @@ def accept(path: Path, ids: Collection[str] | None) -> tuple[int, int]:
     if unknown:
         example = f", {next(iter(drafts))!r} for one" if drafts else ""
         raise HarnessError(
-            f"{str(path)!r} has no draft with the id {unknown[0]!r}\n  it has {len(drafts)}{example}"
+            f"{str(path)!r} has no draft with the id {unknown[0]!r}\n"
+            f"  it has {len(drafts)}{example}"
         )
     if chosen:
         lines = reading.read_text(path).split("\n")

@@ -18,15 +18,16 @@ _HINT = 'each line holds one JSON object, {"key": value, ...}'
 
 @dataclass(frozen=True)
 class JsonLine:
-    """One line of a file and the object on it."""
+    """One line of a file and the object on it; `place` names it where places are not lines."""
 
     line: int
     data: dict[str, Any]
+    place: str = ""
 
     @property
     def where(self) -> str:
         """The place, as errors name it."""
-        return f"line {self.line}"
+        return self.place or f"line {self.line}"
 
 
 def rows(path: Path) -> Iterator[JsonLine | Problem]:

@@ -11,10 +11,11 @@ from typing import Any, ClassVar
 from harness.corpus import Corpus
 from harness.errors import Problem
 from harness.files import parquet
+from harness.files.json_lines import JsonLine
 from harness.files.reading import FileShape
 from harness.records import Question
 from harness.testset import Note, readers
-from harness.testset.jsonl_questions import PlacedRow, resolve_questions
+from harness.testset.jsonl_questions import resolve_questions
 
 _FILE = "qa.parquet"
 _COLUMNS = ("qid", "query", "retrieval_gt", "generation_gt")
@@ -50,7 +51,7 @@ class Autorag:
         path = Path(self.path)
         return path / _FILE if path.is_dir() else path
 
-    def _rows(self, corpus: Corpus) -> Iterator[PlacedRow | Problem]:
+    def _rows(self, corpus: Corpus) -> Iterator[JsonLine | Problem]:
         for number, row in enumerate(parquet.rows(self._file(), _COLUMNS), start=1):
             where = f"row {number}"
             groups, answers = _parse_groups(row["retrieval_gt"]), row["generation_gt"]
@@ -65,7 +66,7 @@ class Autorag:
                 "evidence": list(_build_evidence(groups, corpus)),
                 "documents": {id_: 1 for group in groups for id_ in group} or None,
             }
-            yield PlacedRow(number, data, where)
+            yield JsonLine(number, data, where)
 
 
 def _parse_groups(groups: Any) -> list[list[str]] | None:

@@ -14,12 +14,12 @@ from harness.corpus import Corpus
 from harness.corpus.squad_documents import NEAR_NOTE, SquadAnswer, find_near
 from harness.errors import Problem
 from harness.files import data_rows
-from harness.files.json_lines import rows
+from harness.files.json_lines import JsonLine, rows
 from harness.files.reading import FileShape
 from harness.files.trec import read_qrels
 from harness.records import Question
 from harness.testset import Note, readers
-from harness.testset.jsonl_questions import PlacedRow, resolve_questions
+from harness.testset.jsonl_questions import resolve_questions
 from harness.text.normal_form import normalise
 
 
@@ -53,10 +53,10 @@ class Beir:
                 yield Problem(str(file.relative_to(self.path)), "is not there", hint)
                 return
         grades = read_qrels(qrels)
-        answered: dict[str, PlacedRow] = {}
+        answered: dict[str, JsonLine] = {}
         if self.answers is not None:
             for row in _read_answers(Path(self.path) / self.answers, corpus):
-                if isinstance(row, PlacedRow):
+                if isinstance(row, JsonLine):
                     answered[row.data["id"]] = row
                 else:
                     yield row
@@ -64,8 +64,8 @@ class Beir:
 
 
 def _read_rows(
-    queries: Path, grades: dict[str, dict[str, int]], answered: dict[str, PlacedRow]
-) -> Iterator[PlacedRow | Problem | Note]:
+    queries: Path, grades: dict[str, dict[str, int]], answered: dict[str, JsonLine]
+) -> Iterator[JsonLine | Problem | Note]:
     unseen, unused = dict(grades), dict(answered)
     unjudged = 0
     for row in rows(queries):
@@ -82,7 +82,7 @@ def _read_rows(
         elif id_ in unseen or (answer is not None and not answer.data["answerable"]):
             data = {**(answer.data if answer else {"id": id_}), "question": text}
             data["documents"] = unseen.pop(id_, None)
-            yield PlacedRow(row.line, data, answer.where if answer else where)
+            yield JsonLine(row.line, data, answer.where if answer else where)
         else:
             unjudged += 1
     for id_ in unseen:
@@ -101,7 +101,7 @@ class _AnswerLine(BaseModel):
     answerable: bool = True
 
 
-def _read_answers(path: Path, corpus: Corpus) -> Iterator[PlacedRow | Problem | Note]:
+def _read_answers(path: Path, corpus: Corpus) -> Iterator[JsonLine | Problem | Note]:
     """Yield what each line says of its question, under the keys of the JSON Lines format.
 
     The quotes in `evidence` are each needed. Without any, the places of the answers are the
@@ -123,7 +123,7 @@ def _read_answers(path: Path, corpus: Corpus) -> Iterator[PlacedRow | Problem | 
             answers = _place_answers(answered, "" if document is None else document.text)
             if any(moved for *_, moved in answers):
                 yield Note(NEAR_NOTE)
-            yield PlacedRow(len(seen), _build_row(answered, answers), where)
+            yield JsonLine(len(seen), _build_row(answered, answers), where)
 
 
 def _build_row(answered: _AnswerLine, answers: list[tuple[int, str, bool]]) -> dict[str, Any]:

@@ -123,18 +123,6 @@ class Jsonl:
         yield from resolve_questions(rows(Path(self.path)), corpus)
 
 
-@dataclass(frozen=True)
-class PlacedRow(JsonLine):
-    """A row of a file whose places are not lines; `place` is how problems name it."""
-
-    place: str
-
-    @property
-    def where(self) -> str:
-        """The place, as errors name it."""
-        return self.place
-
-
 def resolve_questions(
     rows: Iterable[JsonLine | Problem | Note], corpus: Corpus, unnamed: str = "line"
 ) -> Iterator[Question | Problem | Note]:

@@ -20,7 +20,7 @@ from harness.files.reading import FileShape
 from harness.records import Question, Span
 from harness.testset import Note, readers
 from harness.testset.evidence_spans import shorten_quote
-from harness.testset.jsonl_questions import PlacedRow, resolve_questions
+from harness.testset.jsonl_questions import resolve_questions
 from harness.text.normal_form import normalise
 from harness.text.quotes import Located, locate
 
@@ -62,7 +62,7 @@ class Ragas:
             item if isinstance(item, Problem) else _parse_row(item)
             for item in _read_rows(self.path)
         ]
-        parsed = [item for item in items if isinstance(item, PlacedRow)]
+        parsed = [item for item in items if isinstance(item, JsonLine)]
         contexts = {text for row in parsed for text in row.data["contexts"] if text.strip()}
         places = _find_spans(contexts, corpus) if self.contexts == "evidence" else {}
         if places and not any(places.values()):
@@ -91,7 +91,7 @@ def _key_by_column(data: Mapping[str, Any]) -> Mapping[str, str]:
     )
 
 
-def _parse_row(row: JsonLine) -> PlacedRow | Problem:
+def _parse_row(row: JsonLine) -> JsonLine | Problem:
     """Return the row with our keys; `contexts` is left for `_add_evidence`."""
     names = _key_by_column(row.data)
     fields: dict[str, Any] = {}
@@ -108,12 +108,10 @@ def _parse_row(row: JsonLine) -> PlacedRow | Problem:
     if not isinstance(texts, list) or not all(isinstance(item, str) for item in texts):
         return Problem(row.where, "the reference contexts must be a list of texts")
     fields["contexts"] = [_HOP_MARK.sub("", item) for item in texts]
-    return PlacedRow(row.line, fields, row.where)
+    return JsonLine(row.line, fields, row.where)
 
 
-def _add_evidence(
-    row: PlacedRow | Problem, places: Mapping[str, list[Span]]
-) -> PlacedRow | Problem:
+def _add_evidence(row: JsonLine | Problem, places: Mapping[str, list[Span]]) -> JsonLine | Problem:
     if isinstance(row, Problem):
         return row
     texts = [text for text in row.data["contexts"] if text in places]
@@ -127,7 +125,7 @@ def _add_evidence(
         for number, text in enumerate(texts, start=1)
         for span in places[text]
     ]
-    return PlacedRow(row.line, data, row.where)
+    return JsonLine(row.line, data, row.where)
 
 
 def _read_rows(path: str) -> Iterator[JsonLine | Problem]:
@@ -139,12 +137,12 @@ def _read_rows(path: str) -> Iterator[JsonLine | Problem]:
                 yield row
             else:
                 data = {key: _parse_cell(key, cell.strip()) for key, cell in row.data.items()}
-                yield PlacedRow(number, data, row.where)
+                yield JsonLine(number, data, row.where)
     elif suffix == ".json":
         for number, data in enumerate(_list_rows(path, reading.read_json(file)), start=1):
             where = f"row {number}"
             if isinstance(data, dict):
-                yield PlacedRow(number, data, where)
+                yield JsonLine(number, data, where)
             else:
                 yield Problem(where, f"holds {type(data).__name__}, not an object")
     else:

@@ -17,11 +17,12 @@ from harness.corpus.squad_documents import (
     read_paragraphs,
 )
 from harness.errors import Problem
+from harness.files.json_lines import JsonLine
 from harness.files.reading import FileShape
 from harness.records import Question
 from harness.testset import Note, readers
 from harness.testset.evidence_spans import shorten_quote
-from harness.testset.jsonl_questions import PlacedRow, resolve_questions
+from harness.testset.jsonl_questions import resolve_questions
 from harness.text.normal_form import normalise
 
 
@@ -51,7 +52,7 @@ class Squad:
         )
         return {"plausible_answers": sum(len(item.plausible_answers) for item in questions_asked)}
 
-    def _rows(self) -> Iterator[PlacedRow | Problem | Note]:
+    def _rows(self) -> Iterator[JsonLine | Problem | Note]:
         number = 0
         for paragraph in read_paragraphs(Path(self.path)):
             for question in paragraph.questions:
@@ -71,7 +72,7 @@ class Squad:
                 ]
                 if answers != question.answers:
                     yield Note(NEAR_NOTE)
-                yield PlacedRow(number, _build_row(paragraph, question, answers), where)
+                yield JsonLine(number, _build_row(paragraph, question, answers), where)
 
 
 def _find_problems(

@@ -13,11 +13,12 @@ from harness import limits
 from harness.corpus import Corpus
 from harness.errors import Problem
 from harness.files import reading
+from harness.files.json_lines import JsonLine
 from harness.files.reading import FileShape
 from harness.files.trec import read_qrels
 from harness.records import Question
 from harness.testset import Note, readers
-from harness.testset.jsonl_questions import PlacedRow, resolve_questions
+from harness.testset.jsonl_questions import resolve_questions
 
 _TOPIC = re.compile(r"<(?:top|topic)\b([^<>]*)>", re.IGNORECASE)
 _END = re.compile(r"</(?:top|topic)\b", re.IGNORECASE)
@@ -84,7 +85,7 @@ class Trec:
         """Yield the judged topics in the file's order."""
         qrels = read_qrels(Path(self.qrels))
         rows = list(self._rows())
-        topics = {row.data["id"] for row in rows if isinstance(row, PlacedRow)}
+        topics = {row.data["id"] for row in rows if isinstance(row, JsonLine)}
         yield from resolve_questions(_add_judgements(rows, qrels), corpus)
         for id_ in qrels.keys() - topics if topics else ():
             message = f"judges topic {id_!r}, which is not in {Path(self.path).name}"
@@ -100,7 +101,7 @@ class Trec:
                 counts[key] = counts.get(key, 0) + 1
         return counts
 
-    def _rows(self) -> Iterator[PlacedRow | Problem]:
+    def _rows(self) -> Iterator[JsonLine | Problem]:
         text = reading.read_text(Path(self.path))
         if not text.lstrip().startswith("<"):
             yield from _parse_lines(text)
@@ -119,7 +120,7 @@ class Trec:
                     topic.where, message, "take it out, or write &lt; for a < that is text"
                 )
             else:
-                yield PlacedRow(number, {"id": topic.id, "question": question}, topic.where)
+                yield JsonLine(number, {"id": topic.id, "question": question}, topic.where)
         if not number:
             yield Problem(
                 self.path, "holds no <top> and no <topic> element", "or write id<tab>text"
@@ -131,14 +132,14 @@ class Trec:
         )
 
 
-def _parse_lines(text: str) -> Iterator[PlacedRow | Problem]:
+def _parse_lines(text: str) -> Iterator[JsonLine | Problem]:
     for number, line in enumerate(text.split("\n"), start=1):
         where = f"line {number}"
         id_, _, question = (part.strip() for part in line.partition("\t"))
         if line.strip() and not (id_ and question):
             yield Problem(where, "is not a topic", "write id<tab>text")
         elif line.strip():
-            yield PlacedRow(number, {"id": id_, "question": question}, where)
+            yield JsonLine(number, {"id": id_, "question": question}, where)
 
 
 def _parse_topics(text: str) -> Iterator[_Topic]:
@@ -156,11 +157,11 @@ def _parse_topics(text: str) -> Iterator[_Topic]:
 
 
 def _add_judgements(
-    rows: list[PlacedRow | Problem], qrels: Mapping[str, Mapping[str, int]]
-) -> Iterator[PlacedRow | Problem]:
+    rows: list[JsonLine | Problem], qrels: Mapping[str, Mapping[str, int]]
+) -> Iterator[JsonLine | Problem]:
     for row in rows:
         if isinstance(row, Problem):
             yield row
         elif row.data["id"] in qrels:
             data: dict[str, Any] = {**row.data, "documents": dict(qrels[row.data["id"]])}
-            yield PlacedRow(row.line, data, row.where)
+            yield JsonLine(row.line, data, row.where)
