@@ -371,6 +371,7 @@ def test_all_that_is_wrong_is_said_at_once_with_its_place(testset, tmp_path, cli
         "  l.jsonl, line 4: grade: Input should be greater than or equal to -1, found -2",
         f"  l.jsonl, line 5: grade: Input should be less than or equal to 1000, found {10**30}",
         "  l.jsonl, line 6: the test set has no question 'nobody'",
+        "  l.jsonl, line 7: question 'a', document 'x': the grade is 2, and the test set says 1",
         "  l.jsonl, line 8: is not JSON: Expecting property name enclosed in double quotes at "
         "column 2",
         "  l.jsonl, line 9: question 'd' or document 'z' was changed since pool wrote it",

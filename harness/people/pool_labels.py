@@ -11,17 +11,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le, MinLen
-from pydantic import BeforeValidator, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, TypeAdapter
 
 from harness import limits
 from harness.corpus import Corpus
 from harness.errors import DataError, HarnessError, Problem, first_problems, suggest
 from harness.files import data_rows, json_lines, reading
 from harness.files.data_rows import DataRow
-from harness.files.json_lines import JsonLine
 from harness.files.new_files import check_new, write_file
 from harness.people.pool import mark
-from harness.testset.jsonl_questions import QuestionRow, describe_problems
+from harness.testset.jsonl_questions import ParsedRow, parse_rows
 from harness.text.numbers import count, percentage
 
 Settled = Literal["error", "lowest", "highest"]
@@ -58,31 +57,14 @@ def _label_type() -> TypeAdapter[_Label]:
     return TypeAdapter(_Label)
 
 
-_Grades = Mapping[tuple[str, str], tuple[int, str]]
-"""By question and document the grade, and where it stands."""
-
-
 @dataclass(frozen=True)
 class _Labels:
     """The grades of several files, one for each question and document."""
 
-    grades: _Grades
+    grades: Mapping[tuple[str, str], int]
     n_empty: int
     agreement: str
     """How far several judges agree; "" where nothing was judged more than once."""
-
-
-@dataclass(frozen=True)
-class _TestsetLine:
-    """One line of a test set, as it stands there and as a question."""
-
-    row: JsonLine
-    question: QuestionRow
-
-    @property
-    def documents(self) -> Mapping[str, int]:
-        """What it judges."""
-        return self.question.documents or {}
 
 
 def import_labels(
@@ -113,7 +95,12 @@ def import_labels(
     check_new([out], force)
     lines = _read_lines(testset)
     labels = _read_labels(paths, lines, corpus, disagreements)
-    added, n_present = _find_new(labels.grades, lines)
+    added: dict[str, dict[str, int]] = defaultdict(dict)
+    for (id_, doc), grade in labels.grades.items():
+        if doc not in (lines[id_].question.documents or {}):
+            added[id_][doc] = grade
+    by_grade = Counter(grade for grades in added.values() for grade in grades.values())
+    n_present = len(labels.grades) - by_grade.total()
     skipped = [f"{count(n_present, 'grade')} there already"] if n_present else []
     skipped += [f"{count(labels.n_empty, 'line')} without a grade"] if labels.n_empty else []
     if not added:
@@ -121,11 +108,10 @@ def import_labels(
         raise HarnessError(f"no new grade to add to {testset}: {reason}")
     texts = reading.read_text(testset).split("\n")
     for id_, grades in added.items():
-        line = lines[id_]
-        data = {**line.row.data, "documents": {**line.documents, **grades}}
-        texts[line.row.line - 1] = json.dumps(data, ensure_ascii=False)
+        row, documents = lines[id_].row, lines[id_].question.documents or {}
+        data = {**row.data, "documents": {**documents, **grades}}
+        texts[row.line - 1] = json.dumps(data, ensure_ascii=False)
     write_file(out, "\n".join(texts))
-    by_grade = Counter(grade for grades in added.values() for grade in grades.values())
     return "\n".join(
         [
             f"{count(by_grade.total(), 'grade')} added to {count(len(added), 'question')}",
@@ -136,31 +122,17 @@ def import_labels(
     )
 
 
-def _read_lines(path: Path) -> dict[str, _TestsetLine]:
-    """Return each question's line by its id."""
-    lines: dict[str, _TestsetLine] = {}
-    problems: list[Problem] = []
-    for row in json_lines.rows(path):
-        if isinstance(row, Problem):
-            problems.append(row)
-            continue
-        try:
-            data = QuestionRow.model_validate(row.data)
-        except ValidationError as error:
-            problems += describe_problems(row, error)
-            continue
-        id_ = data.id if data.id is not None else f"line-{row.line}"
-        if id_ in lines:
-            problems.append(Problem(row.where, f"the id {id_!r} is taken", "make each id unique"))
-        lines[id_] = _TestsetLine(row, data)
+def _read_lines(path: Path) -> dict[str, ParsedRow]:
+    parsed = list(parse_rows(json_lines.rows(path)))
+    problems = [item for item in parsed if isinstance(item, Problem)]
     if problems:
         raise DataError(str(path), first_problems(problems))
-    return lines
+    return {item.id: item for item in parsed if isinstance(item, ParsedRow)}
 
 
 def _read_labels(
     paths: Sequence[Path],
-    lines: Mapping[str, _TestsetLine],
+    lines: Mapping[str, ParsedRow],
     corpus: Corpus | None,
     disagreements: Settled,
 ) -> _Labels:
@@ -199,11 +171,12 @@ def _read_labels(
     if problems:
         raise DataError("labels", first_problems(problems))
     choose = max if disagreements == "highest" else min
-    return _Labels({key: choose(some) for key, some in by_document.items()}, n_empty, agreement)
+    grades = {key: choose(some)[0] for key, some in by_document.items()}
+    return _Labels(grades, n_empty, agreement)
 
 
 def _find_problems(
-    row: DataRow[_Label], lines: Mapping[str, _TestsetLine], corpus: Corpus | None
+    row: DataRow[_Label], lines: Mapping[str, ParsedRow], corpus: Corpus | None
 ) -> Iterator[Problem]:
     label = row.value
     if label.item and label.item != mark(label.id, label.doc):
@@ -218,30 +191,10 @@ def _find_problems(
     elif corpus is not None and label.doc not in corpus.documents:
         message = f"the corpus has no document {label.doc!r}"
         yield Problem(row.where, message, "take `doc` as pool wrote it")
-
-
-def _find_new(
-    grades: _Grades, lines: Mapping[str, _TestsetLine]
-) -> tuple[dict[str, dict[str, int]], int]:
-    """Return what is new by question and document, and how many the test set has already.
-
-    Raises:
-        DataError: with each grade that the test set gives otherwise.
-    """
-    added: dict[str, dict[str, int]] = defaultdict(dict)
-    problems: list[Problem] = []
-    n_present = 0
-    for (question, doc), (grade, where) in grades.items():
-        old = lines[question].documents.get(doc)
-        if old is None:
-            added[question][doc] = grade
-        elif old == grade:
-            n_present += 1
-        else:
-            about = f"question {question!r}, document {doc!r}"
-            message = f"{about}: the grade is {grade}, and the test set says {old}"
+    elif label.grade is not None:
+        old = (lines[label.id].question.documents or {}).get(label.doc, label.grade)
+        if old != label.grade:
+            about = f"question {label.id!r}, document {label.doc!r}"
+            message = f"{about}: the grade is {label.grade}, and the test set says {old}"
             hint = "nothing is overwritten: take the line out, or change the test set"
-            problems.append(Problem(where, message, hint))
-    if problems:
-        raise DataError("labels", first_problems(problems))
-    return added, n_present
+            yield Problem(row.where, message, hint)

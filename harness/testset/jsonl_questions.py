@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -123,13 +123,21 @@ class Jsonl:
         yield from resolve_questions(rows(Path(self.path)), corpus)
 
 
-def resolve_questions(
-    rows: Iterable[JsonLine | Problem | Note], corpus: Corpus, unnamed: str = "line"
-) -> Iterator[Question | Problem | Note]:
-    """Yield the question of each row that has the form of `QuestionRow`.
+@dataclass(frozen=True)
+class ParsedRow:
+    """A row that has the form of `QuestionRow`; `row` has our keys in place of other names."""
 
-    A row without an id is named by its number, after `unnamed`. Problems and notes among the rows
-    are yielded as they are.
+    id: str
+    row: JsonLine
+    question: QuestionRow
+
+
+def parse_rows(
+    rows: Iterable[JsonLine | Problem | Note], unnamed: str = "line"
+) -> Iterator[ParsedRow | Problem | Note]:
+    """Yield each row as a question; one without an id is named by its number, after `unnamed`.
+
+    Problems and notes among the rows are yielded as they are.
     """
     seen: dict[str, str] = {}
     for row in rows:
@@ -139,17 +147,28 @@ def resolve_questions(
         renamed, notes = rename_keys(row.data)
         yield from notes
         try:
-            data = QuestionRow.model_validate(renamed)
+            question = QuestionRow.model_validate(renamed)
         except ValidationError as error:
             yield from describe_problems(row, error)
             continue
-        id_ = data.id if data.id is not None else f"{unnamed}-{row.line}"
+        id_ = question.id if question.id is not None else f"{unnamed}-{row.line}"
         if id_ in seen:
             message = f"the id {id_!r} is taken by {seen[id_]}"
             yield Problem(row.where, message, "make each id unique")
-            continue
-        seen[id_] = row.where
-        yield from _resolve_question(row.where, id_, data, corpus)
+        else:
+            seen[id_] = row.where
+            yield ParsedRow(id_, replace(row, data=renamed), question)
+
+
+def resolve_questions(
+    rows: Iterable[JsonLine | Problem | Note], corpus: Corpus, unnamed: str = "line"
+) -> Iterator[Question | Problem | Note]:
+    """Yield the question of each row, its labels resolved in the corpus; see `parse_rows`."""
+    for parsed in parse_rows(rows, unnamed):
+        if isinstance(parsed, ParsedRow):
+            yield from _resolve_question(parsed.row.where, parsed.id, parsed.question, corpus)
+        else:
+            yield parsed
 
 
 def _resolve_question(
