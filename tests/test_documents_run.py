@@ -25,63 +25,10 @@ def test_extract_shows_the_text_of_converted_files_and_notes_what_is_left_out(pr
     ]
 
 
-def test_extract_writes_one_file_each_beside_none_of_the_corpus(project, cli):
-    project.document("a/phobos.pdf", pdf("Phobos is near."))
-    project.document("b.docx", docx("# B", "Text."))
-
-    said = cli("extract", "corpus", "-o", "out")
-
-    assert said.out.splitlines() == ["out/a/phobos.pdf.txt", "out/b.docx.md"]
-    assert (project.folder / "out/a/phobos.pdf.txt").read_text("utf-8") == "Phobos is near."
-    assert (project.folder / "out/b.docx.md").read_text("utf-8") == "# B\n\nText."
-    refused = cli("extract", "corpus", "-o", "corpus/text")
-    assert (refused.status, refused.err) == (
-        2,
-        "'corpus/text' lies in the corpus, and would become part of it\n  name another\n",
-    )
-
-
 def test_extract_reads_one_file_too(project, cli):
     path = project.document("b.docx", docx("Text."))
 
     assert cli("extract", path).out == "==> b.docx <==\nText.\n\n"
-
-
-def test_extract_says_where_there_is_nothing_to_extract(project, cli):
-    project.document("x.png", b"x")
-
-    said = cli("extract", "corpus")
-    assert (said.status, said.err) == (
-        2,
-        "'corpus' holds no file that must be converted: quote its files as they are\n"
-        "  files of the corpus that nothing reads were left out: 1 .png\n",
-    )
-    assert cli("extract", "nowhere").err == "'nowhere' does not exist\n  looked at nowhere\n"
-
-
-def test_extract_replaces_files_only_when_told(project, cli):
-    project.document("b.docx", docx("Text."))
-    (project.folder / "out").mkdir()
-    (project.folder / "out" / "b.docx.md").write_text("mine")
-
-    refused = cli("extract", "corpus", "--out", "out")
-
-    assert (refused.status, refused.out) == (2, "")
-    assert "'out/b.docx.md' is there already" in refused.err
-    assert (project.folder / "out" / "b.docx.md").read_text() == "mine"
-    assert cli("extract", "corpus", "--out", "out", "--force").status == 0
-    assert (project.folder / "out" / "b.docx.md").read_text() == "Text."
-
-
-def test_extract_reads_a_corpus_as_a_configuration_names_it(project, cli):
-    (project.folder / "faq.csv").write_text("id,q,a,x\nr1,Who?,Me,\nr2,Why?,,1\n")
-
-    said = cli("extract", "{csv: {path: faq.csv, text: [q, a]}}")
-    written = cli("extract", "faq.csv", "-o", "out")
-
-    assert said.out == "==> r1 <==\nq: Who?\na: Me\n\n==> r2 <==\nq: Why?\n\n"
-    assert written.out.splitlines() == ["out/r1.txt", "out/r2.txt"]
-    assert (project.folder / "out" / "r2.txt").read_text() == "q: Why?\nx: 1"
 
 
 @pytest.mark.parametrize("id_", ["../evil", "/evil", "a/../../evil"])

@@ -109,19 +109,6 @@ def test_options_of_a_format_and_the_corpus_are_given_as_in_a_configuration(fold
     ]
 
 
-def test_every_format_can_be_imported(folder, cli):
-    (folder / "set.csv").write_text("question,answers\nWhere?,North Sea\n")
-    (folder / "set.yaml").write_text("- question: Where?\n  answer: North Sea\n")
-    row = {"user_input": "Where?", "reference": "North Sea", "response": "Sea"}
-    (folder / "ragas.jsonl").write_text(json.dumps(row) + "\n")
-
-    for form, path in [("csv", "set.csv"), ("yaml", "set.yaml"), ("ragas", "ragas.jsonl")]:
-        said = cli("import", form, path, "-o", "out.jsonl", "--corpus", "squad.json", "--force")
-        assert said.status == 0, said.err
-        assert lines(folder / "out.jsonl")[0]["answers"] == ["North Sea"]
-    assert "  no place for response: 1 value" in said.out
-
-
 def test_a_test_set_that_no_run_would_read_is_refused(folder, cli):
     said = cli("import", "squad", "squad.json", "-o", "set.json")
 
@@ -185,21 +172,6 @@ def test_what_is_left_out_of_the_corpus_is_said(folder, cli):
         "note: skipped: b.md: is not UTF-8: byte 0xff at offset 0",
         "note: files of the corpus that nothing reads were left out: 1 .png",
     ]
-
-
-def test_a_file_that_is_there_is_replaced_only_when_told(folder, cli):
-    (folder / "set.jsonl").write_text("mine\n")
-    (folder / "docs.jsonl").write_text("mine too\n")
-
-    refused = cli("import", "squad", "squad.json", "-o", "set.jsonl")
-    half = cli("import", "squad", "squad.json", "-o", "new.jsonl", "--write-corpus", "docs.jsonl")
-
-    assert refused.status == half.status == 2
-    assert "'set.jsonl' is there already" in refused.err
-    assert (folder / "set.jsonl").read_text() == "mine\n"
-    assert not (folder / "new.jsonl").exists()
-    assert cli("import", "squad", "squad.json", "-o", "set.jsonl", "--force").status == 0
-    assert lines(folder / "set.jsonl")[0] == WHERE
 
 
 def test_a_place_that_cannot_be_written_is_said(folder, cli):
