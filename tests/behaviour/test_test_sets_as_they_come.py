@@ -185,7 +185,10 @@ def test_a_question_file_as_covid_qa_has_it(ours, cli):
     del asked[1]["answers"][0]["answer_start"]
     (ours.folder / "covid.json").write_text(json.dumps(file), "utf-8")
     without = cli("validate", "config.yaml")
-    assert (without.status, "qas[1].answers[0].answer_start: field required" in without.err) == (
+    assert (
+        without.status,
+        "lacks 'data.0.paragraphs.0.qas.1.answers.0.answer_start'" in without.err,
+    ) == (
         2,
         True,
     )
