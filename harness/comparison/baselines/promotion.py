@@ -6,6 +6,7 @@ import getpass
 import json
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from math import fsum
@@ -285,15 +286,11 @@ def _find_failures(stored: StoredRun, cells: Sequence[CellResult]) -> list[str]:
 
 def _current_user() -> str:
     """Return who runs this, as git knows them, or else their login; "" where that is not known."""
-    command = ["git", "config", "user.name"]
-    try:
+    with suppress(OSError, subprocess.SubprocessError):
+        command = ["git", "config", "user.name"]
         reply = subprocess.run(command, capture_output=True, timeout=10, check=True)
-        name = reply.stdout.decode("utf-8", "replace").strip()
-    except (OSError, subprocess.SubprocessError):
-        name = ""
-    if name:
-        return name
-    try:
+        if name := reply.stdout.decode("utf-8", "replace").strip():
+            return name
+    with suppress(OSError, KeyError, ImportError):
         return getpass.getuser()
-    except (OSError, KeyError, ImportError):
-        return ""
+    return ""

@@ -52,8 +52,8 @@ def judge(gate: Gate, run: Operand, baseline: Operand | None) -> GateResult:
         contrasts,
         run.provenance.seed,
         lambda pair, metric: (
-            _find_metric_failures(gate, pair.run, pair.right, metric)
-            or _find_metric_failures(gate, pair.baseline, pair.left, metric)
+            _find_excess_failures(gate, pair.run, pair.right, metric)
+            or _find_excess_failures(gate, pair.baseline, pair.left, metric)
         ),
     )
     verdicts += [verdict for cell in cells for verdict in _judge_limits(gate, run, cell)]
@@ -154,7 +154,7 @@ def _judge_limits(gate: Gate, run: Operand, cell: OperandCell) -> Iterator[RuleV
     """Yield what each limit says of one cell: of its figures as they stand."""
     for metric, least in gate.min.items():
         rule = f"{metric}: at least {least:g}"
-        if excess := _find_metric_failures(gate, run, cell, metric):
+        if excess := _find_excess_failures(gate, run, cell, metric):
             yield drop_rules.unmeasured_verdict(rule, cell.name, excess)
             continue
         if lack_labels([result.scores[metric].reason for result in cell.results.values()]):
@@ -182,39 +182,32 @@ def _judge_limits(gate: Gate, run: Operand, cell: OperandCell) -> Iterator[RuleV
         yield _limit_verdict(f"failures: at most {gate.max.failures:g}", cell, True, seen)
 
 
-def _find_excess_failures(gate: Gate, run: Operand, cell: OperandCell) -> str:
-    """Return that too much of a cell failed to judge it; "" where it did not.
+def _find_excess_failures(
+    gate: Gate, run: Operand, cell: OperandCell, metric: str | None = None
+) -> str:
+    """Return that too many questions, or a metric on too many, failed to judge; "" else.
 
     Where the gate has no limit, the run's own `max_failures` is one. Of pooled runs only the newest
     is held to it: earlier ones were, each on its day.
     """
     results = _newest_results(run, cell)
-    excess = _describe_excess(gate, run, _count_failed(results), len(results))
-    return f"{cell.name}: {excess}; {_NIGHT_OF_FAULTS}" if excess else ""
-
-
-def _find_metric_failures(gate: Gate, run: Operand, cell: OperandCell, metric: str) -> str:
-    """Return that a metric failed on too many questions to be judged; "" where it did not.
-
-    The limit is that of `_find_excess_failures`.
-    """
-    results = _newest_results(run, cell)
-    states = [result.scores[metric].state for result in results if metric in result.scores]
-    excess = _describe_excess(gate, run, states.count("metric_failed"), len(results))
-    return f"metric failed, in {run.id}: {excess}" if excess else ""
-
-
-def _describe_excess(gate: Gate, run: Operand, failed: int, asked: int) -> str:
+    failed = _count_failed(results)
+    if metric is not None:
+        states = [result.scores[metric].state for result in results if metric in result.scores]
+        failed = states.count("metric_failed")
     bound, key = gate.max.failures, "gate.max.failures"
     if bound is None:
         resolved = run.config.get("resolved")
         limit = resolved.get("max_failures") if isinstance(resolved, Mapping) else None
         bound = limit if isinstance(limit, int | float) else _DEFAULT_MAX_FAILURES
         key = "max_failures"
-    if failed <= (bound if bound >= 1 else bound * asked):
+    if failed <= (bound if bound >= 1 else bound * len(results)):
         return ""
-    share = f"{failed} of {numbers.count(asked, 'question')} failed"
-    return f"{share}, more than `{key}: {bound:g}` allows"
+    share = f"{failed} of {numbers.count(len(results), 'question')} failed"
+    excess = f"{share}, more than `{key}: {bound:g}` allows"
+    if metric is not None:
+        return f"metric failed, in {run.id}: {excess}"
+    return f"{cell.name}: {excess}; {_NIGHT_OF_FAULTS}"
 
 
 def _limit_verdict(rule: str, cell: OperandCell, met: bool, seen: SeenLimit) -> RuleVerdict:
