@@ -518,7 +518,7 @@ class TestTwoRatedRuns:
         assert (pair.people.difference.value, pair.people.difference.n) == (0.0, 8)
 
     def test_of_too_few_ratings_nothing_is_said(self, tmp_path):
-        (pair,) = compare_operands(*self.sides(tmp_path, [1, 2], [1, 2])).pairs
+        (pair,) = compare_operands(*self.sides(tmp_path, [1, 2], [2, 2])).pairs
 
         assert (pair.people.said, pair.people.difference.reason) == ("", "n = 2 is under 6")
 
