@@ -54,7 +54,7 @@ class TestWindows:
         cells = [replace(each, embedder=counting_embedder(30)) for each in made.config.cells]
         made = replace(made, config=replace(made.config, cells=cells))
         with looking(made) as look:
-            texts = [each.indexed_text for each in look.chunks(cells[0].chunker)]
+            texts = [each.indexed_text for each in look.artefacts.chunks(cells[0].chunker)]
         long = [text for text in texts if len(text) > 30]
         cut = sum(len(text) - 30 for text in long) / sum(map(len, texts))
 
@@ -175,7 +175,7 @@ class TestChunks:
         documents = {f"n{at}.md": f"{notice}\n\n# N{at}\n\nshort" for at in range(4)}
         made = prepared(tmp_path, documents, chunkers=["markdown"], retrievers=["bm25"])
         with looking(made) as look:
-            chunks = [each.text for each in look.chunks(made.config.cells[0].chunker)]
+            chunks = [each.text for each in look.artefacts.chunks(made.config.cells[0].chunker)]
         tiny = sum(len("".join(each.split())) < 20 for each in chunks)
 
         found = {each.text.partition(": ")[2][:10]: each for each in looked(made, "chunks")}
@@ -232,7 +232,7 @@ class TestGold:
         question = {**QUESTIONS[0], "evidence": twice}
         made = prepared(tmp_path, None, [question], chunkers=[{"fixed": {"size": 12}}])
         with looking(made) as look:
-            chunks = [each.text for each in look.chunks(made.config.cells[0].chunker)]
+            chunks = [each.text for each in look.artefacts.chunks(made.config.cells[0].chunker)]
 
         cut = [each for each in looked(made, "gold") if "whole in no" in each.text]
 

@@ -398,13 +398,6 @@ class TestMaxCost:
         (again,) = (each for each in (place.parent / "reports").iterdir() if each.is_dir())
         assert (again, reader.load(again).run.status) == (folder, "finished")
 
-    def test_the_command_line_takes_it_and_validate_refuses_too(self, place, cli):
-        said = cli("run", str(place), "--max-cost", "0.00001")
-        assert (said.status, "the run is expected to cost USD" in said.err) == (2, True)
-        said = cli("validate", str(place), "--deep", "--set", "max_cost=0.00001")
-        assert (said.status, "the run is expected to cost USD" in said.err) == (2, True)
-        assert "at most 20 answers by openai:gpt-test" in said.out
-
 
 def test_reports_gates_and_exports_say_what_was_paid_and_rescoring_keeps_it(place):
     folder = api.run(prepared(place), lambda *_: None).folder

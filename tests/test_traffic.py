@@ -1,7 +1,5 @@
 """A test set against the questions people really ask: reading them, and what is said of them."""
 
-import json
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -146,7 +144,7 @@ def test_what_is_far_is_measured_on_the_test_set_and_counted_as_often_as_it_was_
     )
     assert (found.looked_at, found.different) == (7, 4)
     assert found.far_share == pytest.approx(4 / 7)
-    assert (found.far_low, found.far_high) == pytest.approx((0.2505, 0.8418), abs=1e-4)
+    assert (found.interval.low, found.interval.high) == pytest.approx((0.2505, 0.8418), abs=1e-4)
 
 
 def lower(embed):
@@ -192,7 +190,7 @@ def test_questions_like_the_tests_own_are_far_as_often_as_is_said():
 def test_one_test_question_is_too_few_to_say_what_is_near():
     found = measure_likeness(asked("near"), [Question("a", "a")], angles(a=0, near=1))
 
-    assert (found.bound, found.far_share, found.far) == (None, None, ())
+    assert (found.bound, found.far) == (None, ())
 
 
 def test_lengths_and_categories_stand_side_by_side():
@@ -254,14 +252,6 @@ def test_what_was_found_is_kept_and_no_question_is_in_the_cache(prepared):
     assert b"marmalade" not in kept
 
 
-def test_the_far_questions_are_listed_with_their_text(prepared):
-    found = check.find_unlike_questions(prepared)
-
-    assert found[0]["question"] == "Explain zebra quantum marmalade"
-    assert (found[0]["line"], found[0]["times"]) == (4, 2)
-    assert {each["line"] for each in found} == {4, 6, 7}
-
-
 def test_a_hosted_model_is_not_asked_before_the_run_has_begun(tmp_path):
     written(tmp_path, "asked.txt", QUESTIONS)
     cls = "langchain_core.embeddings:DeterministicFakeEmbedding"
@@ -285,33 +275,6 @@ def test_the_config_names_the_file_and_one_that_is_missing_is_a_problem_of_it(pr
 
     with pytest.raises(ConfigError, match=r"line \d+, traffic: 'nowhere' does not exist"):
         load(project.config(traffic="nowhere"), [], {})
-
-
-def test_validate_tells_and_writes_what_the_test_set_lacks(project, cli):
-    written(project.folder, "asked.txt", QUESTIONS)
-
-    said = cli("validate", "config.yaml", "--traffic", "asked.txt", "--unlike", "out/unlike.jsonl")
-
-    assert said.status == 0
-    shown = " ".join(said.out.split())
-    assert "of 7 questions people asked (5 different) have no test question near" in shown
-    assert "Explain zebra quantum marmalade 2 4" in shown
-    lines = (project.folder / "out/unlike.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = list(map(json.loads, lines))
-    assert rows[0]["question"] == "Explain zebra quantum marmalade"
-    assert set(rows[0]) == {"line", "question", "times", "similarity", "nearest"}
-
-
-def test_a_run_warns_of_its_traffic_without_repeating_a_question(project, cli):
-    written(project.folder, "asked.txt", "Explain zebra quantum marmalade\n" * 9)
-    project.config(traffic="asked.txt")
-
-    said = cli("run", "config.yaml", "--json")
-
-    run = next(project.folder.glob("reports/*/run.json")).read_text(encoding="utf-8")
-    warnings = json.loads(run)["warnings"]
-    assert any("100.0 % (66.4 to 100.0 %) of 9 questions people asked" in each for each in warnings)
-    assert "marmalade" not in run + said.out
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,10 @@ from functools import cached_property
 from typing import Any, Literal
 
 from harness.cache.folders import Cache
-from harness.corpus.chunk_set import ChunkSet
 from harness.fingerprint import identity_of
 from harness.index import ExistingChunks
 from harness.protocols import Chunker, Embedder
 from harness.records import Question
-from harness.rerankers import Reranker
 from harness.runs.artefacts import Artefacts, Progress
 from harness.runs.run_inputs import RunInputs
 from harness.text import numbers
@@ -75,6 +73,11 @@ class CheckInput:
         """Every question of the test set, be it asked this time or not."""
         return self.prepared.whole.questions
 
+    @property
+    def seed(self) -> int:
+        """The seed of the run."""
+        return self.prepared.config.settings.seed
+
     @cached_property
     def chunkers(self) -> dict[Chunker, str]:
         """What cuts the documents, with its name in reports; none for systems."""
@@ -82,19 +85,11 @@ class CheckInput:
         return {cell.chunker: str(cell.labels()["chunker"]) for cell in cells}
 
     @cached_property
-    def embedders(self) -> dict[Embedder, str]:
-        """The embedders whose vectors are searched, with their names in reports."""
-        return {
-            cell.embedder: str(cell.labels()["embedder"])
-            for cell in self.prepared.config.cells
-            if cell.embedder is not None and cell.retriever.uses_vectors
-        }
-
-    @cached_property
-    def rerankers(self) -> dict[Reranker, str]:
-        """The rerankers, with their names in reports."""
+    def embedders(self) -> list[Embedder]:
+        """The embedders whose vectors are searched."""
         cells = self.prepared.config.cells
-        return {cell.reranker: str(cell.labels()["reranker"]) for cell in cells}
+        used = (cell.embedder for cell in cells if cell.retriever.uses_vectors)
+        return [embedder for embedder in dict.fromkeys(used) if embedder is not None]
 
     @property
     def embeds(self) -> bool:
@@ -104,15 +99,9 @@ class CheckInput:
     @property
     def has_many_chunks(self) -> bool:
         """Whether reading all chunks would hold up the start of a run."""
-        return any(len(self.chunks(chunker)) > _MAX_QUICK_CHUNKS for chunker in self.chunkers)
-
-    def chunks(self, chunker: Chunker) -> ChunkSet:
-        """Return what a chunker makes of the corpus."""
-        return self.artefacts.chunks(chunker)
-
-    def chunks_of_hits(self, chunker: Chunker) -> ChunkSet:
-        """Return the chunks that hits are of: with `parent`, the larger ones."""
-        return self.artefacts.hit_chunks(chunker)
+        return any(
+            len(self.artefacts.chunks(chunker)) > _MAX_QUICK_CHUNKS for chunker in self.chunkers
+        )
 
     def part_identity(self, part: Part) -> Any:
         """Return what tells this part from another, as JSON values."""
@@ -125,9 +114,10 @@ class CheckInput:
             case "chunks":
                 return self._chunk_ids
             case "embedders":
-                return [identity_of(embedder) for embedder in self.embedders]
+                return list(map(identity_of, self.embedders))
             case "rerankers":
-                return [identity_of(reranker) for reranker in self.rerankers]
+                rerankers = dict.fromkeys(cell.reranker for cell in prepared.config.cells)
+                return list(map(identity_of, rerankers))
         return [
             [metric.name for metric in plan.metrics],
             [plan.labels, list(plan.kinds), prepared.config.decide_by],
@@ -138,7 +128,7 @@ class CheckInput:
     @cached_property
     def _chunk_ids(self) -> list[list[str]]:
         return [
-            [name, self.chunks(chunker).id, self.chunks_of_hits(chunker).id]
+            [name, self.artefacts.chunks(chunker).id, self.artefacts.hit_chunks(chunker).id]
             for chunker, name in self.chunkers.items()
         ]
 

@@ -34,7 +34,7 @@ def is_expensive(run: CheckInput) -> bool:
 def find_poor_chunks(run: CheckInput) -> Iterator[Finding]:
     """Yield what is wrong with the chunks of each chunker."""
     for chunker, name in run.chunkers.items():
-        yield from _find_poor_chunks(run.chunks(chunker), name)
+        yield from _find_poor_chunks(run.artefacts.chunks(chunker), name)
 
 
 def _find_poor_chunks(chunks: ChunkSet, name: str) -> Iterator[Finding]:

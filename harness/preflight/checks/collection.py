@@ -23,7 +23,7 @@ def find_unfit_vectors(run: CheckInput) -> Iterator[Finding]:
         return
     yield from (Finding("collection", "warning", text) for text in run.collection.warnings)
     description, total = run.collection.describe(), len(run.collection.chunks)
-    chance = random.Random(run.prepared.config.settings.seed)
+    chance = random.Random(run.seed)
     numbers = sorted(chance.sample(range(total), min(total, _MAX_SAMPLE)))
     vectors = run.collection.index(exact=True).vectors(numbers)
     lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)

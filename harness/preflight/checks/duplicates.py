@@ -6,10 +6,9 @@ Near-duplicates: MinHash with banding finds candidates, each of which is verifie
 from __future__ import annotations
 
 import hashlib
-import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -28,8 +27,6 @@ from harness.text import numbers
 
 _MAX_QUICK_CHARS, _MAX_CHARS_BESIDE_MODELS = 500_000, 20_000_000
 """Characters up to which a run looks for duplicates: alone, and where a model embeds them."""
-_MAX_CHARS_COMPARED = 200_000_000
-"""Characters that are compared, at most: a sample of the documents where there are more."""
 _MIN_JACCARD = 0.8
 """The share of shingles in common (Jaccard) from which two texts are nearly the same."""
 _SHINGLE_WORDS = 5
@@ -57,39 +54,22 @@ def is_expensive(run: CheckInput) -> bool:
 
 def find_duplicates(run: CheckInput) -> Iterator[Finding]:
     """Yield what is the same word for word, then what is nearly the same."""
-    documents, seed = run.prepared.corpus.documents, run.prepared.config.settings.seed
+    documents = run.prepared.corpus.documents
     same: dict[bytes, list[str]] = {}
     for document in documents.values():
         if words := document.text.split():
             same.setdefault(digest(" ".join(words)), []).append(document.id)
     labelled = [_labelled_documents(question, run) for question in run.questions]
-    total = len(documents)
-    yield from _report(same.values(), total, "the same, word for word, as", labelled)
-    firsts = compared = [group[0] for group in same.values()]
-    sample_note = ""
-    if run.prepared.corpus.characters > _MAX_CHARS_COMPARED:
-        lengths = {id_: len(documents[id_].text) for id_ in firsts}
-        compared = _sample(lengths, random.Random(seed))
-        total, sample_note = len(compared), f", a sample of the {len(firsts):,}"
+    yield from _report(same.values(), len(documents), "the same, word for word, as", labelled)
+    firsts = [group[0] for group in same.values()]
     near = find_groups(
-        compared,
+        firsts,
         lambda id_: documents[id_].text,
-        seed,
-        lambda done: run.progress("comparing documents", done, len(compared)),
+        run.seed,
+        lambda done: run.progress("comparing documents", done, len(firsts)),
     )
     how = f"nearly the same ({numbers.percentage(_MIN_JACCARD)} of runs of five words) as"
-    yield from _report(near, total, how, labelled, sample_note)
-
-
-def _sample(lengths: Mapping[str, int], chance: random.Random) -> list[str]:
-    """Return documents chosen by chance, as many as may be compared, in their order."""
-    left, chosen = _MAX_CHARS_COMPARED, set[str]()
-    for id_ in chance.sample(list(lengths), len(lengths)):
-        left -= lengths[id_]
-        if left < 0:
-            break
-        chosen.add(id_)
-    return [id_ for id_ in lengths if id_ in chosen]
+    yield from _report(near, len(documents), how, labelled)
 
 
 def _labelled_documents(question: Question, run: CheckInput) -> set[str]:
@@ -108,7 +88,6 @@ def _report(
     total: int,
     how: str,
     labelled: Sequence[set[str]],
-    sample_note: str = "",
 ) -> Iterator[Finding]:
     twins = {id_: {*group} - {id_} for group in groups if len(group) > 1 for id_ in group}
     if not twins:
@@ -118,8 +97,7 @@ def _report(
         for documents in labelled
     ]
     n_affected = sum(map(bool, unlabelled))
-    share = describe_share(len(twins), total, "document", sample_note)
-    text = f"{share} are {how} another"
+    text = f"{describe_share(len(twins), total, 'document')} are {how} another"
     if n_affected:
         verb = "has its" if n_affected == 1 else "have their"
         text += (

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from harness.preflight.checks.check_input import (
-    MAX_EXAMPLES,
-    CheckInput,
-    Finding,
-    describe_share,
-)
+from harness.preflight.checks.check_input import MAX_EXAMPLES, CheckInput, Finding, describe_share
 from harness.ranking.coverage import covered_share
 from harness.ranking.relevance import Relevance
 from harness.records import Label, Passage, Question
@@ -37,7 +32,7 @@ def find_cut_gold(run: CheckInput) -> Iterator[Finding]:
             found = {question.id for question in labelled if _best_grade(judge, question) >= level}
             yield from _find_without_chunks(labelled, found, f"no chunk of {name} {why}")
         if "documents" in kinds:
-            chunks = run.chunks_of_hits(chunker)
+            chunks = run.artefacts.hit_chunks(chunker)
             relevant = {
                 question.id: [doc for doc, grade in question.documents.items() if grade >= level]
                 for question in questions
@@ -99,7 +94,7 @@ def find_poor_strings(run: CheckInput) -> Iterator[Finding]:
     kinds = _string_labels(run)
     questions = [question for question in run.questions if question.answerable]
     for chunker, name in run.chunkers.items() if kinds else ():
-        judge, total = run.artefacts.relevance(chunker), len(run.chunks_of_hits(chunker))
+        judge, total = run.artefacts.relevance(chunker), len(run.artefacts.hit_chunks(chunker))
         if "keywords" in kinds:
             yield from _find_common_keywords(questions, judge, total, name)
         for kind in kinds:

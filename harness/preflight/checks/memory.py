@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.config.grid import Cell
-from harness.preflight.checks.check_input import (
-    MAX_EXAMPLES,
-    CheckInput,
-    Finding,
-    describe_share,
-)
+from harness.preflight.checks.check_input import MAX_EXAMPLES, CheckInput, Finding, describe_share
 from harness.records import Case
 from harness.text.numbers import are
 

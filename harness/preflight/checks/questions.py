@@ -7,12 +7,7 @@ from math import ceil, log2
 
 from harness.metrics import Metric
 from harness.metrics.named_metrics import LABEL_OF_NEED, label_of, leaf_metrics
-from harness.preflight.checks.check_input import (
-    MAX_EXAMPLES,
-    CheckInput,
-    Finding,
-    describe_share,
-)
+from harness.preflight.checks.check_input import MAX_EXAMPLES, CheckInput, Finding, describe_share
 from harness.ranking.relevance import fold, has_label
 from harness.records import Question
 from harness.runs.run_inputs import RunInputs

@@ -26,7 +26,7 @@ from harness.records import Question
 from harness.registry import label
 from harness.runs.artefacts import Progress
 from harness.runs.run_inputs import RunInputs
-from harness.stats.intervals import mean_interval
+from harness.stats.intervals import Interval, mean_interval
 from harness.text import numbers
 
 _WARNING_SHARE = 0.1
@@ -91,9 +91,8 @@ class Likeness:
     bound: float | None
     expected: float
     far: tuple[Far, ...]
-    far_share: float | None
-    far_low: float | None
-    far_high: float | None
+    far_share: float
+    interval: Interval
     lengths: Lengths
     categories: tuple[CategoryShare, ...]
 
@@ -220,7 +219,6 @@ def measure_likeness(
         done += len(batch)
         progress(done, len(different))
     n_far, n_compared = sum(question.times for question in far), len(traffic.questions)
-    share = mean_interval([1.0] * n_far + [0.0] * (n_compared - n_far))
     return Likeness(
         asked=traffic.of,
         looked_at=n_compared,
@@ -231,9 +229,8 @@ def measure_likeness(
         far=tuple(
             sorted(far, key=lambda question: (-question.times, question.similarity, question.line))
         ),
-        far_share=None if bound is None else n_far / n_compared,
-        far_low=None if bound is None else share.low,
-        far_high=None if bound is None else share.high,
+        far_share=n_far / n_compared,
+        interval=mean_interval([1.0] * n_far + [0.0] * (n_compared - n_far)),
         lengths=_compare_lengths(traffic.questions, tests),
         categories=_compare_categories(traffic.questions, tests),
     )
@@ -281,8 +278,10 @@ def _compare_categories(
     real: Iterable[TrafficQuestion], tests: Iterable[Question]
 ) -> tuple[CategoryShare, ...]:
     """Return the categories of both, the largest difference first; none where one has none."""
-    theirs = Counter(question.category for question in real if question.category is not None)
-    ours = Counter(question.category for question in tests if question.category is not None)
+    theirs, ours = (
+        Counter(question.category for question in questions if question.category is not None)
+        for questions in (real, tests)
+    )
     if not theirs or not ours:
         return ()
     shares = [
@@ -298,12 +297,12 @@ def _report_nearness(result: Likeness, embedder: str) -> Finding:
         of = f"of the {result.asked:,} questions people asked"
         subject = f"{result.looked_at:,}, chosen by chance, {of}"
     subject += f" ({result.different:,} different)"
-    if result.bound is None or result.far_share is None:
+    if result.bound is None:
         text = f"{subject}: one test question is too few to say what is near"
         return Finding("traffic", "note", text)
-    interval = ""
-    if result.far_low is not None and result.far_high is not None:
-        interval = f" ({100 * result.far_low:.1f} to {numbers.percent(result.far_high)})"
+    interval, low, high = "", result.interval.low, result.interval.high
+    if low is not None and high is not None:
+        interval = f" ({100 * low:.1f} to {numbers.percent(high)})"
     text = (
         f"{numbers.percent(result.far_share)}{interval} of {subject} have no test question near, "
         f"which is a cosine of {result.bound:.2f} by {embedder}; of questions like the test's own "

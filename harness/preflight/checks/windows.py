@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
+from harness.config.grid import Cell
 from harness.corpus.chunk_set import ChunkSet
 from harness.errors import ModelError
 from harness.files.batches import batched
@@ -25,22 +26,19 @@ _BATCH_CHUNKS = 1_024
 
 def find_truncated(run: CheckInput) -> Iterator[Finding]:
     """Yield a warning for each chunker whose chunks an embedding model does not read whole."""
-    models = dict[tuple[Chunker, Embedder], Embedder]()
+    seen = set[tuple[Chunker, Embedder]]()
     for cell in run.prepared.config.cells:
         embedder = cell.embedder
         if embedder is not None and cell.retriever.uses_vectors:
             # Those that shorten one model's vectors read alike.
             whole = embedder.whole() if isinstance(embedder, Shortens) else embedder
-            models.setdefault((cell.chunker, whole), embedder)
-    for (chunker, _), embedder in models.items():
-        names = run.chunkers[chunker], run.embedders[embedder]
-        seed = run.prepared.config.settings.seed
-        yield from _find_truncated(run.chunks(chunker), embedder, *names, random.Random(seed))
+            if (cell.chunker, whole) not in seen:
+                seen.add((cell.chunker, whole))
+                yield from _find_truncated(run, cell, embedder)
 
 
-def _find_truncated(
-    chunks: ChunkSet, embedder: Embedder, chunker: str, name: str, chance: random.Random
-) -> Iterator[Finding]:
+def _find_truncated(run: CheckInput, cell: Cell, embedder: Embedder) -> Iterator[Finding]:
+    chunks, chance = run.artefacts.chunks(cell.chunker), random.Random(run.seed)
     sample, of = _sample(chunks, _MAX_CHUNKS_EMBEDDED, chance)
     long: list[int] = []
     characters = 0
@@ -60,9 +58,9 @@ def _find_truncated(
     yield Finding(
         "windows",
         "warning",
-        f"{len(long):,} of {of} chunks ({percent(len(long) / len(sample))}) of {chunker} "
-        f"{are(len(long))} longer than the model reads, {name}: {percent(share)} of the text is "
-        "not in the index",
+        f"{len(long):,} of {of} chunks ({percent(len(long) / len(sample))}) of "
+        f"{cell.labels()['chunker']} {are(len(long))} longer than the model reads, "
+        f"{cell.labels()['embedder']}: {percent(share)} of the text is not in the index",
         "make chunks smaller, or name a model with a larger window",
         _documents_of(chunks, long),
     )
@@ -87,15 +85,12 @@ def readable_lengths(
 def find_truncated_pairs(run: CheckInput) -> Iterator[Finding]:
     """Yield a warning for each chunker whose chunks are too long beside a usual question."""
     cells = run.prepared.config.cells
-    for chunker, reranker in dict.fromkeys((cell.chunker, cell.reranker) for cell in cells):
-        if isinstance(reranker, CrossEncoder):
-            names = run.chunkers[chunker], run.rerankers[reranker]
-            yield from _find_truncated_pairs(run, run.chunks_of_hits(chunker), reranker, *names)
+    for cell in {(cell.chunker, cell.reranker): cell for cell in cells}.values():
+        if isinstance(cell.reranker, CrossEncoder):
+            yield from _find_truncated_pairs(run, cell, cell.reranker)
 
 
-def _find_truncated_pairs(
-    run: CheckInput, chunks: ChunkSet, reranker: CrossEncoder, chunker: str, name: str
-) -> Iterator[Finding]:
+def _find_truncated_pairs(run: CheckInput, cell: Cell, reranker: CrossEncoder) -> Iterator[Finding]:
     model = pair_models.load(reranker.model, reranker.max_length)
     limit = model.max_seq_length
     try:
@@ -104,7 +99,7 @@ def _find_truncated_pairs(
         return  # a tokenizer of the old kind: what it counts is not known here
     if limit is None:
         return
-    chance = random.Random(run.prepared.config.settings.seed)
+    chunks, chance = run.artefacts.hit_chunks(cell.chunker), random.Random(run.seed)
     texts = [question.text for question in run.questions]
     texts = chance.sample(texts, min(len(texts), _MAX_CHUNKS_PAIRED))
     room = limit - median(map(count, texts)) - model.tokenizer.num_special_tokens_to_add(pair=True)
@@ -114,9 +109,9 @@ def _find_truncated_pairs(
         yield Finding(
             "pairs",
             "warning",
-            f"{len(long):,} of {of} chunks ({percent(len(long) / len(sample))}) of {chunker} "
-            f"{are(len(long))} longer than {name} reads beside a question: it reads {limit} tokens "
-            "of both",
+            f"{len(long):,} of {of} chunks ({percent(len(long) / len(sample))}) of "
+            f"{cell.labels()['chunker']} {are(len(long))} longer than {cell.labels()['reranker']} "
+            f"reads beside a question: it reads {limit} tokens of both",
             "make chunks smaller, or name a model that reads more",
             _documents_of(chunks, long),
         )

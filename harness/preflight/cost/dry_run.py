@@ -18,13 +18,7 @@ from harness.metrics.judge import MAX_TRIES, MeanVerdictMetric
 from harness.metrics.named_metrics import NamedMetric
 from harness.models.chat import ChatModel
 from harness.models.chat_replies import ChatReplies
-from harness.preflight.cost.planned_calls import (
-    CallCount,
-    Embedding,
-    TokenCount,
-    estimate,
-    estimate_all,
-)
+from harness.preflight.cost.planned_calls import CallCount, Embedding, TokenCount, estimate
 from harness.protocols import Chunker, Embedder, TextKind
 from harness.ranking import context
 from harness.records import Answer, Case, Chunk, Failure, Hit, Question, Score, Span
@@ -151,8 +145,8 @@ class DryRun:
         if not self.has_chunks(cell.chunker):
             work.unknown = True
             if work.model is not None:
-                documents = self.inputs.corpus.documents.values()
-                work.sent += estimate_all(document.text for document in documents)
+                for document in self.inputs.corpus.documents.values():
+                    work.sent += estimate(document.text)
             return
         chunks = self.artefacts.chunks(cell.chunker)
         if self.can_look_up(embedder):

@@ -15,10 +15,9 @@ from harness.store.expenses import tokens_cost
 from harness.store.run_file import Price
 from harness.text import words
 
-TOKENS_PER_WORD = 1.5
-"""Tokens of a model for each word or mark; English has some 1.2 to 1.4."""
-TOKENS_PER_BYTE = 0.25
-"""Tokens of a model for each byte where that is more, as in scripts without spaces."""
+_TOKENS_PER_WORD, _TOKENS_PER_BYTE = 1.5, 0.25
+"""Tokens of a model for each word or mark (English has some 1.2 to 1.4), or for each byte where
+that is more, as in scripts without spaces."""
 
 
 @dataclass(frozen=True)
@@ -42,14 +41,8 @@ class TokenCount:
 def estimate(text: str) -> TokenCount:
     """Return the size of a text."""
     most = len(text.encode("utf-8", "replace"))
-    return TokenCount(
-        min(most, max(TOKENS_PER_WORD * words.count(text), TOKENS_PER_BYTE * most)), most
-    )
-
-
-def estimate_all(texts: Iterable[str]) -> TokenCount:
-    """Return the size of texts taken together."""
-    return sum(map(estimate, texts), TokenCount())
+    about = max(_TOKENS_PER_WORD * words.count(text), _TOKENS_PER_BYTE * most)
+    return TokenCount(min(most, about), most)
 
 
 @dataclass
