@@ -77,18 +77,17 @@ class DryRun:
         """Go through the cells, and through what the oracle asks."""
         plan, cells, questions = self.inputs.plan, self.inputs.config.cells, self._questions
         judged = _judge_metrics(plan.metrics)
+        # Rankings are long, and say nothing where no model reads them.
+        reads_rankings = bool(judged) or any(
+            cell.reranker.name != "none" or model_of(cell.generator) is not None for cell in cells
+        )
         indexed: set[Hashable] = set()
         for cell in cells:
             if cell.retriever.uses_vectors and (cell.chunker, cell.embedder) not in indexed:
                 indexed.add((cell.chunker, cell.embedder))
                 self._count_chunks(cell)
             subject = _DryCell(cell, self.artefacts, plan)
-            subject.run = self
-            # Rankings are long, and say nothing where no model reads them.
-            subject.reads_rankings = bool(judged) or any(
-                other.reranker.name != "none" or model_of(other.generator) is not None
-                for other in cells
-            )
+            subject.run, subject.reads_rankings = self, reads_rankings
             for batch in batched(questions, BATCH_QUESTIONS):
                 self._count_asked("answers", subject, subject.prepare(batch), judged)
         if plan.settings.oracle:
