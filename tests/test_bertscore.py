@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from harness.errors import ModelError, SpecError
-from harness.metrics import metrics
+from harness.metrics import ScoringContext, metrics
 from harness.metrics.named_metrics import build_metric, fit_metrics
 from harness.metrics.token_match import LruCache, TokenMatcher
 from harness.models import runtime
@@ -66,7 +66,7 @@ def test_without_one_the_baseline_is_what_pairs_of_the_references_score():
         for other in QUESTIONS
         if one is not other
     ]
-    mean = sum(score.value for score in plain.score_all(pairs)) / len(pairs)
+    mean = sum(score.value for score in plain.score_all(pairs, ScoringContext())) / len(pairs)
 
     assert metric.baseline == again.baseline
     # 500 draws from 90 ordered pairs, against all of them
@@ -199,7 +199,8 @@ def test_nothing_is_imported_for_an_identity_or_an_empty_answer():
         "import sys; from harness.runs.scoring import build_metric; from harness.records import *;"
         "metric = build_metric('bertscore_f1').metric; metric.identity();"
         "case = Case(Question('q', '?', answers=('far',)), answer=Answer(' '));"
-        "print(metric.score_all([case])[0].value, sorted({'bert_score', 'torch'} & {*sys.modules}))"
+        "value = metric.score_all([case], None)[0].value;"
+        "print(value, sorted({'bert_score', 'torch'} & {*sys.modules}))"
     )
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True

@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from harness.metrics import BatchMetric, CombinedMetric, JudgeMetric, metrics, named_metrics
+from harness.metrics import metrics, named_metrics, parts_of
 from harness.metrics.facts import MetricFacts
 from harness.metrics.needs import Kind
 from harness.ranking.relevance import Relevance
@@ -123,7 +123,7 @@ def kinds(spec):
 
 
 def slow(name):
-    return [pytest.mark.slow] if isinstance(metrics[name], BatchMetric | JudgeMetric) else []
+    return [pytest.mark.slow] if hasattr(metrics[name], "score_all") else []
 
 
 EVERY = [pytest.param(spec, marks=slow(name), id=spec) for name in metrics for spec in specs(name)]
@@ -147,8 +147,8 @@ def scores(spec, cases, labels="documents"):
 
 
 def reads_gold(metric):
-    if isinstance(metric, CombinedMetric):
-        return any(reads_gold(metrics.build(part)) for part in metric.parts)
+    if parts := parts_of(metric):
+        return any(reads_gold(metrics.build(part)) for part in parts)
     return bool(metric.needs & GOLD) or hasattr(metric, "labels")
 
 

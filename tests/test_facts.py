@@ -5,7 +5,7 @@ from statistics import fmean
 
 import pytest
 
-from harness.metrics import BatchMetric, JudgeMetric, metrics, named_metrics
+from harness.metrics import asks_judge, metrics, named_metrics
 from harness.metrics.facts import answer_case, overlap_case, ranking_case
 from harness.records import Case, Judged
 from harness.registry import parameters
@@ -14,7 +14,7 @@ from tests.judge_server import sitting
 from tests.worked import rounding, sums, worked_out
 
 EVERY = [
-    pytest.param(name, marks=[pytest.mark.slow] if isinstance(metrics[name], BatchMetric) else [])
+    pytest.param(name, marks=[pytest.mark.slow] if hasattr(metrics[name], "model") else [])
     for name in metrics
 ]
 
@@ -26,7 +26,7 @@ def facts(name):
 def scored(example):
     """Return what an example comes to: the mean over its cases, or the total of their counts."""
     named = named_metrics.build_metric(example.spec, "documents")
-    if isinstance(named.metric, JudgeMetric):
+    if asks_judge(named.metric):
         said = iter(example.verdicts)
         with sitting(lambda _: next(said)) as bench:
             return told(named_metrics.with_judge([named], bench.judge())[0], example.cases)

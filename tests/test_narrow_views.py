@@ -5,7 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.metrics import BatchMetric, metrics, named_metrics
+from harness.metrics import metrics, named_metrics
+from harness.metrics.needs import ScoringContext
 from harness.records import Answer, Case, Chunk, Failure, Hit, Judged, Passage, Question, Span
 from harness.runs import scoring
 from tests.test_components import EMPTY, EVERY, IMPERFECT, NO_GOLD, PERFECT
@@ -37,8 +38,8 @@ def asked(spec):
 
 def directly(metric, cases):
     """Return what the metric itself says of each case as it is given."""
-    if isinstance(metric, BatchMetric):
-        return metric.score_all(cases)
+    if hasattr(metric, "score_all"):
+        return metric.score_all(cases, ScoringContext())
     return [metric.score(case) for case in cases]
 
 

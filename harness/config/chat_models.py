@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.config.grid import Cell, SystemCell
 from harness.config.run_config import RunConfig
-from harness.metrics import JudgeMetric
+from harness.metrics import judge_of
 from harness.models.chat import ChatModel
 from harness.protocols import Embedder
 from harness.text.arguments import Arguments
@@ -56,8 +56,6 @@ def models_of_run(config: RunConfig) -> list[str]:
     for cell in config.cells:
         answer_model, others = models_of_cell(cell)
         names += [answer_model, *others]
-    judges = [
-        named.metric.judge for named in config.metrics if isinstance(named.metric, JudgeMetric)
-    ]
+    judges = [judge_of(named.metric) for named in config.metrics]
     names += [judge.shown for judge in judges if judge is not None]
     return [name for name in dict.fromkeys(names) if name is not None]

@@ -9,7 +9,7 @@ from harness.config.grid import Cell, SystemCell
 from harness.config.settings import Settings
 from harness.errors import Problem, suggest
 from harness.generators import Generator
-from harness.metrics import JudgeMetric, Metric, named_metrics
+from harness.metrics import Metric, asks_judge, named_metrics
 from harness.metrics.named_metrics import NamedMetric
 from harness.metrics.needs import Need
 from harness.rerankers import Reranker
@@ -48,9 +48,9 @@ class CrossKeyChecks:
             if complete and target not in names:
                 message = f"{target!r} is not among the metrics"
                 yield self._problem(message, suggest(target, names), "targets", target)
-        judged = any(isinstance(named.metric, JudgeMetric) for named in metrics)
+        judged = any(asks_judge(named.metric) for named in metrics)
         for index, named in enumerate(metrics):
-            asks = any(isinstance(leaf, JudgeMetric) for leaf in self._leaves(named))
+            asks = any(map(asks_judge, self._leaves(named)))
             if asks and not judged:
                 message = f"{named.name!r} has a part that asks a judge"
                 yield self._problem(

@@ -12,7 +12,7 @@ from typing import Any
 from harness.chunkers import chunkers
 from harness.config.settings import Settings
 from harness.generators import Generator
-from harness.metrics import JudgeMetric, named_metrics
+from harness.metrics import asks_judge, named_metrics
 from harness.metrics.named_metrics import NamedMetric
 from harness.protocols import Chunker, Embedder
 from harness.records import Label, Question
@@ -132,7 +132,7 @@ class RunPlan:
         """Whether a metric asks a judge."""
         level = self.settings.relevance_level
         return any(
-            isinstance(leaf, JudgeMetric)
+            asks_judge(leaf)
             for named in self.metrics
             for leaf in named_metrics.leaf_metrics(named.metric, self.labels, level)
         )

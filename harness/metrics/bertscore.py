@@ -14,7 +14,7 @@ from harness.errors import ModelError
 from harness.fingerprint import fingerprint
 from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, answer_case
-from harness.metrics.needs import Kind, Need
+from harness.metrics.needs import Kind, Need, ScoringContext
 from harness.metrics.references import EMPTY_ANSWER, check_applicable, references
 from harness.metrics.token_match import AnswerPair, LruCache, PrecisionRecallF1, load_matcher
 from harness.models import runtime
@@ -73,7 +73,7 @@ class _BertScore:
         means = [sum(column) / len(triples) for column in zip(*triples, strict=True)]
         return replace(self, baseline=(means[0], means[1], means[2]))
 
-    def score_all(self, cases: Sequence[Case]) -> list[Score]:
+    def score_all(self, cases: Sequence[Case], context: ScoringContext) -> list[Score]:
         """Score each case, asking the model once for all of them."""
         scores = [check_applicable(case) or _score_empty(case) for case in cases]
         applicable = [case for case, score in zip(cases, scores, strict=True) if score is None]

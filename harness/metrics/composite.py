@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -11,8 +11,8 @@ from pydantic import BeforeValidator
 
 from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, answer_case
-from harness.metrics.needs import Kind, Need
-from harness.records import Score
+from harness.metrics.needs import Kind, Need, ScoringContext
+from harness.records import Case, Score
 
 _TERM = re.compile(r"\s*([0-9.eE+-]+?)\s*\*\s*(.+?)\s*")
 _PLUS = re.compile(r"\+(?=\s*[0-9.]+(?:[eE][+-]?\d+)?\s*\*)")
@@ -86,9 +86,14 @@ class Composite:
         """The names of the metrics it is made of."""
         return tuple(self._parse_weights())
 
-    def combine(self, scores: Mapping[str, Score]) -> Score:
-        """Return the weighted sum; a part that does not apply, or else one that failed, decides."""
+    def score_all(self, cases: Sequence[Case], context: ScoringContext) -> list[Score]:
+        """Return the weighted sums of the scores of the parts."""
         weights = self._parse_weights()
+        rows = zip(*(context.scores[name] for name in weights), strict=True)
+        return [self._combine(weights, dict(zip(weights, row, strict=True))) for row in rows]
+
+    def _combine(self, weights: Mapping[str, float], scores: Mapping[str, Score]) -> Score:
+        """Return the weighted sum; a part that does not apply, or else one that failed, decides."""
         null = [name for name in weights if scores[name].value is None]
         if null:
             name = min(null, key=lambda part: scores[part].state != "not_scored")

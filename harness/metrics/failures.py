@@ -41,13 +41,17 @@ def failure_of(metric: _Kinded, error: Exception, case: object) -> Score:
     Raises:
         HarnessError: `error` itself, where what the metric needs is not there for any case.
     """
-    if isinstance(error, HarnessError | MemoryError) and not isinstance(error, StageError):
+    if _stops_run(error):
         raise error
     if _LOG.isEnabledFor(logging.DEBUG):
         question = case.question.id if isinstance(case, Case) else ""
         lines = redact("".join(traceback.format_exception(error)))
         _LOG.debug("metric %r, question %r\n%s", metric.name, question, lines)
     return metric_failed(describe_error(error))
+
+
+def _stops_run(error: Exception) -> bool:
+    return isinstance(error, HarnessError | MemoryError) and not isinstance(error, StageError)
 
 
 def score_safely(metric: _Kinded, score: Callable[[C], Any], case: C) -> Score:
@@ -68,7 +72,7 @@ def score_all_safely(
             raise ValueError(f"it returned {len(scores)} scores for {len(cases)} cases")
         return [_checked(metric, score) for score in scores]
     except Exception as error:  # noqa: BLE001  a metric may raise anything
-        if len(cases) == 1:
+        if len(cases) == 1 or _stops_run(error):
             return [failure_of(metric, error, cases[0])]
         return [score_all_safely(metric, score_all, [case])[0] for case in cases]
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol
 from harness.errors import RunError, SpecError
 from harness.fingerprint import fingerprint
 from harness.metrics.failures import failure_of
-from harness.metrics.needs import Kind
+from harness.metrics.needs import Kind, ScoringContext
 from harness.models import concurrency, prompts
 from harness.models.chat import ChatModel, ChatReply
 from harness.records import Case, Score, Verdict, not_scored
@@ -117,8 +117,8 @@ class MeanVerdictMetric(ABC):
     def items(self, case: Case) -> list[JudgeQuestion] | Score:
         """Return what of a case is to be judged, or why the metric does not apply to it."""
 
-    def score_with(self, cases: Sequence[Case], replies: JudgeReplies | None = None) -> list[Score]:
-        """Score each case; `replies` has what the judge has said before, and keeps the new.
+    def score_all(self, cases: Sequence[Case], context: ScoringContext) -> list[Score]:
+        """Score each case; the judge is asked only what `context.replies` does not have.
 
         A case of which one verdict is missing is *metric failed*, whatever the others are.
 
@@ -132,7 +132,7 @@ class MeanVerdictMetric(ABC):
         prompt_texts = [
             item.prompt for items in items_by_case if not isinstance(items, Score) for item in items
         ]
-        verdicts = ask_for_verdicts(self.judge, prompt_texts, self.top, replies)
+        verdicts = ask_for_verdicts(self.judge, prompt_texts, self.top, context.replies)
         return [
             items
             if isinstance(items, Score)

@@ -7,14 +7,7 @@ from dataclasses import dataclass, make_dataclass, replace
 from keyword import iskeyword
 from typing import Any
 
-from harness.metrics import (
-    CombinedMetric,
-    FittedMetric,
-    JudgeMetric,
-    Metric,
-    WholeSetMetric,
-    metrics,
-)
+from harness.metrics import Metric, asks_judge, judge_of, metrics, parts_of
 from harness.metrics.metric_names import usual_names
 from harness.metrics.needs import Kind, Need
 from harness.models.chat import ChatModel
@@ -71,7 +64,7 @@ def with_judge(named: Sequence[NamedMetric], judge: ChatModel | None) -> list[Na
     """Return the metrics, those that ask a judge and have none with this one."""
     return [
         NamedMetric(item.name, replace(item.metric, judge=judge))  # type: ignore[type-var]
-        if isinstance(item.metric, JudgeMetric) and item.metric.judge is None
+        if asks_judge(item.metric) and judge_of(item.metric) is None
         else item
         for item in named
     ]
@@ -83,7 +76,7 @@ def fit_metrics(
     """Return the metrics, those that learn something of the whole test set having done so."""
     return [
         NamedMetric(item.name, item.metric.fitted(questions, seed))
-        if isinstance(item.metric, FittedMetric)
+        if hasattr(item.metric, "fitted")
         else item
         for item in named
     ]
@@ -97,9 +90,8 @@ def label_of(metric: Metric) -> Label | None:
 
 def total_of(metric: Metric) -> Total | None:
     """Return what turns summed counts into the value of a metric of the whole set; else None."""
-    if not isinstance(metric, WholeSetMetric):
-        return None
-    return WholeSetTotal(metric.total, getattr(metric, "totals", None))
+    total = getattr(metric, "total", None)
+    return None if total is None else WholeSetTotal(total, getattr(metric, "totals", None))
 
 
 def is_own(metric: Metric) -> bool:
@@ -139,9 +131,9 @@ def stored_total(line: MetricDescription) -> Total | None:
 
 def leaf_metrics(metric: Metric, labels: Label | None = None, level: int = 1) -> list[Metric]:
     """Return the metric itself, or where it combines others those that it comes down to."""
-    if not isinstance(metric, CombinedMetric):
+    if not (names := parts_of(metric)):
         return [metric]
-    parts = [build_metric(part, labels, level).metric for part in metric.parts]
+    parts = [build_metric(part, labels, level).metric for part in names]
     return [leaf for part in parts for leaf in leaf_metrics(part, labels, level)]
 
 

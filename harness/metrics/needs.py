@@ -1,8 +1,15 @@
-"""Types: the inputs that a metric needs, and the kind of number it gives."""
+"""Types: the inputs that a metric needs, the kind of number it gives, and what it is given."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from harness.records import Score
+
+if TYPE_CHECKING:
+    from harness.metrics.judge import JudgeReplies
 
 Need = Literal[
     "evidence", "documents", "keywords", "references", "ranking", "context", "answer", "judge"
@@ -13,3 +20,15 @@ and the last is a chat model that it asks."""
 Kind = Literal["quality", "whole set", "descriptive"]
 """`quality`: in [0, 1], higher is better. `whole set`: computed from counts over all questions,
 never a mean of theirs. `descriptive`: never compared, gated or averaged into others."""
+
+
+@dataclass(frozen=True)
+class ScoringContext:
+    """What `score_all` of a metric is given beside the cases.
+
+    `replies` has what its judge has said before, and keeps the new. `scores` has for each of the
+    metric's `parts` the score of each case.
+    """
+
+    replies: JudgeReplies | None = None
+    scores: Mapping[str, Sequence[Score]] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from harness.embedders import embedders
 from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, answer_case
-from harness.metrics.needs import Kind, Need
+from harness.metrics.needs import Kind, Need, ScoringContext
 from harness.metrics.references import EMPTY_ANSWER, check_applicable, references
 from harness.models.model_files import DEFAULT_MODEL
 from harness.protocols import Embedder
@@ -48,7 +48,7 @@ class SemanticSimilarity:
         order="not order-aware but as the model is",
     )
 
-    def score_all(self, cases: Sequence[Case]) -> list[Score]:
+    def score_all(self, cases: Sequence[Case], context: ScoringContext) -> list[Score]:
         """Score each case, embedding every text once."""
         decided = [check_applicable(case) or _score_empty(case) for case in cases]
         applicable = [case for case, score in zip(cases, decided, strict=True) if score is None]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import SpecError
-from harness.metrics import CombinedMetric, Metric, metrics
+from harness.metrics import Metric, metrics, parts_of
 from harness.metrics.named_metrics import leaf_metrics
 from harness.people.ratings import Aspect, Rated
 from harness.records import Label
@@ -107,7 +107,7 @@ def correlations(table: RatedValues) -> list[Correlation]:
 
 def metric_target(metric: Metric, labels: Label) -> MetricTarget:
     """Return what a metric looks at."""
-    if isinstance(metric, CombinedMetric):
+    if parts_of(metric):
         return "composite"
     needs = {need for leaf in leaf_metrics(metric, labels) for need in leaf.needs}
     return "answer" if needs & {"answer", "context"} else "retrieval"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from harness.metrics import BoundedMetric, Metric
+from harness.metrics import Metric
 from harness.store.frame import Frame
 from harness.store.run_file import RunFile
 
@@ -26,8 +27,8 @@ class LabelCoverage:
 
 def measure_coverage(run: RunFile, metrics: Mapping[str, Metric], frame: Frame) -> LabelCoverage:
     """Go through a cell's rankings once, for all metrics of the run, which are given by name."""
-    bounded = {
-        name: metric for name, metric in metrics.items() if isinstance(metric, BoundedMetric)
+    bounded: dict[str, Any] = {
+        name: metric for name, metric in metrics.items() if hasattr(metric, "bound")
     }
     depths = {
         name: getattr(metric, "k", None)

@@ -7,15 +7,17 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
+from typing import Any
 
 from harness.errors import DataError, Problem
-from harness.metrics import CombinedMetric, Metric, RankingMetric, named_metrics
+from harness.metrics import named_metrics, parts_of
 from harness.metrics.failures import score_safely
 from harness.metrics.named_metrics import NamedMetric
 from harness.metrics.needs import Need
-from harness.records import Judged, Score
+from harness.records import Case, Judged, Question, Score
 from harness.runs.evaluated_metrics import build_metrics
 from harness.runs.evaluation import Evaluation, aggregate_all
+from harness.runs.scoring import combine_scores
 from harness.text import numbers
 
 RANKING_METRICS = ("ndcg@10", "ap", "mrr", "recall@100", "precision@10", "judged@10")
@@ -79,17 +81,16 @@ def _build_judges(
     return {named.name: _build_judge(named.metric, level) for named in metrics}
 
 
-def _build_judge(metric: Metric, level: int) -> Callable[[Judged], Score]:
-    if isinstance(metric, CombinedMetric):
+def _build_judge(metric: Any, level: int) -> Callable[[Judged], Score]:
+    if names := parts_of(metric):
         parts = {
             part: _build_judge(named_metrics.build_metric(part, "documents", level).metric, level)
-            for part in metric.parts
+            for part in names
         }
-        combined = metric
-        return lambda judged: score_safely(
-            combined, combined.combine, {part: judge(judged) for part, judge in parts.items()}
+        case = Case(Question("", ""))
+        return lambda judged: combine_scores(
+            metric, case, {part: judge(judged) for part, judge in parts.items()}
         )
-    assert isinstance(metric, RankingMetric), f"{metric.name} needs more than a ranking"
     return partial(score_safely, metric, metric.judge)
 
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from harness.cache.folders import Cache
 from harness.cache.tables import ReplyAge
 from harness.errors import DataError, Problem, RunError, SpecError
 from harness.files.batches import batched
-from harness.metrics import JudgeMetric, named_metrics
+from harness.metrics import asks_judge, named_metrics
 from harness.metrics import metrics as registry
 from harness.metrics.metric_names import usual_name
 from harness.metrics.named_metrics import (
@@ -78,10 +79,10 @@ def rescore(
     selected = named_metrics.fit_metrics(
         selected, list(questions.values()), stored.run.provenance.seed
     )
-    if judge is None and any(isinstance(entry.metric, JudgeMetric) for entry in selected):
+    if judge is None and any(asks_judge(entry.metric) for entry in selected):
         judge = stored_judge.read_judge(stored)
     selected = named_metrics.with_judge(selected, judge)
-    judges = [entry.metric for entry in selected if isinstance(entry.metric, JudgeMetric)]
+    judges: list[Any] = [entry.metric for entry in selected if asks_judge(entry.metric)]
     for metric in judges:
         metric.check()
     lost_verdicts = _LostVerdicts()
@@ -255,13 +256,13 @@ def build_metrics(
         missing = dict.fromkeys(_find_missing(candidate, stored, questions, labels))
         problems += [Problem(name, reason, "ask less of it, or run again") for reason in missing]
         selected.append(candidate)
-    if not any(isinstance(metric.metric, JudgeMetric) for metric in selected):
+    if not any(asks_judge(entry.metric) for entry in selected):
         message, hint = "it has a part that asks a judge", "name that part among the metrics too"
         parts = {metric.name: leaf_metrics(metric.metric, labels, level) for metric in selected}
         problems += [
             Problem(name, message, hint)
             for name, own_leaves in parts.items()
-            if any(isinstance(leaf, JudgeMetric) for leaf in own_leaves)
+            if any(map(asks_judge, own_leaves))
         ]
     if not problems and not ranking_metrics(stored, selected):
         message = "each counts its index's own chunks, and this run has several chunkers"

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness import corpus, index, retrievers, testset
 from harness.cache.folders import Cache, check_version
@@ -21,7 +21,7 @@ from harness.errors import MissingExtra
 from harness.files.atomic import check_writable
 from harness.fingerprint import fingerprint, identity_of
 from harness.index import ExistingChunks
-from harness.metrics import JudgeMetric
+from harness.metrics import asks_judge
 from harness.models import runtime
 from harness.models.model_files import token_counter
 from harness.runs import provenance, sampling
@@ -109,10 +109,11 @@ def check_models(prepared: RunInputs) -> None:
     for cell_of_system in prepared.config.systems:
         cell_of_system.system.check()
     for named in prepared.plan.metrics:
-        if isinstance(named.metric, JudgeMetric):
-            named.metric.check()
-        elif hasattr(named.metric, "identity"):
-            named.metric.identity()
+        metric: Any = named.metric
+        if asks_judge(metric):
+            metric.check()
+        elif hasattr(metric, "identity"):
+            metric.identity()
 
 
 @dataclass

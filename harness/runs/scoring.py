@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from statistics import fmean
-from typing import Protocol
+from typing import Any, Protocol
 
 from harness.fingerprint import fingerprint, is_built_in
-from harness.metrics import BatchMetric, CaseMetric, CombinedMetric, JudgeMetric, Metric
+from harness.metrics import Metric, judge_of, parts_of
 from harness.metrics.failures import metric_failed, score_all_safely, score_safely
 from harness.metrics.judge import JudgeReplies
 from harness.metrics.named_metrics import (
@@ -18,7 +18,7 @@ from harness.metrics.named_metrics import (
     label_of,
     with_judge,
 )
-from harness.metrics.needs import Need
+from harness.metrics.needs import Need, ScoringContext
 from harness.models.chat import ChatModel
 from harness.ranking.relevance import has_label
 from harness.records import Answer, AnswerSample, Case, Label, Question, Score, Stage, not_scored
@@ -63,23 +63,24 @@ def score_all(
     table: dict[str, list[Score]] = {}
     views = [_CaseView(case) for case in cases]
     for named in _with_parts(metrics, labels, level):
-        if not isinstance(named.metric, CombinedMetric):
+        if not parts_of(named.metric):
             table[named.name] = _score_metric(named.metric, views, keeper)
     for named in metrics:
-        if isinstance(named.metric, CombinedMetric):
-            parts = named.metric.parts
+        if parts := parts_of(named.metric):
             table[named.name] = [
                 _reason_not_scored(named.metric, case)
-                or score_safely(
-                    named.metric,
-                    named.metric.combine,
-                    {part: table[part][index] for part in parts},
-                )
+                or combine_scores(named.metric, case, {part: table[part][index] for part in parts})
                 for index, case in enumerate(cases)
             ]
     return [
         {named.name: table[named.name][index] for named in metrics} for index in range(len(cases))
     ]
+
+
+def combine_scores(metric: Any, case: Case, scores: Mapping[str, Score]) -> Score:
+    """Return the score of a metric that is made of others, from the scores of its parts."""
+    context = ScoringContext(scores={part: [score] for part, score in scores.items()})
+    return score_all_safely(metric, partial(metric.score_all, context=context), [case])[0]
 
 
 def score_sampled(
@@ -141,10 +142,9 @@ def _with_parts(
     """Return `metrics` and their parts that are not among them."""
     by_name = {named.name: named for named in metrics}
     for named in metrics:
-        if isinstance(named.metric, CombinedMetric):
-            for part in named.metric.parts:
-                by_name.setdefault(part, build_metric(part, labels, level))
-    judges = [metric.metric.judge for metric in metrics if isinstance(metric.metric, JudgeMetric)]
+        for part in parts_of(named.metric):
+            by_name.setdefault(part, build_metric(part, labels, level))
+    judges = [judge for named in metrics if (judge := judge_of(named.metric)) is not None]
     return with_judge(list(by_name.values()), next(iter(judges), None))
 
 
@@ -173,26 +173,24 @@ _ANSWER_NEEDS: frozenset[Need] = frozenset({"answer", "references"})
 
 
 def _score_metric(
-    metric: Metric, views: Sequence[_CaseView], keeper: ScoreCache | None
+    metric: Any, views: Sequence[_CaseView], keeper: ScoreCache | None
 ) -> list[Score]:
     reasons = [_reason_not_scored(metric, view.whole) for view in views]
     scorable = [view for view, reason in zip(views, reasons, strict=True) if reason is None]
     own = not is_built_in(type(metric))  # it may read more of a case than its needs tell
     narrow = bool(metric.needs) and metric.needs <= _ANSWER_NEEDS and not own
     cases = [view.answer if narrow else view.whole for view in scorable]
+    judge = judge_of(metric)
+    replies = None if keeper is None or judge is None else keeper.replies(judge)
+    context = ScoringContext(replies)
     new_scores: Sequence[Score]
 
     def score(part: Sequence[Case]) -> Sequence[Score]:
-        if isinstance(metric, BatchMetric):
-            return score_all_safely(metric, metric.score_all, part)
-        assert isinstance(metric, CaseMetric), f"{metric.name} has none of the forms"
+        if hasattr(metric, "score_all"):
+            return score_all_safely(metric, partial(metric.score_all, context=context), part)
         return [score_safely(metric, metric.score, case) for case in part]
 
-    if isinstance(metric, JudgeMetric):
-        judge = metric.judge
-        replies = None if keeper is None or judge is None else keeper.replies(judge)
-        new_scores = metric.score_with(cases, replies)
-    elif keeper is None or not narrow:  # to look a ranking's score up takes as long as to make it
+    if keeper is None or not narrow:  # to look a ranking's score up takes as long as to make it
         new_scores = score(cases)
     else:
         keys = [view.answer_key for view in scorable]

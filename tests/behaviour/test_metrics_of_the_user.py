@@ -48,7 +48,7 @@ class Frozen:
         return Score(float(len(case.answer.text.split())) if self.unit == "words" else 40)
 
 class Batch(Plain):
-    def score_all(self, cases):
+    def score_all(self, cases, context):
         return [super(Batch, self).score(case) for case in cases]
 
 class Whole(Plain):

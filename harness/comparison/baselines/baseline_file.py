@@ -12,7 +12,6 @@ from harness import limits
 from harness.comparison.operand import ComparedQuestion
 from harness.errors import DataError, Problem, SpecError
 from harness.files import self_checksum
-from harness.metrics import WholeSetMetric
 from harness.metrics import metrics as registry
 from harness.records import Failure, Number
 from harness.stats.aggregate_scores import Aggregate
@@ -175,7 +174,7 @@ def _find_disagreements(held: BaselineFile) -> Iterator[Problem]:
             metric = registry.build(about.spec)
         except SpecError:
             continue  # somebody's own, which is not at hand; a run says later whether it is alike
-        if isinstance(metric, WholeSetMetric) != (about.kind == "whole set"):
+        if (metric.kind == "whole set") != (about.kind == "whole set"):
             message = f"{about.kind!r} is not the kind of {about.spec!r}"
             yield Problem(f"provenance.metrics.{name}.kind", message, _DAMAGED_HINT)
 

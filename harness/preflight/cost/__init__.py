@@ -13,7 +13,7 @@ from harness.cache.tables import ReplyAge
 from harness.config.run_config import RunConfig
 from harness.errors import ConfigError, Problem
 from harness.index import ExistingChunks
-from harness.metrics import BatchMetric
+from harness.metrics import asks_judge, parts_of
 from harness.preflight.cost.dry_run import DryRun
 from harness.preflight.cost.planned_calls import Forecast
 from harness.runs.artefacts import Artefacts, Progress
@@ -79,7 +79,13 @@ def forecast(
             unlooked=run.unlooked or (not deep and bool(config.systems)),
             currency=None if prices is None else prices.line.currency,
             ranked=run.ranked,
-            scoring=[each.name for each in plan.metrics if isinstance(each.metric, BatchMetric)],
+            scoring=[
+                named.name
+                for named in plan.metrics
+                if hasattr(named.metric, "score_all")
+                and not asks_judge(named.metric)
+                and not parts_of(named.metric)
+            ],
         )
 
 
