@@ -5,7 +5,7 @@ import pytest
 from harness.embedders import embedders
 from harness.errors import SpecError
 from harness.metrics import metrics, named_metrics
-from harness.metrics.metric_names import usual_name
+from harness.metrics.named_metrics import usual_name
 from harness.registry import label
 from harness.rerankers import rerankers
 

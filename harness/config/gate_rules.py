@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Strict
 from harness import limits
 from harness.errors import Problem, suggest
 from harness.files.paths import PathText
-from harness.metrics.metric_names import MetricName, Renamed
+from harness.metrics.named_metrics import MetricName, Renamed
 from harness.store.cell_labels import Parts, find_cells
 
 _Float = Annotated[float, Strict()]

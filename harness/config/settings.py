@@ -24,7 +24,7 @@ from harness.errors import SpecError
 from harness.files.paths import PathText
 from harness.index import IndexSettings
 from harness.metrics import metrics
-from harness.metrics.metric_names import MetricName, Renamed
+from harness.metrics.named_metrics import MetricName, Renamed
 from harness.models.chat import ChatModel
 from harness.ranking.relevance import fold, occurs
 from harness.records import Case, Label

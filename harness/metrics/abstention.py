@@ -7,13 +7,13 @@ from typing import ClassVar
 
 from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, answer_case
-from harness.metrics.needs import Kind, Need
+from harness.metrics.needs import Need, QualityMetric
 from harness.records import Case, Score, not_scored
 
 
 @metrics.register
 @dataclass(frozen=True)
-class Abstention:
+class Abstention(QualityMetric):
     """1 when the system declined an unanswerable question or answered an answerable one, else 0.
 
     Whether it declined, the generator itself says. 0 or 1 a question. Source: SQuAD 2.0 has the
@@ -21,10 +21,7 @@ class Abstention:
     """
 
     name: ClassVar[str] = "abstention"
-    version: ClassVar[int] = 1
-    kind: ClassVar[Kind] = "quality"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer"})
-    perfect: ClassVar[bool] = True
     unanswerable: ClassVar[bool] = True
     """It is scored on unanswerable questions too; other metrics are not."""
     facts: ClassVar[MetricFacts] = MetricFacts(
@@ -44,7 +41,6 @@ class Abstention:
         use="beside every metric of answers: they leave unanswerable questions out",
         blind="whether an answer is right",
         family="binary",
-        order="not order-aware",
     )
 
     def score(self, case: Case) -> Score:

@@ -36,8 +36,6 @@ class AnswerRelevance(MeanVerdictMetric):
         ),
         use="where answers beside the question are a worry",
         blind="whether the answer is true; and a judge can be talked round",
-        family="graded",
-        order="not order-aware",
     )
 
     def items(self, case: Case) -> list[JudgeQuestion] | Score:

@@ -14,13 +14,12 @@ from harness.errors import ModelError
 from harness.fingerprint import fingerprint
 from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, answer_case
-from harness.metrics.needs import Kind, Need, ScoringContext
-from harness.metrics.references import EMPTY_ANSWER, check_applicable, references
-from harness.metrics.token_match import AnswerPair, LruCache, PrecisionRecallF1, load_matcher
+from harness.metrics.references import AnswerPair, BatchReferenceMetric
+from harness.metrics.token_match import LruCache, PrecisionRecallF1, load_matcher
 from harness.models import runtime
 from harness.models.model_files import DEFAULT_MODEL, weights_id
 from harness.models.runtime import processor
-from harness.records import Case, Question, Score
+from harness.records import Question, Score
 
 _MAX_PAIRS_CACHED = 100_000
 _BASELINE_PAIRS = 500
@@ -31,7 +30,7 @@ _EXAMPLE_CASE = answer_case(
 
 
 @dataclass(frozen=True)
-class _BertScore:
+class _BertScore(BatchReferenceMetric):
     """Greedy matching of the tokens of answer and reference by the cosine of their embeddings.
 
     With several references, precision, recall and F are each the best over them, as bert-score
@@ -48,9 +47,6 @@ class _BertScore:
 
     name: ClassVar[str]
     version: ClassVar[int] = 2
-    kind: ClassVar[Kind] = "quality"
-    needs: ClassVar[frozenset[Need]] = frozenset({"answer", "references"})
-    perfect: ClassVar[bool] = True
     part: ClassVar[int]
 
     def __post_init__(self) -> None:
@@ -73,13 +69,9 @@ class _BertScore:
         means = [sum(column) / len(triples) for column in zip(*triples, strict=True)]
         return replace(self, baseline=(means[0], means[1], means[2]))
 
-    def score_all(self, cases: Sequence[Case], context: ScoringContext) -> list[Score]:
-        """Score each case, asking the model once for all of them."""
-        scores = [check_applicable(case) or _score_empty(case) for case in cases]
-        applicable = [case for case, score in zip(cases, scores, strict=True) if score is None]
-        pairs = [(c.answer.text, tuple(references(c))) for c in applicable if c.answer is not None]
-        values = iter(_compare(self.model, self.layer, pairs))
-        return [score if score is not None else self._score(next(values)) for score in scores]
+    def compare_all(self, pairs: Sequence[AnswerPair]) -> list[Score]:
+        """Score each answer, asking the model once for all of them."""
+        return [self._score(values) for values in _compare(self.model, self.layer, pairs)]
 
     def identity(self) -> dict[str, Any]:
         """Return what shaped the values: model, weights, layer, rescaling, and versions.
@@ -135,7 +127,6 @@ class BertScorePrecision(_BertScore):
         ),
         use="to see needless content",
         blind="contradiction: opposites embed alike",
-        family="graded",
         order="not order-aware but for the context of a token",
     )
 
@@ -163,7 +154,6 @@ class BertScoreRecall(_BertScore):
         ),
         use="to see missing content",
         blind="contradiction: opposites embed alike",
-        family="graded",
         order="not order-aware but for the context of a token",
     )
 
@@ -191,7 +181,6 @@ class BertScoreF1(_BertScore):
         ),
         use="for critical evaluation of wording that may differ",
         blind="contradiction; and not rescaled, texts on one subject rarely fall under 0.3",
-        family="graded",
         order="not order-aware but for the context of a token",
     )
 
@@ -207,11 +196,6 @@ def _draw_unrelated_pairs(questions: Sequence[Question], seed: int) -> list[Answ
     order = random.Random(seed)
     pairs = [order.sample(texts, 2) for _ in range(_BASELINE_PAIRS)]
     return [(one, (other,)) for one, other in pairs]
-
-
-def _score_empty(case: Case) -> Score | None:
-    assert case.answer is not None
-    return None if case.answer.text.strip() else EMPTY_ANSWER
 
 
 _cache: LruCache[PrecisionRecallF1] = LruCache(_MAX_PAIRS_CACHED, lambda _: 1)

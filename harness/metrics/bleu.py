@@ -59,7 +59,6 @@ class Bleu(ReferenceMetric):
         ),
         use="for quick feedback",
         blind="that two different words mean the same",
-        family="graded",
         order="order-aware within n-grams",
     )
 

@@ -43,8 +43,6 @@ class ChunkCeiling:
         ),
         use="to describe how tightly a chunker cuts round the evidence",
         blind="what is retrieved",
-        family="graded",
-        order="not order-aware",
     )
 
     def score(self, case: Case) -> Score:

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator
 
 from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, answer_case
-from harness.metrics.needs import Kind, Need, ScoringContext
+from harness.metrics.needs import Need, QualityMetric, ScoringContext
 from harness.records import Case, Score
 
 _TERM = re.compile(r"\s*([0-9.eE+-]+?)\s*\*\s*(.+?)\s*")
@@ -27,7 +27,7 @@ def _as_text(weights: Any) -> Any:
 
 @metrics.register
 @dataclass(frozen=True)
-class Composite:
+class Composite(QualityMetric):
     """Weighted sum of quality metrics of the same question; the weights are 0 or more, sum 1.
 
     None, with the part's name, when a part has no value: weights are never made to fit the rest.
@@ -40,9 +40,7 @@ class Composite:
 
     name: ClassVar[str] = "composite"
     version: ClassVar[int] = 2
-    kind: ClassVar[Kind] = "quality"
     needs: ClassVar[frozenset[Need]] = frozenset()
-    perfect: ClassVar[bool] = True
     facts: ClassVar[MetricFacts] = MetricFacts(
         formula="Σ weight × metric, by default 0.5 bleu + 0.2 length_ratio + 0.3 context_overlap",
         example=Example(
@@ -61,7 +59,6 @@ class Composite:
         ),
         use="only if the weights are yours",
         blind="which part moved",
-        family="graded",
         order="order-aware where a part is",
     )
 

@@ -7,14 +7,14 @@ from typing import ClassVar
 
 from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, answer_case
-from harness.metrics.needs import Kind, Need
+from harness.metrics.needs import Need, QualityMetric
 from harness.records import Case, Score, not_scored
 from harness.text.words import Tokens, tokenise
 
 
 @metrics.register
 @dataclass(frozen=True)
-class ContextOverlap:
+class ContextOverlap(QualityMetric):
     """Share of the answer's tokens that occur in the context as it was sent; needs no reference.
 
     An empty answer gets 0. From 0 to 1. Source: this harness.
@@ -24,9 +24,7 @@ class ContextOverlap:
 
     name: ClassVar[str] = "context_overlap"
     version: ClassVar[int] = 2
-    kind: ClassVar[Kind] = "quality"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "context"})
-    perfect: ClassVar[bool] = True
     facts: ClassVar[MetricFacts] = MetricFacts(
         formula="tokens of the answer that the context has / tokens of the answer",
         example=Example(
@@ -45,8 +43,6 @@ class ContextOverlap:
         use="as a cheap sign of invention",
         blind="whether the words are put together rightly; it is 1 by construction for a generator "
         "that copies sentences",
-        family="graded",
-        order="not order-aware",
     )
 
     def score(self, case: Case) -> Score:

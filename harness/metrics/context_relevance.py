@@ -41,8 +41,6 @@ class ContextRelevance(MeanVerdictMetric):
         ),
         use="where no evidence is labelled",
         blind="what was not retrieved",
-        family="graded",
-        order="not order-aware",
         higher_k="costs one more of the judge's calls a question and hit, and lowers it where one "
         "passage is all it takes",
     )

@@ -51,7 +51,6 @@ class CorpusBleu:
         ),
         use="to compare with published system scores",
         blind="which question was answered badly",
-        family="graded",
         order="order-aware within n-grams",
     )
 

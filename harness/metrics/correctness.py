@@ -37,8 +37,6 @@ class Correctness(MeanVerdictMetric):
         ),
         use="where a right answer may be worded freely",
         blind="an error in a reference; and a judge can be talked round",
-        family="graded",
-        order="not order-aware",
     )
 
     def items(self, case: Case) -> list[JudgeQuestion] | Score:

@@ -77,7 +77,6 @@ class DeclinePrecision(_Declines):
         use='where a needless "I don\'t know" is dear',
         blind="the unanswerable questions that were answered",
         family="binary",
-        order="not order-aware",
     )
 
     def is_counted(self, unanswerable: bool, declined: bool) -> bool:
@@ -109,7 +108,6 @@ class DeclineRecall(_Declines):
         use="where an invented answer is dear",
         blind="the needless declines",
         family="binary",
-        order="not order-aware",
     )
 
     def is_counted(self, unanswerable: bool, declined: bool) -> bool:

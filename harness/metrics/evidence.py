@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, overlap_case
-from harness.metrics.needs import Kind, Need
+from harness.metrics.needs import Need, QualityMetric
 from harness.ranking.coverage import Cutoff, gold_spans
 from harness.records import Case, Score, not_scored
 from harness.text import spans
@@ -17,16 +17,14 @@ _EXAMPLE_CASE = overlap_case([(10, 20), (30, 34)], [(0, 15), (10, 24)])
 
 
 @dataclass(frozen=True)
-class _Evidence(Cutoff, ABC):
+class _Evidence(Cutoff, QualityMetric, ABC):
     """Counts characters, so that cutting the same text otherwise changes nothing.
 
     Source: Smith & Troynikov, "Evaluating Chunking Strategies for Retrieval", Chroma, 2024.
     """
 
     version: ClassVar[int] = 2
-    kind: ClassVar[Kind] = "quality"
     needs: ClassVar[frozenset[Need]] = frozenset({"ranking", "evidence"})
-    perfect: ClassVar[bool] = True
 
     def score(self, case: Case) -> Score:
         """Score one case; None where its question has no evidence."""
@@ -63,8 +61,6 @@ class EvidenceRecall(_Evidence):
         ),
         use="to compare chunkers when the model needs the complete context",
         blind="what else was retrieved",
-        family="graded",
-        order="not order-aware",
         higher_k="finds more of the evidence, and the model has more to read",
     )
 
@@ -93,8 +89,6 @@ class EvidencePrecision(_Evidence):
         ),
         use="where context is dear",
         blind="what was missed",
-        family="graded",
-        order="not order-aware",
         higher_k="usually lowers it: text further down is seldom evidence",
     )
 
@@ -122,8 +116,6 @@ class EvidenceIou(_Evidence):
         ),
         use="to weigh missing text against needless text",
         blind="which of the two it was",
-        family="graded",
-        order="not order-aware",
         higher_k="raises it while evidence is still found, and lowers it afterwards",
     )
 

@@ -52,8 +52,6 @@ class EvidenceCeiling:
         ),
         use="to tell what the chunker withholds from what the retriever misses",
         blind="what is retrieved",
-        family="graded",
-        order="not order-aware",
         higher_k="raises it, up to what all chunks together hold",
     )
 

@@ -36,7 +36,6 @@ class F1(JudgedRankingMetric):
         use="to balance what is shown against what is missed",
         blind="order",
         family="binary",
-        order="not order-aware",
         higher_k="may raise or lower it: more is found, and more is shown",
     )
 

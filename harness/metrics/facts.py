@@ -38,8 +38,8 @@ class MetricFacts:
     example: Example
     use: str
     blind: str
-    family: Literal["binary", "graded"]
-    order: str
+    family: Literal["binary", "graded"] = "graded"
+    order: str = "not order-aware"
     higher_k: str = ""
 
     def rows(self) -> list[tuple[str, str]]:

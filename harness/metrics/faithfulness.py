@@ -47,8 +47,6 @@ class Faithfulness(MeanVerdictMetric):
         use="against invention",
         blind="whether the context is right, nor what a sentence leaves to the one before it or to "
         "the question; and a text can talk a judge round",
-        family="graded",
-        order="not order-aware",
     )
 
     def items(self, case: Case) -> list[JudgeQuestion] | Score:

@@ -34,8 +34,6 @@ class Fluency(MeanVerdictMetric):
         ),
         use="for small models, and languages that a model knows badly",
         blind="anything of what the answer says",
-        family="graded",
-        order="not order-aware",
     )
 
     def items(self, case: Case) -> list[JudgeQuestion] | Score:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol
 from harness.errors import RunError, SpecError
 from harness.fingerprint import fingerprint
 from harness.metrics.failures import failure_of
-from harness.metrics.needs import Kind, ScoringContext
+from harness.metrics.needs import QualityMetric, ScoringContext
 from harness.models import concurrency, prompts
 from harness.models.chat import ChatModel, ChatReply
 from harness.records import Case, Score, Verdict, not_scored
@@ -101,15 +101,12 @@ class JudgeQuestion:
 
 
 @dataclass(frozen=True)
-class MeanVerdictMetric(ABC):
+class MeanVerdictMetric(QualityMetric, ABC):
     """A metric whose value is the mean verdict of a judge, divided by the highest there is."""
 
     judge: ChatModel | None = injected()
 
     name: ClassVar[str]
-    version: ClassVar[int] = 1
-    kind: ClassVar[Kind] = "quality"
-    perfect: ClassVar[bool] = True
     top: ClassVar[int] = 3
     """The highest verdict; 1 is yes, and 0 is no."""
 

@@ -44,7 +44,6 @@ class JudgedShare:
         use="beside other metrics of judged documents, to know how far to trust them",
         blind="whether what was judged is relevant",
         family="binary",
-        order="not order-aware",
         higher_k="usually lowers it: judges seldom look far down",
     )
 

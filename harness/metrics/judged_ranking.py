@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Gt
 
-from harness.metrics.needs import Kind, Need
+from harness.metrics.needs import Need, QualityMetric
 from harness.records import Case, Judged, Label, Score, not_scored
 
 
@@ -27,7 +27,7 @@ class RelevantRanks:
 
 
 @dataclass(frozen=True)
-class JudgedRankingMetric(ABC):
+class JudgedRankingMetric(QualityMetric, ABC):
     """A metric over a judged ranking, de-duplicated first and cut at `k` second.
 
     `labels` and `rel`, the least relevant grade, are the run's where they are not given. Without
@@ -40,9 +40,7 @@ class JudgedRankingMetric(ABC):
 
     name: ClassVar[str]
     version: ClassVar[int] = 2
-    kind: ClassVar[Kind] = "quality"
     needs: ClassVar[frozenset[Need]] = frozenset({"ranking"})
-    perfect: ClassVar[bool] = True
     uses_inventory: ClassVar[bool] = True
     """Whether it needs to know every relevant item there is, retrieved or not."""
 

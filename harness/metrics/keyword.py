@@ -11,22 +11,20 @@ from annotated_types import Gt
 from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, keyword_case
 from harness.metrics.ndcg import dcg, ideal_dcg
-from harness.metrics.needs import Kind, Need
+from harness.metrics.needs import Need, QualityMetric
 from harness.records import Case, Judged, Label, Score, not_scored
 
 _EXAMPLE_CASE = keyword_case(1, 3, 5, None)
 
 
 @dataclass(frozen=True)
-class _Keyword(ABC):
+class _Keyword(QualityMetric, ABC):
     """A value for each keyword, judged by itself, and the mean of them."""
 
     k: Annotated[int, Gt(0)]
 
     version: ClassVar[int] = 2
-    kind: ClassVar[Kind] = "quality"
     needs: ClassVar[frozenset[Need]] = frozenset({"ranking", "keywords"})
-    perfect: ClassVar[bool] = True
     labels: ClassVar[Label] = "keywords"
     uses_inventory: ClassVar[bool] = False
     """Whether it needs to know every chunk that holds the keyword, retrieved or not."""
@@ -134,7 +132,6 @@ class KeywordRecall(_Keyword):
         use="where a test set has keywords alone",
         blind="how far down they stand",
         family="binary",
-        order="not order-aware",
         higher_k="never lowers it; the model has more to read",
     )
 

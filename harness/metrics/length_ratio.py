@@ -41,8 +41,6 @@ class LengthRatio(ReferenceMetric):
         ),
         use="beside a metric of content",
         blind="what the words are",
-        family="graded",
-        order="not order-aware",
     )
 
     def compare(self, answer: str, references: Sequence[str]) -> Score:

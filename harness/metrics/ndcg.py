@@ -13,7 +13,7 @@ from annotated_types import Gt
 
 from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, ranking_case
-from harness.metrics.needs import Kind, Need
+from harness.metrics.needs import Need, QualityMetric
 from harness.records import Case, Judged, Label, Score, not_scored
 
 Gain = Literal["linear", "exponential"]
@@ -38,7 +38,7 @@ def ideal_dcg(grades: tuple[int, ...], k: int | None, gain: Gain = "linear") -> 
 
 @metrics.register
 @dataclass(frozen=True)
-class Ndcg:
+class Ndcg(QualityMetric):
     """DCG of the top k / DCG of the best order of everything relevant; 0 if nothing is.
 
     `gain` is the grade itself, or 2^grade - 1 with `exponential`. All positive grades count,
@@ -54,9 +54,7 @@ class Ndcg:
 
     name: ClassVar[str] = "ndcg"
     version: ClassVar[int] = 2
-    kind: ClassVar[Kind] = "quality"
     needs: ClassVar[frozenset[Need]] = frozenset({"ranking"})
-    perfect: ClassVar[bool] = True
     uses_inventory: ClassVar[bool] = True
     facts: ClassVar[MetricFacts] = MetricFacts(
         formula="DCG / ideal DCG, DCG = Σ gain / log₂(rank + 1)",
@@ -70,7 +68,6 @@ class Ndcg:
         ),
         use="when the order matters",
         blind="which item cost how much",
-        family="graded",
         order="order-aware",
         higher_k="reads further down, and may raise or lower it: the ideal grows too",
     )

@@ -1,10 +1,10 @@
-"""Types: the inputs that a metric needs, the kind of number it gives, and what it is given."""
+"""What a metric needs, the kind of number it gives, its defaults, and what it is given."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from harness.records import Score
 
@@ -32,3 +32,12 @@ class ScoringContext:
 
     replies: JudgeReplies | None = None
     scores: Mapping[str, Sequence[Score]] = field(default_factory=dict)
+
+
+class QualityMetric:
+    """Defaults: a quality of single questions, of which a perfect case gets 1."""
+
+    version: ClassVar[int] = 1
+    kind: ClassVar[Kind] = "quality"
+    perfect: ClassVar[bool] = True
+    """Whether a perfect case gives 1."""

@@ -9,7 +9,7 @@ from annotated_types import Gt, Le
 
 from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, overlap_case
-from harness.metrics.needs import Kind, Need
+from harness.metrics.needs import Need, QualityMetric
 from harness.ranking.coverage import Cutoff, count_whole_groups, passage_groups
 from harness.records import Case, Score, Span, not_scored
 
@@ -17,7 +17,7 @@ _EXAMPLE_CASE = overlap_case([(10, 20), (30, 34)], [(0, 15), (10, 24)])
 
 
 @dataclass(frozen=True)
-class _Passages(Cutoff):
+class _Passages(Cutoff, QualityMetric):
     """A group is whole when 95 % of the visible characters of one of its passages are there.
 
     `whole` is that share. The chunks that hold them may be several.
@@ -26,9 +26,7 @@ class _Passages(Cutoff):
     whole: Annotated[float, Gt(0), Le(1)] = 0.95
 
     version: ClassVar[int] = 2
-    kind: ClassVar[Kind] = "quality"
     needs: ClassVar[frozenset[Need]] = frozenset({"ranking", "evidence"})
-    perfect: ClassVar[bool] = True
 
     def score(self, case: Case) -> Score:
         """Score one case; None where its question has no evidence."""
@@ -68,7 +66,6 @@ class PassageRecall(_Passages):
         use="to compare chunkers: a passage cut in two and half found is not found",
         blind="what else was retrieved",
         family="binary",
-        order="not order-aware",
         higher_k="never lowers it; the model has more to read",
     )
 
@@ -94,7 +91,6 @@ class PassageHitRate(_Passages):
         use="when one good passage is enough",
         blind="how many arrived",
         family="binary",
-        order="not order-aware",
         higher_k="never lowers it; the model has more to read",
     )
 

@@ -40,7 +40,6 @@ class Precision(JudgedRankingMetric):
         use="when a list of fixed length is shown",
         blind="what was missed; with one relevant passage a question it cannot pass 1 / k",
         family="binary",
-        order="not order-aware",
         higher_k="usually lowers it: the best stand first, and every place counts",
     )
 

@@ -34,7 +34,6 @@ class Recall(JudgedRankingMetric):
         use="when the model needs the complete context",
         blind="what stands between the relevant items",
         family="binary",
-        order="not order-aware",
         higher_k="never lowers it; the model has more to read, and precision usually falls",
     )
 

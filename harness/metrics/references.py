@@ -1,4 +1,4 @@
-"""Base class of metrics that compare an answer with reference answers."""
+"""Base classes of metrics that compare an answer with reference answers."""
 
 from __future__ import annotations
 
@@ -6,33 +6,53 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from harness.metrics.needs import Kind, Need
+from harness.metrics.needs import Need, QualityMetric, ScoringContext
 from harness.records import Case, Score, not_scored
 
-EMPTY_ANSWER = Score(0.0, "the answer is empty")
+AnswerPair = tuple[str, tuple[str, ...]]
+"""An answer and its references, none of them empty."""
 
 
-class ReferenceMetric(ABC):
+class ReferenceMetric(QualityMetric, ABC):
     """A metric of an answer against its question's references; an empty answer gets 0."""
 
     version: ClassVar[int] = 2
-    kind: ClassVar[Kind] = "quality"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "references"})
-    perfect: ClassVar[bool] = True
 
     def score(self, case: Case) -> Score:
         """Score one answer; None where there is no answer or no reference."""
-        not_applicable = check_applicable(case)
-        if not_applicable is not None:
-            return not_applicable
-        assert case.answer is not None
-        if not case.answer.text.strip():
-            return EMPTY_ANSWER
-        return self.compare(case.answer.text, references(case))
+        pair = answer_pair(case)
+        return pair if isinstance(pair, Score) else self.compare(*pair)
 
     @abstractmethod
     def compare(self, answer: str, references: Sequence[str]) -> Score:
         """Score an answer that is not empty against one or more references."""
+
+
+class BatchReferenceMetric(QualityMetric, ABC):
+    """The same for a model, which is asked once for all cases."""
+
+    needs: ClassVar[frozenset[Need]] = frozenset({"answer", "references"})
+
+    def score_all(self, cases: Sequence[Case], context: ScoringContext) -> list[Score]:
+        """Score each answer; None where there is no answer or no reference."""
+        pairs = [answer_pair(case) for case in cases]
+        scores = iter(self.compare_all([pair for pair in pairs if not isinstance(pair, Score)]))
+        return [pair if isinstance(pair, Score) else next(scores) for pair in pairs]
+
+    @abstractmethod
+    def compare_all(self, pairs: Sequence[AnswerPair]) -> list[Score]:
+        """Score each answer against its references."""
+
+
+def answer_pair(case: Case) -> AnswerPair | Score:
+    """Return the answer and its references without those that are empty, or the score without."""
+    not_applicable = check_applicable(case)
+    if not_applicable is not None or case.answer is None:
+        return not_applicable or not_scored("nothing was answered")
+    if not case.answer.text.strip():
+        return Score(0.0, "the answer is empty")
+    return case.answer.text, tuple(references(case))
 
 
 def references(case: Case) -> list[str]:

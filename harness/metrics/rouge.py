@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
-import numpy as np
-
 from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, answer_case
 from harness.metrics.references import ReferenceMetric
@@ -21,7 +19,7 @@ _MAX_WORD_PAIRS = 30_000_000
 """Words times words; rouge-score takes some 10 bytes and 0.2 µs for each."""
 
 
-class _UnicodeTokenizer:
+class _Tokenizer:
     """Keeps the words of every script; rouge-score's own tokeniser keeps [a-z0-9] alone."""
 
     def __init__(self, stemmer: bool) -> None:
@@ -39,17 +37,11 @@ class _UnicodeTokenizer:
 
 
 @lru_cache
-def _tokenizer(stemmer: bool, words: bool) -> Any:
-    from rouge_score.tokenizers import DefaultTokenizer
-
-    return _UnicodeTokenizer(stemmer) if words else DefaultTokenizer(stemmer)
-
-
-@lru_cache
-def _scorer(measure: str, stemmer: bool, words: bool) -> Any:
+def _scorer(measure: str, stemmer: bool, every_script: bool) -> Any:
     from rouge_score.rouge_scorer import RougeScorer
 
-    return RougeScorer([measure], tokenizer=_tokenizer(stemmer, words))
+    tokenizer = _Tokenizer(stemmer) if every_script else None
+    return RougeScorer([measure], use_stemmer=stemmer, tokenizer=tokenizer)
 
 
 _EXAMPLE_CASE = answer_case(
@@ -69,18 +61,25 @@ class _Rouge(ReferenceMetric):
 
     name: ClassVar[str]
     version: ClassVar[int] = 3
+    is_quadratic: ClassVar[bool] = False
+    """Whether every word is held against every other."""
 
     def compare(self, answer: str, references: Sequence[str]) -> Score:
-        """Score an answer against each reference and keep the best."""
-        words = any(_NON_ASCII_LETTER.search(text) for text in (answer, *references))
-        scores = (self._score_pair(reference, answer, words) for reference in references)
-        best = max(scores, key=lambda score: score.fmeasure)
-        note = ", every script" if words else ""
+        """Score an answer against each reference and keep the best, where it is short enough."""
+        if self.is_quadratic and len(answer) * max(map(len, references)) > _MAX_WORD_PAIRS:
+            words = len(tokenise(answer))
+            reference_words = max(len(tokenise(text)) for text in references)
+            if words * reference_words > _MAX_WORD_PAIRS:
+                return not_scored(
+                    f"an answer of {words:,} words and a reference of {reference_words:,} "
+                    "is too long"
+                )
+        every_script = any(_NON_ASCII_LETTER.search(text) for text in (answer, *references))
+        scorer = _scorer(self.name, self.stemmer, every_script)
+        best = scorer.score_multi(references, answer)[self.name]
+        note = ", every script" if every_script else ""
         reason = f"precision {best.precision:.4f}, recall {best.recall:.4f}{note}"
         return Score(float(best.fmeasure), reason)
-
-    def _score_pair(self, reference: str, answer: str, words: bool) -> Any:
-        return _scorer(self.name, self.stemmer, words).score(reference, answer)[self.name]
 
 
 @metrics.register
@@ -103,8 +102,6 @@ class Rouge1(_Rouge):
         ),
         use="for content",
         blind="order",
-        family="graded",
-        order="not order-aware",
     )
 
 
@@ -130,7 +127,6 @@ class Rouge2(_Rouge):
         use="for wording",
         blind="synonyms, nor anything in an answer or a reference of one word: that has no pair, "
         "and scores 0",
-        family="graded",
         order="order-aware",
     )
 
@@ -140,10 +136,12 @@ class Rouge2(_Rouge):
 class RougeL(_Rouge):
     """ROUGE-L: the longest common subsequence of answer and best reference (F-measure).
 
-    From 0 to 1. Source: Lin, 2004, by rouge-score.
+    Texts of which every word cannot be held against every other, 30 million pairs at most, are
+    not scored. From 0 to 1. Source: Lin, 2004, by rouge-score.
     """
 
     name: ClassVar[str] = "rougeL"
+    is_quadratic: ClassVar[bool] = True
     facts: ClassVar[MetricFacts] = MetricFacts(
         formula="2 × longest common subsequence / (words of the answer + words of the reference)",
         example=Example(
@@ -155,35 +153,8 @@ class RougeL(_Rouge):
         ),
         use="where word order matters",
         blind="synonyms",
-        family="graded",
         order="order-aware",
     )
-
-    def _score_pair(self, reference: str, answer: str, words: bool) -> Any:
-        """Return what rouge-score does, whose table of all pairs of words would fill memory."""
-        from rouge_score import scoring
-
-        tokenizer = _tokenizer(self.stemmer, words)
-        reference_tokens, answer_tokens = tokenizer.tokenize(reference), tokenizer.tokenize(answer)
-        shared = _lcs_length(reference_tokens, answer_tokens)
-        precision, recall = (
-            shared / max(len(answer_tokens), 1),
-            shared / max(len(reference_tokens), 1),
-        )
-        return scoring.Score(precision, recall, scoring.fmeasure(precision, recall))
-
-
-def _lcs_length(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return the length of the longest common subsequence, by one row of its table at a time."""
-    short, long = sorted((one, other), key=len)
-    numbers = {word: number for number, word in enumerate(dict.fromkeys(long))}
-    row = np.zeros(len(long) + 1, dtype=np.int64)
-    words = np.array([numbers[word] for word in long], dtype=np.int64)
-    for word in short:
-        if (number := numbers.get(word)) is not None:
-            matched = np.maximum(row[1:], row[:-1] + (words == number))
-            row[1:] = np.maximum.accumulate(matched)
-    return int(row[-1])
 
 
 @metrics.register
@@ -191,11 +162,11 @@ def _lcs_length(one: Sequence[str], other: Sequence[str]) -> int:
 class RougeLsum(_Rouge):
     """ROUGE-Lsum: ROUGE-L line by line, split at newlines (F-measure).
 
-    Texts of which every word cannot be held against every other, 30 million pairs at most, are
-    not scored. From 0 to 1. Source: Lin, 2004, by rouge-score.
+    Long texts are not scored, as by ROUGE-L. From 0 to 1. Source: Lin, 2004, by rouge-score.
     """
 
     name: ClassVar[str] = "rougeLsum"
+    is_quadratic: ClassVar[bool] = True
     facts: ClassVar[MetricFacts] = MetricFacts(
         formula="2 × Σ of the lines' subsequences / (words of the answer + words of the reference)",
         example=Example(
@@ -207,20 +178,5 @@ class RougeLsum(_Rouge):
         ),
         use="for answers of several lines",
         blind="synonyms",
-        family="graded",
         order="order-aware within a line",
     )
-
-    def compare(self, answer: str, references: Sequence[str]) -> Score:
-        """Score an answer against each reference and keep the best, where it is short enough."""
-        words = _tokenizer(False, True).tokenize
-        answer_words, reference_words = (
-            len(words(answer)),
-            max(len(words(text)) for text in references),
-        )
-        if answer_words * reference_words > _MAX_WORD_PAIRS:
-            return not_scored(
-                f"an answer of {answer_words:,} words and a reference of {reference_words:,} "
-                "is too long"
-            )
-        return super().compare(answer, references)

@@ -34,8 +34,6 @@ class TokenF1(ReferenceMetric):
         ),
         use="for short answers that may carry more words",
         blind="order or synonyms",
-        family="graded",
-        order="not order-aware",
     )
 
     def compare(self, answer: str, references: Sequence[str]) -> Score:

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from harness.errors import MissingExtra, ModelError
 from harness.files.batches import batched
+from harness.metrics.references import AnswerPair
 from harness.models import runtime
 from harness.models.model_files import hide_progress_bars, locate
 from harness.models.runtime import processor, token_vectors
@@ -16,7 +17,6 @@ from harness.models.runtime.gpu_encoder import DeviceRunner
 
 T = TypeVar("T")
 PrecisionRecallF1 = tuple[float, float, float]
-AnswerPair = tuple[str, tuple[str, ...]]
 _Embedding = tuple[Any, Any, Any]
 """Of one text: its vectors (tokens × width), mask and weights (one a token), all tensors."""
 

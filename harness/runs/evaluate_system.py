@@ -15,7 +15,7 @@ from harness.files import json_lines
 from harness.files.json_lines import JsonLine
 from harness.metrics import metrics as registry
 from harness.metrics import named_metrics
-from harness.metrics.metric_names import usual_name
+from harness.metrics.named_metrics import usual_name
 from harness.ranking.relevance import choose_labels
 from harness.records import Case, Label, Question
 from harness.registry import parse

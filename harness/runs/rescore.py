@@ -21,13 +21,13 @@ from harness.errors import DataError, Problem, RunError, SpecError
 from harness.files.batches import batched
 from harness.metrics import asks_judge, named_metrics
 from harness.metrics import metrics as registry
-from harness.metrics.metric_names import usual_name
 from harness.metrics.named_metrics import (
     LABEL_OF_NEED,
     NamedMetric,
     is_chunker_specific,
     label_of,
     leaf_metrics,
+    usual_name,
 )
 from harness.models.chat import ChatModel
 from harness.ranking.relevance import has_label
