@@ -14,7 +14,7 @@ from harness.embedders.sentence_transformer import SentenceTransformer
 from harness.errors import ConfigError
 from harness.generators.extractive import Extractive
 from harness.index import IndexSettings
-from harness.metrics.recall import Recall
+from harness.metrics.precision import Recall
 from harness.rerankers.no_reranker import NoReranker
 from harness.retrievers.bm25 import Bm25
 from harness.retrievers.dense import Dense

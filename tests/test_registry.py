@@ -17,13 +17,10 @@ from harness.metrics import metrics, named_metrics
 from harness.metrics.ap import Ap
 from harness.metrics.bleu import Bleu
 from harness.metrics.composite import Composite
-from harness.metrics.evidence import EvidenceRecall
-from harness.metrics.hit_rate import HitRate
-from harness.metrics.mrr import Mrr
+from harness.metrics.evidence import EvidenceRecall, PassageRecall
+from harness.metrics.mrr import HitRate, Mrr
 from harness.metrics.ndcg import Ndcg
-from harness.metrics.passage import PassageRecall
-from harness.metrics.precision import Precision
-from harness.metrics.recall import Recall
+from harness.metrics.precision import Precision, Recall
 from harness.registry import Registry, label, parameters, parse, summary
 from harness.rerankers import Reranker
 from harness.retrievers import retrievers

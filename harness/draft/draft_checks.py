@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from harness.draft.draft_prompts import DraftReply
-from harness.metrics.token_f1 import TokenF1
+from harness.metrics.squad import TokenF1
 from harness.records import Chunk, Passage, Span
 from harness.text.quotes import locate
 from harness.text.sentences import find_sentences

@@ -1,4 +1,4 @@
-"""MRR: how far down is the first relevant item?"""
+"""Hit rate and MRR: is a relevant item in the top k, and where is the first?"""
 
 from __future__ import annotations
 
@@ -8,6 +8,37 @@ from typing import ClassVar
 from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, ranking_case
 from harness.metrics.judged_ranking import JudgedRankingMetric, RelevantRanks
+
+
+@metrics.register
+@dataclass(frozen=True)
+class HitRate(JudgedRankingMetric):
+    """1 if any of the top k is relevant, else 0.
+
+    0 or 1 a question. Source: trec_eval `success_k`.
+    """
+
+    name: ClassVar[str] = "hit_rate"
+    uses_inventory: ClassVar[bool] = False
+    facts: ClassVar[MetricFacts] = MetricFacts(
+        formula="1 if a relevant item is in the top k, else 0",
+        example=Example(
+            "First relevant at ranks 3, 1 and 2 over three questions, k = 2: "
+            "(0 + 1 + 1) / 3 = 0.6667.",
+            "hit_rate@2",
+            [ranking_case(0, 0, 1), ranking_case(1), ranking_case(0, 1)],
+            0.6667,
+        ),
+        use="when one good result is enough",
+        blind="how many were found, nor their order",
+        family="binary",
+        order="order-aware only through the cut",
+        higher_k="never lowers it; a reader has to look further for the one good result",
+    )
+
+    def measure(self, relevant: RelevantRanks) -> float:
+        """Return 1 or 0."""
+        return float(bool(relevant.ranks))
 
 
 @metrics.register

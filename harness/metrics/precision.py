@@ -1,4 +1,4 @@
-"""Precision: how much of what is shown is relevant?"""
+"""Precision, recall, F1: how many of the top k are relevant, and how many are missing?"""
 
 from __future__ import annotations
 
@@ -54,3 +54,95 @@ class Precision(JudgedRankingMetric):
         """Return the share of relevant items."""
         top_size = self.k if self.denominator == "k" else relevant.top_size
         return len(relevant.ranks) / top_size if top_size else 0.0
+
+
+@metrics.register
+@dataclass(frozen=True, kw_only=True)
+class Recall(JudgedRankingMetric):
+    """Relevant items in the top k, divided by all relevant items there are.
+
+    From 0 to 1. Source: trec_eval `recall_k`.
+    """
+
+    k: Annotated[int, Gt(0)] = field()  # without it, the base class's default would stand
+
+    name: ClassVar[str] = "recall"
+    facts: ClassVar[MetricFacts] = MetricFacts(
+        formula="relevant in the top k / all relevant",
+        example=Example(
+            "Relevant at ranks 1, 2 and 3 of 5, four in all: 3 / 4 = 0.75.",
+            "recall@5",
+            [ranking_case(1, 1, 1, 0, 0, inventory=[1, 1, 1, 1])],
+            0.75,
+        ),
+        use="when the model needs the complete context",
+        blind="what stands between the relevant items",
+        family="binary",
+        higher_k="never lowers it; the model has more to read, and precision usually falls",
+    )
+
+    def measure(self, relevant: RelevantRanks) -> float:
+        """Return the share that was found."""
+        return len(relevant.ranks) / relevant.inventory
+
+
+@metrics.register
+@dataclass(frozen=True, kw_only=True)
+class F1(JudgedRankingMetric):
+    """Harmonic mean of precision@k (divided by k) and recall@k; 0 when both are 0.
+
+    From 0 to 1. Source: van Rijsbergen, "Information Retrieval", 1979.
+    """
+
+    k: Annotated[int, Gt(0)] = field()  # without it, the base class's default would stand
+
+    name: ClassVar[str] = "f1"
+    perfect: ClassVar[bool] = False
+    facts: ClassVar[MetricFacts] = MetricFacts(
+        formula="2 × P × R / (P + R), P = precision@k, R = recall@k",
+        example=Example(
+            "Relevant at ranks 1, 2 and 3 of 5, four in all: P = 3 / 5 = 0.6, R = 3 / 4 = 0.75, "
+            "and 2 × 0.6 × 0.75 / (0.6 + 0.75) = 0.6667.",
+            "f1@5",
+            [ranking_case(1, 1, 1, 0, 0, inventory=[1, 1, 1, 1])],
+            0.6667,
+        ),
+        use="to balance what is shown against what is missed",
+        blind="order",
+        family="binary",
+        higher_k="may raise or lower it: more is found, and more is shown",
+    )
+
+    def measure(self, relevant: RelevantRanks) -> float:
+        """Return 2 found / (k + inventory), which the harmonic mean comes to."""
+        return 2 * len(relevant.ranks) / (self.k + relevant.inventory)
+
+
+@metrics.register
+@dataclass(frozen=True)
+class RPrecision(JudgedRankingMetric):
+    """Relevant items among the first R, divided by R, the number of relevant items there are.
+
+    From 0 to 1. Source: trec_eval `Rprec`.
+    """
+
+    k: None = field(default=None, init=False)
+
+    name: ClassVar[str] = "r_precision"
+    facts: ClassVar[MetricFacts] = MetricFacts(
+        formula="relevant among the first R / R, R = all relevant",
+        example=Example(
+            "Grades 0, 1, 2, 1, 0: R = 3, and two of the first three are relevant: 2 / 3 = 0.6667.",
+            "r_precision",
+            [ranking_case(0, 1, 2, 1, 0)],
+            0.6667,
+        ),
+        use="when questions differ in how much is relevant to them",
+        blind="order within the first R",
+        family="binary",
+        order="order-aware only through the cut",
+    )
+
+    def measure(self, relevant: RelevantRanks) -> float:
+        """Return the share of relevant items in the first R."""
+        return sum([rank <= relevant.inventory for rank in relevant.ranks]) / relevant.inventory

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from statistics import fmean
 
-from harness.metrics.passage import PassageRecall
+from harness.metrics.evidence import PassageRecall
 from harness.ranking import coverage
 from harness.ranking.relevance import has_label
 from harness.records import Case, Judged, Span

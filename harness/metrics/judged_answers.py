@@ -1,0 +1,117 @@
+"""Answers by a judge: do they fit question and reference, and are they well written?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.metrics import metrics
+from harness.metrics.facts import Example, MetricFacts, answer_case
+from harness.metrics.judge import JudgeQuestion, MeanVerdictMetric, answer_to_judge
+from harness.metrics.needs import Need
+from harness.metrics.references import references
+from harness.records import Case, Score, not_scored
+
+
+@metrics.register
+@dataclass(frozen=True)
+class AnswerRelevance(MeanVerdictMetric):
+    """How well the answer addresses the question, 0 to 3 by a judge model, divided by 3.
+
+    Not scored where the system declined or said nothing. From 0 to 1. Source: this harness; the
+    idea is that of Es et al., "RAGAS: Automated Evaluation of Retrieval Augmented Generation",
+    2023.
+    """
+
+    name: ClassVar[str] = "answer_relevance"
+    needs: ClassVar[frozenset[Need]] = frozenset({"answer", "judge"})
+    facts: ClassVar[MetricFacts] = MetricFacts(
+        formula="verdict / 3",
+        example=Example(
+            "The judge gives an answer that only half addresses the question 2 of 3: "
+            "2 / 3 = 0.6667.",
+            "answer_relevance",
+            [answer_case("Passes are sold at every station.")],
+            0.6667,
+            verdicts=["2"],
+        ),
+        use="where answers beside the question are a worry",
+        blind="whether the answer is true; and a judge can be talked round",
+    )
+
+    def items(self, case: Case) -> list[JudgeQuestion] | Score:
+        """Return the answer, to be held against the question."""
+        answer = answer_to_judge(case)
+        if isinstance(answer, Score):
+            return answer
+        return [self.item("the answer", question=case.question.text, answer=answer)]
+
+
+@metrics.register
+@dataclass(frozen=True)
+class Correctness(MeanVerdictMetric):
+    """How far the answer says what a reference says, 0 to 3 by a judge model, divided by 3.
+
+    Any one of several references will do. Not scored where the system declined or said nothing.
+    From 0 to 1. Source: this harness; the method is that of Zheng et al., "Judging LLM-as-a-Judge
+    with MT-Bench and Chatbot Arena", 2023.
+    """
+
+    name: ClassVar[str] = "correctness"
+    needs: ClassVar[frozenset[Need]] = frozenset({"answer", "references", "judge"})
+    facts: ClassVar[MetricFacts] = MetricFacts(
+        formula="verdict / 3",
+        example=Example(
+            "The judge gives “6 dollars” against the reference “6 dollars a day” 2 of 3: "
+            "2 / 3 = 0.6667.",
+            "correctness",
+            [answer_case("6 dollars", "6 dollars a day")],
+            0.6667,
+            verdicts=["2"],
+        ),
+        use="where a right answer may be worded freely",
+        blind="an error in a reference; and a judge can be talked round",
+    )
+
+    def items(self, case: Case) -> list[JudgeQuestion] | Score:
+        """Return the answer, to be held against the references."""
+        answer, gold = answer_to_judge(case), references(case)
+        if isinstance(answer, Score):
+            return answer
+        if not gold:
+            return not_scored("the question has no reference answer")
+        listed = "\n".join(f"- {reference}" for reference in gold)
+        texts = {"question": case.question.text, "references": listed, "answer": answer}
+        return [self.item("the answer", **texts)]
+
+
+@metrics.register
+@dataclass(frozen=True)
+class Fluency(MeanVerdictMetric):
+    """The answer's grammar and wording, 0 to 3 by a judge model, divided by 3.
+
+    Not scored where the system declined or said nothing. From 0 to 1. Source: this harness; the
+    criterion is that of Fabbri et al., "SummEval: Re-evaluating Summarization Evaluation", 2021.
+    """
+
+    name: ClassVar[str] = "fluency"
+    needs: ClassVar[frozenset[Need]] = frozenset({"answer", "judge"})
+    facts: ClassVar[MetricFacts] = MetricFacts(
+        formula="verdict / 3",
+        example=Example(
+            "The judge gives “Day pass cost 6 dollar.” 1 of 3: 1 / 3 = 0.3333.",
+            "fluency",
+            [answer_case("Day pass cost 6 dollar.")],
+            0.3333,
+            verdicts=["1"],
+        ),
+        use="for small models, and languages that a model knows badly",
+        blind="anything of what the answer says",
+    )
+
+    def items(self, case: Case) -> list[JudgeQuestion] | Score:
+        """Return the answer, to be read by itself."""
+        answer = answer_to_judge(case)
+        if isinstance(answer, Score):
+            return answer
+        return [self.item("the answer", answer=answer)]
