@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from harness.config.grid import RunPlan, SystemCell
 from harness.models.concurrency import CallResult
-from harness.ranking.relevance import fold
-from harness.ranking.unindexed import UnindexedRelevance
+from harness.ranking.relevance import UnindexedRelevance, fold
 from harness.records import (
     Answer,
     Attribution,

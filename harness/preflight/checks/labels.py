@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from statistics import fmean
 
 from harness.preflight.checks.check_input import MAX_EXAMPLES, CheckInput, Finding
-from harness.ranking.relevance import Relevance, has_label
-from harness.ranking.unindexed import UnindexedRelevance
+from harness.ranking.relevance import Relevance, UnindexedRelevance, has_label
 from harness.text import numbers
 from harness.text.numbers import are
 
