@@ -45,7 +45,6 @@ class _BertScore(BatchReferenceMetric):
     rescale: bool = False
     baseline: tuple[float, float, float] | None = None
 
-    name: ClassVar[str]
     version: ClassVar[int] = 2
     part: ClassVar[int]
 

@@ -9,10 +9,10 @@ import traceback
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import Any, Protocol, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from harness.errors import HarnessError, StageError
-from harness.metrics.needs import Kind
+from harness.metrics import Metric
 from harness.records import Case, Score, State
 from harness.text.secrets import describe_error, redact
 
@@ -22,20 +22,12 @@ _ROUNDING = 1e-6
 _STATES = get_args(State)
 
 
-class _Kinded(Protocol):
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def kind(self) -> Kind: ...
-
-
 def metric_failed(reason: str) -> Score:
     """Return the score of a case on which the metric itself gave up."""
     return Score(None, reason, "metric_failed")
 
 
-def failure_of(metric: _Kinded, error: Exception, case: object) -> Score:
+def failure_of(metric: Metric, error: Exception, case: object) -> Score:
     """Return the score of a case on which a metric raised `error`; its traceback is logged.
 
     Raises:
@@ -54,7 +46,7 @@ def _stops_run(error: Exception) -> bool:
     return isinstance(error, HarnessError | MemoryError) and not isinstance(error, StageError)
 
 
-def score_safely(metric: _Kinded, score: Callable[[C], Any], case: C) -> Score:
+def score_safely(metric: Metric, score: Callable[[C], Any], case: C) -> Score:
     """Return what `score` gives of a case; *metric failed* where it raises or gives no score."""
     try:
         return _checked(metric, score(case))
@@ -63,7 +55,7 @@ def score_safely(metric: _Kinded, score: Callable[[C], Any], case: C) -> Score:
 
 
 def score_all_safely(
-    metric: _Kinded, score_all: Callable[[Sequence[C]], Sequence[Any]], cases: Sequence[C]
+    metric: Metric, score_all: Callable[[Sequence[C]], Sequence[Any]], cases: Sequence[C]
 ) -> list[Score]:
     """Return what `score_all` gives of cases; where it raises, each case is tried by itself."""
     try:
@@ -77,7 +69,7 @@ def score_all_safely(
         return [score_all_safely(metric, score_all, [case])[0] for case in cases]
 
 
-def _checked(metric: _Kinded, score: Any) -> Score:
+def _checked(metric: Metric, score: Any) -> Score:
     """Return a score with plain floats, or why it is none."""
     if not isinstance(score, Score):
         return metric_failed(f"it returned {_quote(score)}, which is no Score")

@@ -106,7 +106,6 @@ class MeanVerdictMetric(QualityMetric, ABC):
 
     judge: ChatModel | None = injected()
 
-    name: ClassVar[str]
     top: ClassVar[int] = 3
     """The highest verdict; 1 is yes, and 0 is no."""
 

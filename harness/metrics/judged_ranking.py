@@ -38,7 +38,6 @@ class JudgedRankingMetric(QualityMetric, ABC):
     labels: Label | None = None
     rel: Annotated[int, Ge(1)] | None = None
 
-    name: ClassVar[str]
     version: ClassVar[int] = 2
     needs: ClassVar[frozenset[Need]] = frozenset({"ranking"})
     uses_inventory: ClassVar[bool] = True

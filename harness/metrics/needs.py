@@ -37,7 +37,9 @@ class ScoringContext:
 class QualityMetric:
     """Defaults: a quality of single questions, of which a perfect case gets 1."""
 
+    name: ClassVar[str]
     version: ClassVar[int] = 1
     kind: ClassVar[Kind] = "quality"
+    needs: ClassVar[frozenset[Need]]
     perfect: ClassVar[bool] = True
     """Whether a perfect case gives 1."""

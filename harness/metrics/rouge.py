@@ -59,7 +59,6 @@ class _Rouge(ReferenceMetric):
 
     stemmer: bool = False
 
-    name: ClassVar[str]
     version: ClassVar[int] = 3
     is_quadratic: ClassVar[bool] = False
     """Whether every word is held against every other."""
