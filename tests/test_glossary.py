@@ -78,7 +78,7 @@ def test_each_metric_has_one_entry_whatever_it_is_cut_at_or_judged_by(stored):
                 "below missing important information",
             ),
             ("Also", "From 0 to 1. Source: trec_eval recall_k."),
-            ("Version", "1"),
+            ("Version", "2"),
             ("recall@2", "recall(k=2, labels=evidence, rel=1), judged by evidence"),
             (
                 "recall(labels=documents)@3",

@@ -60,8 +60,10 @@ class RunContext:
             raise SpecError(f"{name}: {error}") from None
 
     def _value(self, component: Any, key: str, name: str) -> Any:
-        if key in ("seed", "declines", "language"):
+        if key in ("seed", "declines"):
             return getattr(self, key)
+        if key == "language":
+            return None if self.language == "english" else self.language
         if key == "template":
             return self._template(component.prompt, name)
         if getattr(component, "model", None) is not None:
