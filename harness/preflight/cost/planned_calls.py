@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,11 +14,12 @@ from harness.models.chat import ChatModel, ChatReply
 from harness.records import Answer
 from harness.store.expenses import tokens_cost
 from harness.store.run_file import Price
-from harness.text import words
 
 _TOKENS_PER_WORD, _TOKENS_PER_BYTE = 1.5, 0.25
 """Tokens of a model for each word or mark (English has some 1.2 to 1.4), or for each byte where
 that is more, as in scripts without spaces."""
+_WORD = re.compile(r"\w+|[^\w\s]")
+"""A word between spaces, or a mark: models do not cut scripts without spaces at every word."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class TokenCount:
 def estimate(text: str) -> TokenCount:
     """Return the size of a text."""
     most = len(text.encode("utf-8", "replace"))
-    about = max(_TOKENS_PER_WORD * words.count(text), _TOKENS_PER_BYTE * most)
+    about = max(_TOKENS_PER_WORD * len(_WORD.findall(text)), _TOKENS_PER_BYTE * most)
     return TokenCount(min(most, about), most)
 
 
