@@ -88,7 +88,7 @@ def run(
     """
     from harness import report
     from harness.preflight import checks, cost
-    from harness.report import forecast_blocks, terminal
+    from harness.report import preflight_blocks, terminal
     from harness.report.charts.svg import check_memory
     from harness.report.run_view import View
     from harness.runs import runner
@@ -118,7 +118,7 @@ def run(
             note(f"warning: {warning.brief}")
         costs = cost.forecast(opened.prepared, True, cache, collection, fresh, progress)
         cost.refuse_costly(costs, config)
-        said = [*forecast_blocks.to_do(costs), *forecast_blocks.limits(costs, config.settings)]
+        said = [*preflight_blocks.to_do(costs), *preflight_blocks.limits(costs, config.settings)]
         for line in terminal.render(said).splitlines():
             note(line)
         finished = opened.run([str(warning) for warning in warnings], progress, note, render)

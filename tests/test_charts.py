@@ -7,7 +7,6 @@ import pytest
 
 from harness.metrics import named_metrics
 from harness.records import Failure, Judged, Passage, Span, StoredHit
-from harness.report import rank_curves
 from harness.report.charts import (
     curves_chart,
     differences_chart,
@@ -18,11 +17,11 @@ from harness.report.charts import (
 from harness.report.charts.chart_cells import highlighted_cells
 from harness.report.charts.differences_chart import PlottedDifference
 from harness.report.document import Mark
-from harness.report.rank_curves import CurveReader
 from harness.report.run_view import View
 from harness.report.sections import curves_section, losses
-from harness.runs import scoring
+from harness.runs import rank_curves, scoring
 from harness.runs.outcomes import make_cases
+from harness.runs.rank_curves import CurveReader
 from harness.stats.aggregate_scores import Aggregate
 from harness.store.cell_results import ChunkLengths
 from tests.small import stored as run
@@ -73,9 +72,9 @@ def by_the_library(view, cell, metric):
 
 def agree(stored, measures):
     view = View(stored)
-    ks = rank_curves.curve_ks(view)
-    assert rank_curves.measures(view) == measures
-    read = CurveReader(view, ks)
+    ks = rank_curves.curve_ks(view.stored)
+    assert rank_curves.measures(view.stored) == measures
+    read = CurveReader(view.stored, ks)
     for cell in view.cells:
         found = read.curves(cell)
         for curve, measure in zip(found, measures, strict=True):
@@ -152,7 +151,7 @@ class TestCurves:
         failed = changed(many, lambda each: replace(each, error=error))
         view = View(failed)
 
-        (recall, precision) = CurveReader(view, [1, 5]).curves(view.cells[0])
+        (recall, precision) = CurveReader(view.stored, [1, 5]).curves(view.cells[0])
 
         assert recall.means == precision.means == (0.0, 0.0)
         assert recall.n == 4  # of five questions one has no answer

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from harness.report import chunker_limits
 from harness.report.document import TableBlock
 from harness.report.run_view import View
+from harness.report.sections import oracle
 from tests import small
 
 
@@ -25,5 +25,5 @@ def test_a_higher_ceiling_does_not_put_a_chunker_before_a_better_one(tmp_path):
     assert len(ceilings) == 2
     view = View(replace(stored, run=replace(stored.run, ceilings=ceilings)))
 
-    (table,) = (each for each in chunker_limits.blocks(view) if isinstance(each, TableBlock))
+    (table,) = (each for each in oracle.chunker_limits(view) if isinstance(each, TableBlock))
     assert [row[0] for row in table.rows] == ranked

@@ -8,7 +8,7 @@ from harness import api
 from harness.comparison import operand as sides
 from harness.comparison.compare_runs import compare_operands
 from harness.config.run_config import load
-from harness.report import comparison_words
+from harness.report import comparison_blocks
 from harness.runs import runner
 
 ROOT = Path(__file__).parent.parent
@@ -44,7 +44,7 @@ def test_an_embedder_that_shuffles_one_category_is_caught_and_the_category_named
     (pair,) = found.pairs
     worse = {row.segment for row in pair.segments if row.way == "Category" and row.difference.worse}
     assert worse == {"direct_fact"}
-    assert comparison_words.headline(found).startswith("Worse: passage_recall@5 fell by")
+    assert comparison_blocks.headline(found).startswith("Worse: passage_recall@5 fell by")
     category = before.questions
     assert {category[gap.question].category for gap in pair.lost} == {"direct_fact"}
     assert {change.about for change in found.changes} == {"config", "model"}

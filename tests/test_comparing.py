@@ -11,7 +11,7 @@ from harness.comparison.compare_runs import Options, compare_operands
 from harness.comparison.operand import Incomparable
 from harness.comparison.paired_values import Pairing
 from harness.errors import HarnessError
-from harness.report import comparison_words, terminal
+from harness.report import comparison_blocks, terminal
 from harness.report.comparison import as_dict
 from harness.report.comparison_blocks import blocks
 from tests.compared import run, side, without
@@ -44,7 +44,7 @@ class TestWhatIsShown:
         # signs of the five alike, and the halves in one of 3 of their 4 ways.
         assert row.difference.p == 2 * 3 / 2**7
         assert (found.worse, found.better, found.identical) == (True, False, False)
-        assert comparison_words.headline(found) == "Worse: recall fell by 0.50."
+        assert comparison_blocks.headline(found) == "Worse: recall fell by 0.50."
 
     @pytest.mark.parametrize(
         ("worse", "said"),
@@ -60,7 +60,7 @@ class TestWhatIsShown:
 
         found = compare_operands(side({"cell": old}, "old"), side({"cell": new}))
 
-        assert comparison_words.headline(found) == f"Better: hit rose by 0.20{said}"
+        assert comparison_blocks.headline(found) == f"Better: hit rose by 0.20{said}"
         assert found.worse is bool(worse)
 
     def test_few_clusters_show_nothing_however_many_questions_they_hold(self):
@@ -83,7 +83,7 @@ class TestWhatIsShown:
             assert row.identical
             assert row.difference.low is None
         assert found.identical
-        assert comparison_words.headline(found) == "Identical in every score."
+        assert comparison_blocks.headline(found) == "Identical in every score."
         assert text(found).startswith("Identical in every score.")
         assert not found.worse
 

@@ -17,7 +17,7 @@ from harness.errors import ConfigError, RunError
 from harness.metrics.judge import fill_prompt
 from harness.preflight.cost import forecast, planned_calls
 from harness.preflight.cost.planned_calls import Forecast, PlannedCalls
-from harness.report import forecast_blocks
+from harness.report import preflight_blocks
 from harness.report.gate import describe
 from harness.runs import runner
 from harness.store import exports, reader
@@ -74,7 +74,7 @@ def calls(found, purpose="answers"):
 
 def lines(found):
     """Return what is said of a forecast, a paragraph each."""
-    return [f"{block.label} {block.text}".lstrip() for block in forecast_blocks.to_do(found)]
+    return [f"{block.label} {block.text}".lstrip() for block in preflight_blocks.to_do(found)]
 
 
 def figures(found):
@@ -99,12 +99,12 @@ def test_counts_are_exact_at_first_with_half_of_it_kept_and_with_all(place, serv
     run(place)
 
     assert figures(ahead(place)) == (3, 9, 0, 0, 0, True)
-    assert lines(ahead(place)) == [forecast_blocks.NOTHING]
+    assert lines(ahead(place)) == [preflight_blocks.NOTHING]
     asked = len(server.asked)
     said = []
     run(place, note=said.append)
     assert len(server.asked) == asked
-    assert forecast_blocks.NOTHING in said
+    assert preflight_blocks.NOTHING in said
 
 
 def test_what_is_expected_of_kept_rankings_is_what_is_then_asked(place, server):
@@ -277,7 +277,7 @@ def test_a_run_of_which_nothing_is_kept_is_never_said_to_be_kept(place):
         "no model is asked",
     ]
     run(place, *plain)
-    assert lines(ahead(place, *plain)) == [forecast_blocks.NOTHING]
+    assert lines(ahead(place, *plain)) == [preflight_blocks.NOTHING]
 
 
 def test_what_is_not_in_the_time_is_named(place):

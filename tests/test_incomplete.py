@@ -15,7 +15,6 @@ from harness.registry import label
 from harness.report import run_summary, terminal
 from harness.report.run_view import View
 from harness.report.sections import parts, unjudged_section
-from harness.report.unjudged_results import UnjudgedResults
 from harness.runs import incomplete_labels
 from harness.runs.incomplete_labels import JudgedList, WeightedQuestion
 from tests import runs_made, small
@@ -237,7 +236,7 @@ def world_of(view, cells):
 
 @pytest.mark.parametrize("name", METRICS[:4])
 def test_the_means_of_a_run_are_those_of_scoring_it_with_other_labels(view, name):
-    found, metric = UnjudgedResults(view), built(name)
+    found, metric = view.unjudged, built(name)
     assert found.open == list(METRICS[:4])
 
     for cell in view.cells:
@@ -254,12 +253,12 @@ def test_the_means_of_a_run_are_those_of_scoring_it_with_other_labels(view, name
 def test_the_share_judged_is_the_metric_of_that_name(view):
     for cell in view.cells:
         expected = view.score(cell, "judged@2").mean
-        assert UnjudgedResults(view).judged(cell, 2) == pytest.approx(expected, abs=1e-12)
+        assert view.unjudged.judged(cell, 2) == pytest.approx(expected, abs=1e-12)
         assert expected < 1
 
 
 def test_the_difference_of_two_cells_lies_where_no_judgement_leads_outside(view):
-    (lead,) = UnjudgedResults(view).leads
+    (lead,) = view.unjudged.leads
     best, other = view.best, lead.other
     holes = [(id_, doc) for id_, docs in world_of(view, view.cells).items() for doc in sorted(docs)]
     found = []
@@ -306,7 +305,7 @@ def test_without_holes_there_is_no_section(tmp_path):
     full = View(small.stored(tmp_path, questions=whole, **HOLES))
 
     assert unjudged_section.blocks(full) == []
-    assert UnjudgedResults(full).contenders == []
+    assert full.unjudged.contenders == []
     assert "Open:" not in terminal.render(run_summary.blocks(full.stored.folder, full))
 
 
@@ -362,7 +361,7 @@ def made(metric="precision@2", cells=RANKINGS):
 
 def test_which_orders_hold_under_every_judgement_is_worked_by_hand():
     # Against `open` both of q0 and one of q1 may turn out relevant: 0.75 - 1, and y is known.
-    leads = {lead.other.name: lead for lead in UnjudgedResults(made()).leads}
+    leads = {lead.other.name: lead for lead in made().unjudged.leads}
 
     found = {
         name: (lead.scored, lead.least, lead.most, lead.standing) for name, lead in leads.items()
@@ -376,10 +375,10 @@ def test_which_orders_hold_under_every_judgement_is_worked_by_hand():
 def test_a_document_has_one_grade_in_both_rankings():
     same = {"one": {"q0": {"u": None, "x": 1}}, "two": {"q0": {"x": 1, "u": None}}}
 
-    (lead,) = UnjudgedResults(made(cells=same)).leads
+    (lead,) = made(cells=same).unjudged.leads
 
     assert (lead.least, lead.most, lead.standing) == (0.0, 0.0, "equal under every judgement")
-    assert not UnjudgedResults(made(cells=same)).contenders
+    assert not made(cells=same).unjudged.contenders
 
 
 def test_the_section_and_the_terminal_name_the_cell_that_could_be_ahead():
@@ -433,4 +432,4 @@ def test_old_runs_and_runs_without_judged_documents_have_no_section(tmp_path):
     run = View(runs_made.stored({"a": {"hit_rate@5": [1.0, 0.0]}}))
 
     assert unjudged_section.blocks(run) == []
-    assert UnjudgedResults(run).contenders == []
+    assert run.unjudged.contenders == []

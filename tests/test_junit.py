@@ -3,7 +3,7 @@
 from xml.etree import ElementTree as Xml
 
 from harness.comparison.gate.gate_verdicts import GateResult, RuleVerdict
-from harness.report import junit
+from harness.report import gate
 
 COUNTS = ("tests", "failures", "errors", "skipped")
 
@@ -31,7 +31,7 @@ def test_each_verdict_is_a_test_case_with_the_outcome_in_words():
         verdict("cannot tell", failed=True),
         verdict("cannot tell", measured=False),
     ]
-    suite = parsed(junit.render(GateResult("r1", "baseline main", tuple(outcomes))))
+    suite = parsed(gate.junit(GateResult("r1", "baseline main", tuple(outcomes))))
 
     assert [suite.get(key) for key in COUNTS] == ["6", "3", "1", "1"]
     cases = suite.findall("testcase")
@@ -56,7 +56,7 @@ def test_names_of_somebody_elses_break_nothing():
     judged = GateResult(
         hostile, None, (verdict("missed", True, hostile, hostile, hostile),), notes=(hostile,)
     )
-    suite = parsed(junit.render(judged))
+    suite = parsed(gate.junit(judged))
 
     (case,) = suite.findall("testcase")
     kept = "a\ufffdb\ufffd]]><x y='1'>&amp;\ufffd\ufffd\"\n\u2028é\U0001f600"
@@ -66,8 +66,8 @@ def test_names_of_somebody_elses_break_nothing():
 
 
 def test_faults_and_refusals_are_errors_of_one_case():
-    faulty = parsed(junit.render(GateResult("r1", None, faults=("A: 3 of 40 questions failed",))))
-    refused = parsed(junit.not_judged_xml("r1", "no baseline\n  promote a run"))
+    faulty = parsed(gate.junit(GateResult("r1", None, faults=("A: 3 of 40 questions failed",))))
+    refused = parsed(gate.junit_not_judged("r1", "no baseline\n  promote a run"))
 
     for suite, message in ((faulty, "A: 3 of 40 questions failed"), (refused, "no baseline")):
         assert [suite.get(key) for key in COUNTS] == ["1", "0", "1", "0"]

@@ -10,7 +10,7 @@ import pytest
 
 from harness import api, report
 from harness.config.run_config import load
-from harness.report import html, run_digest, run_index
+from harness.report import html, run_index
 from harness.report.run_view import View
 from harness.runs import runner
 from harness.store import reader
@@ -312,6 +312,6 @@ def test_a_thousand_runs_take_under_two_seconds(tmp_path):
 
 
 def test_the_digest_reads_back_as_it_was_written(made):
-    found = run_digest.digest(View(reader.load(made)))
+    found = run_index.digest(View(reader.load(made)))
 
-    assert run_digest.read(made) == found
+    assert run_index.read_digest(made) == found

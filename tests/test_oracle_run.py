@@ -12,14 +12,14 @@ from harness.config.run_config import load
 from harness.errors import DataError, RunError
 from harness.metrics import named_metrics
 from harness.records import Failure, Passage, Question, Span
-from harness.report import chunker_limits, run_summary, terminal
+from harness.report import run_summary, terminal
 from harness.report.advice_rules import (
     MIN_USEFUL_GAIN,
     advice,
     max_plausible_gain,
 )
-from harness.report.potential import potentials, sentences
-from harness.report.potential import summary_line as line_of
+from harness.report.potential_words import sentences
+from harness.report.potential_words import summary_line as line_of
 from harness.report.run_view import View
 from harness.report.sections import oracle, parts
 from harness.runs import runner
@@ -287,7 +287,7 @@ class TestFailures:
         assert summed.scores["token_f1"].mean == pytest.approx((N - 1) / N)
 
         # A call that failed says nothing of what evidence is good for.
-        (found,) = potentials(view)
+        (found,) = view.potentials
         assert (found.wrong, found.tested, found.asked) == ([], N - 1, N)
         # `s05` asks for nothing of its document, so the cell has it only by the luck of a tie.
         own = [each for each in view.records(found.cell) if each.question not in ("s05", "none")]
@@ -316,7 +316,7 @@ class TestFailures:
             (folder,) = (tmp_path / "reports").glob("2*")
             broken = reader.load(folder)
             kept, view = read_records(broken), View(broken)
-            (found,) = potentials(view)
+            (found,) = view.potentials
             before = len(bench.asked)
             bench.says = reads
             whole = ran(config)
@@ -392,7 +392,7 @@ def copied(stored, folder, keep=lambda _: True):
 class TestTheReport:
     def test_says_what_perfect_retrieval_would_buy(self, finished):
         _, view, _ = finished
-        (found,) = potentials(view)
+        (found,) = view.potentials
         row = found.rows[0]
         right = sum(each.scores["token_f1"].value == 1.0 for each in view.records(found.cell))
 
@@ -411,7 +411,7 @@ class TestTheReport:
         done, view, _ = finished
         text = (done.folder / "report.md").read_text("utf-8")
         html = (done.folder / "report.html").read_text("utf-8")
-        gain = potentials(view)[0].rows[0].gain.difference
+        gain = view.potentials[0].rows[0].gain.difference
 
         assert "## What better retrieval could buy" in text
         assert f"would raise token\\_f1 from {1 - gain:.2f} to 1.00 (+{gain:.2f}" in text
@@ -456,12 +456,12 @@ class TestTheReport:
         early = copied(useless, tmp_path, lambda e: e.given == "evidence" and e.question < "s10")
         view = View(early)
 
-        assert [(each.asked, each.askable) for each in potentials(view)] == [(10, MANY)]
+        assert [(each.asked, each.askable) for each in view.potentials] == [(10, MANY)]
         assert advised(view) == []
 
     def test_of_an_unanswerable_question_nothing_is_compared(self, finished):
         _, view, _ = finished
-        row = next(row for row in potentials(view)[0].rows if row.name == "abstention")
+        row = next(row for row in view.potentials[0].rows if row.name == "abstention")
 
         assert (row.nothing.n, row.cell.n, row.evidence.n, row.gain.n) == (N, N, N, N)
         assert row.nothing.not_scored == row.cell.not_scored == row.evidence.not_scored == 0
@@ -476,7 +476,7 @@ class TestTheReport:
         assert {*nothing.scores} == {*names}
         # From nothing it declines all five, one of them rightly.
         assert nothing.scores["decline_precision"].mean == pytest.approx(1 / 5)
-        assert [row.name for row in potentials(View(stored))[0].rows][1:] == ["token_f1"]
+        assert [row.name for row in View(stored).potentials[0].rows][1:] == ["token_f1"]
 
     def test_without_any_evidence_it_says_so_and_what_nothing_gave(self, tmp_path):
         bare = [{key: row[key] for key in row if key != "evidence"} for row in small.QUESTIONS]
@@ -512,7 +512,7 @@ class TestTheReport:
                 replace(each, error=gone) if each.question == "s00" else each
                 for each in stored.records
             )
-            (_, table, _) = chunker_limits.blocks(View(replace(stored, records=records)))
+            (_, table, _) = oracle.chunker_limits(View(replace(stored, records=records)))
             return table.rows[0][3].text
 
         assert as_retrieved("generation") == f"{before:.2f}"
@@ -521,7 +521,7 @@ class TestTheReport:
 
     def test_one_line_stands_in_the_terminal(self, finished):
         done, view, _ = finished
-        gain = potentials(view)[0].rows[0].gain.difference
+        gain = view.potentials[0].rows[0].gain.difference
         said = " ".join(terminal.render(run_summary.blocks(done.folder, view)).split())
 
         assert (

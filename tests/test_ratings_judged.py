@@ -20,7 +20,7 @@ from harness.people.ratings import (
     rated_answers,
 )
 from harness.records import Span
-from harness.report import comparison, comparison_blocks, comparison_words, people_blocks, terminal
+from harness.report import comparison, comparison_blocks, people_blocks, terminal
 from harness.report.charts import people_chart as chart
 from harness.report.document import Fold, Paragraph, Quotation
 from harness.report.people_blocks import weights_blocks
@@ -455,7 +455,7 @@ class TestTwoRatedRuns:
         assert pair.people.said.startswith(f"{said}difference 0.00, ")
         assert pair.people.said.endswith(", n = 20).")
         assert pair.people.alone == ("hit",)
-        assert list(comparison_words.sentences(found, pair))[-1] == pair.people.said
+        assert list(comparison_blocks.sentences(found, pair))[-1] == pair.people.said
         shown = " ".join(terminal.render(comparison_blocks.blocks(found)).split())
         assert "people’s ratings are not shown to have" in shown
         assert "people’s ratings are not shown to have" in comparison.render_html(found)

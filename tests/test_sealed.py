@@ -13,7 +13,7 @@ from harness.errors import DataError, RunError
 from harness.files import locks, self_checksum
 from harness.files.atomic import write_atomically
 from harness.people import ratings
-from harness.report import run_digest
+from harness.report import run_index
 from harness.report.run_view import View
 from harness.store import integrity, reader, rewriting
 from harness.store.run_file import RUN_FORMAT, QuestionSample
@@ -73,7 +73,7 @@ def test_a_digit_that_was_changed_is_said_by_every_reader(run):
     assert said(run) == [("run.json", what)]
     assert past_runs.read_runs(run.parent)[1][0].what == f"run.json {what}"
     (run / "report.json").unlink()
-    assert run_digest.read(run) is None
+    assert run_index.read_digest(run) is None
 
 
 def test_a_changed_record_a_missing_file_and_one_that_came_are_told_apart(run):
@@ -145,11 +145,11 @@ def test_a_run_that_another_process_is_writing_is_not_written(run):
 
 
 def test_a_digest_of_scores_that_were_replaced_is_not_shown(run):
-    assert run_digest.read(run).score is not None
+    assert run_index.read_digest(run).score is not None
     with rewriting.lock_run(run):
         rewriting.replace(run, {"run.json": [(run / "run.json").read_text("utf-8") + "\n"]})
 
-    assert run_digest.read(run).score is None
+    assert run_index.read_digest(run).score is None
 
 
 def test_a_stamp_holds_for_any_spaces_and_not_for_another_order_or_digit():
@@ -240,11 +240,11 @@ def test_a_report_of_scores_that_were_replaced_meanwhile_does_not_vouch_for_the_
     report.write_reports(view)
 
     assert (
-        run_digest.digest(view).data
+        run_index.digest(view).data
         == view.stored.sums[reader.RUN]
         != integrity.compute_sums(run)[reader.RUN]
     )
-    assert run_digest.read(run).score is None
+    assert run_index.read_digest(run).score is None
 
 
 def test_a_staged_file_that_its_writer_moves_first_is_no_damage(run, monkeypatch):

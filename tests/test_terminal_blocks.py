@@ -5,20 +5,13 @@ import re
 
 from harness.report import terminal
 from harness.report.document import (
-    Advice,
-    ChartFigure,
-    Drawing,
-    FigureRow,
     Fold,
-    GlossaryEntry,
     Heading,
     Items,
-    Links,
     Measure,
     Paragraph,
     Quotation,
     TableBlock,
-    TwoColumns,
 )
 
 HOSTILE = "\x1b[31mred\x1b[0m\r\x07\u202e " + "[bold]long[/bold] :smile: " * 20
@@ -43,13 +36,8 @@ def test_texts_are_wrapped_at_one_width_and_paths_are_not():
 def test_every_block_is_plain_text_of_100_columns_whatever_it_holds():
     table = TableBlock(["a", HOSTILE], [[HOSTILE, Measure(HOSTILE)], [HOSTILE]], HOSTILE)
     words = TableBlock(["a", "b"], [[HOSTILE, HOSTILE]], numeric=False, remarks=[HOSTILE])
-    blocks = [
-        Heading(HOSTILE), Paragraph(HOSTILE, "warning"), Items([HOSTILE]), Links([(HOSTILE, "a")]),
-        FigureRow([(HOSTILE, "cells", HOSTILE)]), words, Quotation(HOSTILE, f"{HOSTILE}\n" * 2),
-        ChartFigure("a", [Drawing("a", HOSTILE, "b", "", "", words)]),
-        Advice(1, 2, HOSTILE, HOSTILE, HOSTILE, "k: 5", []), GlossaryEntry("mrr", HOSTILE),
-        TwoColumns([words], [Paragraph(HOSTILE, label=HOSTILE)]),
-    ]  # fmt: skip
+    blocks = [Heading(HOSTILE), Paragraph(HOSTILE, "warning"), Items([HOSTILE]), words]
+    blocks.append(Quotation(HOSTILE, f"{HOSTILE}\n" * 2))
     text = terminal.render([*blocks, Fold(HOSTILE, [*blocks, Fold(HOSTILE, blocks)])])
 
     assert max(map(len, text.splitlines())) <= 100

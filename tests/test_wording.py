@@ -133,7 +133,9 @@ class TestOfARun:
         assert f"With this few questions {hidden}" in self.said(scores)
         scores = {"a": self.SCORES[:40], "b": self.SCORES[40:80]}
         clusters = [f"c{at // 10}" for at in range(40)]
-        assert f"With this few clusters {hidden}" in self.said(scores, clusters=clusters)
+        assert f"With this few clusters of questions {hidden}" in self.said(
+            scores, clusters=clusters
+        )
 
     def test_a_size_that_rounds_to_nothing_is_not_given_as_nothing(self):
         noise = np.random.default_rng(1).normal(0, 0.0005, 200)

@@ -78,13 +78,12 @@ def judge_and_exit(
     """Show what a gate came to, write it for CI servers, and end with its exit status."""
     from harness.cli import github_summary
     from harness.report import gate as document
-    from harness.report import junit as form
     from harness.report import markdown
 
     with report_refusals(folder.absolute().name, junit):
         result = judge()
     show(result)
-    unwritten = _write_junit(junit, form.render(result))
+    unwritten = _write_junit(junit, document.junit(result))
     summary = markdown.render_blocks(document.blocks(result), top=3)
     github_summary.append_summary(summary, partial(print, file=sys.stderr))
     if result.status or unwritten:
@@ -97,13 +96,12 @@ def report_refusals(name: str, junit: Path | None) -> Iterator[None]:
     from harness.cli import github_summary
     from harness.errors import HarnessError
     from harness.report import gate as document
-    from harness.report import junit as form
     from harness.report import markdown
 
     try:
         yield
     except HarnessError as error:
-        _write_junit(junit, form.not_judged_xml(name, str(error)))
+        _write_junit(junit, document.junit_not_judged(name, str(error)))
         summary = markdown.render_blocks(document.blocks_not_judged(name, str(error)), top=3)
         github_summary.append_summary(summary, partial(print, file=sys.stderr))
         raise

@@ -143,7 +143,7 @@ def validate(
     from harness.files import new_files
     from harness.preflight import checks, cost
     from harness.preflight.checks import traffic as real_questions
-    from harness.report import forecast_blocks, preflight_blocks, terminal
+    from harness.report import preflight_blocks, terminal
     from harness.runs import runner
 
     configured = load(config, overrides or ())
@@ -168,8 +168,8 @@ def validate(
         terminal.show(
             [
                 *preflight_blocks.checked(prepared),
-                *forecast_blocks.to_do(costs),
-                *forecast_blocks.limits(costs, prepared.config.settings),
+                *preflight_blocks.to_do(costs),
+                *preflight_blocks.limits(costs, prepared.config.settings),
                 *preflight_blocks.detectable_drops(drops),
                 *(preflight_blocks.findings(findings) if deep else ()),
                 *preflight_blocks.unlike_questions(unlike_found),

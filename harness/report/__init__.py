@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.files.atomic import delete_abandoned, write_atomically
-from harness.report import chart_files, html, markdown, run_digest, run_index
+from harness.report import chart_files, html, markdown, run_index
 from harness.report.charts.svg import ChartCache
 from harness.report.run_view import View
 from harness.report.sections import parts
@@ -39,10 +39,12 @@ def write_reports(view: View) -> list[Path]:
     write_atomically(page, html.render(view, rendered))
     chart_files.write(folder, rendered)
     write_atomically(text, markdown.render(view, rendered))
-    write_atomically(folder / run_digest.NAME, run_digest.as_json(run_digest.digest(view)))
+    write_atomically(
+        folder / run_index.DIGEST_NAME, run_index.digest_as_json(run_index.digest(view))
+    )
     output = stored.run.config.get("resolved", {}).get("output", "")
     index = run_index.write(folder, str(output))
-    for name in (page.name, text.name, run_digest.NAME):
+    for name in (page.name, text.name, run_index.DIGEST_NAME):
         delete_abandoned(folder, name)
     delete_abandoned(folder / chart_files.FOLDER, "*.svg")
     if index is not None:

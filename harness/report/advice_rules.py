@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import median
 from typing import Any
 
 import numpy as np
 
-from harness.records import PassageFacts
+from harness.records import LostAt, PassageFacts
 from harness.report.document import Advice
-from harness.report.potential import potentials, sentences
+from harness.report.potential_words import sentences
 from harness.report.run_view import View
 from harness.stats.difference_estimate import DifferenceEstimate
 from harness.store.cell_results import CellResult
@@ -39,8 +40,20 @@ def advice(view: View, cell: CellResult) -> list[Advice]:
     followed = _pick(frame.traces, (frame.lost != UNKNOWN) | frame.failed)
     answered = _pick(frame.traces, unanswerable & frame.answered & ~frame.declined)
     lost = _Lost(cell, settings, followed, len(followed))
-    suggestions = [piece for rule in _RULES for piece in rule(lost)]
-    suggestions += _on_unanswerable(_Lost(cell, settings, answered, int(unanswerable.sum())))
+    suggestions = list(_on_failures(lost))
+    for stage, rule in _RULES.items():
+        at_stage = replace(lost, records=[one for one in followed if one.lost_at == stage])
+        suggestions += rule(at_stage) if at_stage.records else []
+    if answered:
+        asked = int(unanswerable.sum())
+        suggestions.append(
+            _Lost(cell, settings, answered, asked).advice(
+                "Add the missing sources, or let the generator decline",
+                f"Nothing in the corpus answers these {asked:,} questions; {len(answered):,} were "
+                "answered all the same.",
+                "generation",
+            )
+        )
     suggestions += _on_potential(view, cell)
     if cell.losses is None:  # without them, the scores of rankings and answers say something
         suggestions += _on_scores(view, cell)
@@ -76,22 +89,13 @@ class _Lost:
         return int(self.settings["retrieve"])
 
     @property
-    def reranks(self) -> bool:
-        """Whether the cell has a reranker."""
-        return self.cell.reranker != "none"
-
-    @property
     def depth(self) -> int:
         """How many of what is retrieved could reach the prompt."""
-        return self.retrieve if self.reranks else self.sent
+        return self.sent if self.cell.reranker == "none" else self.retrieve
 
     def context(self, chunks: int) -> str:
         """Return settings with so many chunks in the context, and tokens in proportion."""
         return f"context: {{chunks: {chunks}, tokens: {-(-self.tokens * chunks // self.sent)}}}"
-
-    def lost_at(self, stage: str) -> _Lost:
-        """Return those that a stage lost."""
-        return self.filter(lambda record: record.lost_at == stage)
 
     def filter(self, predicate: Callable[[Trace], bool]) -> _Lost:
         """Return those that are wanted; `of` stays."""
@@ -125,7 +129,6 @@ def _on_failures(lost: _Lost) -> Iterator[Advice]:
 
 
 def _on_chunking(lost: _Lost) -> Iterator[Advice]:
-    lost = lost.lost_at("chunking")
     facts = lost.facts("chunking")
     if not facts:
         return
@@ -145,9 +148,6 @@ def _on_chunking(lost: _Lost) -> Iterator[Advice]:
 
 
 def _on_index(lost: _Lost) -> Iterator[Advice]:
-    lost = lost.lost_at("index")
-    if not lost.records:
-        return
     recall = lost.cell.index_recall
     share = ""
     if recall is not None:
@@ -165,7 +165,6 @@ def _on_index(lost: _Lost) -> Iterator[Advice]:
 
 def _on_retrieval(lost: _Lost) -> Iterator[Advice]:
     """Yield what to do about evidence just below the cut, and about that far down."""
-    lost = lost.lost_at("retrieval")
     ranks = {record.question: _exact_rank(record) for record in lost.records}
     near = max(_NEAR_FACTOR * lost.depth, lost.retrieve)
     near_ranks = [rank for rank in ranks.values() if rank is not None and rank <= near]
@@ -173,11 +172,13 @@ def _on_retrieval(lost: _Lost) -> Iterator[Advice]:
     if near_ranks:
         below = lost.filter(lambda record: (ranks[record.question] or near + 1) <= near)
         deepest = _round_up_to_five(max(near_ranks))
+        title = "Give the reranker more candidates"
         setting = f"retrieve: {max(deepest, lost.retrieve)}"
-        if not lost.reranks:
+        if lost.cell.reranker == "none":
+            title = "Add a reranker, or send more"
             setting += f"\nrerankers: [none, …]\n# or\n{lost.context(deepest)}"
         yield below.advice(
-            "Give the reranker more candidates" if lost.reranks else "Add a reranker, or send more",
+            title,
             f"The evidence is just below the cut: whole at rank {min(near_ranks)} to "
             f"{max(near_ranks)} under exact search (median {median(near_ranks):.0f}), where the "
             f"first {lost.depth} are used.",
@@ -220,9 +221,6 @@ def _exact_rank(record: Trace) -> int | None:
 
 
 def _on_reranking(lost: _Lost) -> Iterator[Advice]:
-    lost = lost.lost_at("reranking")
-    if not lost.records:
-        return
     facts = lost.facts("reranking")
     before = [fact.rank for fact in facts if fact.rank is not None]
     after = [fact.reranked for fact in facts if fact.reranked is not None]
@@ -239,14 +237,13 @@ def _on_reranking(lost: _Lost) -> Iterator[Advice]:
 
 
 def _on_context(lost: _Lost) -> Iterator[Advice]:
-    lost = lost.lost_at("context")
-    if lost.records and lost.settings.get("system") is not None:
+    if lost.settings.get("system") is not None:
         yield lost.advice(
             "Let the context hold what was retrieved",
             "The evidence was retrieved, and is not whole in the context that was sent.",
             "context",
         )
-    elif lost.records:
+    else:
         yield lost.advice(
             "Give the context more tokens",
             f"The evidence was among the first {lost.sent} chunks, and the budget of "
@@ -257,38 +254,25 @@ def _on_context(lost: _Lost) -> Iterator[Advice]:
 
 
 def _on_generation(lost: _Lost) -> Iterator[Advice]:
-    lost = lost.lost_at("generation")
-    if lost.records:
-        declined = sum(bool(record.declined) for record in lost.records)
-        floor = " This generator only copies sentences: it is a floor." if lost.cell.copies else ""
-        yield lost.advice(
-            "Change the generator or its prompt",
-            f"All evidence was in the prompt and the answer did not carry it; {declined:,} of "
-            f"{len(lost.records):,} declined. Better retrieval cannot mend these.{floor}",
-            "generation",
-            _CHAT_SETTING,
-        )
+    declined = sum(bool(record.declined) for record in lost.records)
+    floor = " This generator only copies sentences: it is a floor." if lost.cell.copies else ""
+    yield lost.advice(
+        "Change the generator or its prompt",
+        f"All evidence was in the prompt and the answer did not carry it; {declined:,} of "
+        f"{len(lost.records):,} declined. Better retrieval cannot mend these.{floor}",
+        "generation",
+        _CHAT_SETTING,
+    )
 
 
-def _on_unanswerable(answered: _Lost) -> Iterator[Advice]:
-    if answered.records:
-        yield answered.advice(
-            "Add the missing sources, or let the generator decline",
-            f"Nothing in the corpus answers these {answered.of:,} questions; "
-            f"{len(answered.records):,} were answered all the same.",
-            "generation",
-        )
-
-
-_RULES = (
-    _on_failures,
-    _on_chunking,
-    _on_index,
-    _on_retrieval,
-    _on_reranking,
-    _on_context,
-    _on_generation,
-)
+_RULES: Mapping[LostAt, Callable[[_Lost], Iterator[Advice]]] = {
+    "chunking": _on_chunking,
+    "index": _on_index,
+    "retrieval": _on_retrieval,
+    "reranking": _on_reranking,
+    "context": _on_context,
+    "generation": _on_generation,
+}
 
 
 def _round_up_to_five(rank: int) -> int:
@@ -302,7 +286,7 @@ def _on_potential(view: View, cell: CellResult) -> Iterator[Advice]:
     the questions leave possible. Nothing of a generator that only copies, nor before every question
     was asked.
     """
-    for potential in potentials(view):
+    for potential in view.potentials:
         if potential.cell is not cell or not potential.rows or cell.copies:
             continue
         max_gain = max_plausible_gain(potential.rows[0].gain)
@@ -337,56 +321,50 @@ def max_plausible_gain(gain: DifferenceEstimate) -> float:
 def _on_scores(view: View, cell: CellResult) -> Iterator[Advice]:
     """Yield what the scores of rankings and answers advise."""
     hit, order, recall = (_metric(view, names) for names in (_HIT, _ORDER, _RECALL))
-    if hit is not None:
-        found = view.column(cell, hit)
-        retrieve = view.run.config["resolved"].get("retrieve")
-        wider = f"retrieve: {2 * retrieve}\n# or\n" if isinstance(retrieve, int) else ""
-        yield from _on_metric(
-            view,
-            cell,
-            hit,
-            found == 0,
-            "Find more: search wider, or another way",
-            f"Nothing relevant is among what {hit} reads for {{}}; its mean is "
-            f"{_mean(view, cell, hit)}. This is recall: no better order can mend it.",
-            "retrieval",
-            f"{wider}retrievers: [bm25, dense, hybrid]\n# or another embedding model",
+    about = partial(_on_metric, view, cell)
+    if hit is None:
+        if view.run.provenance.metrics[view.by].kind == "quality":
+            yield from about(
+                view.by,
+                view.column(cell, view.by) < _LOW_ANSWER,
+                "Label the evidence of these questions",
+                f"{view.by} is under {_LOW_ANSWER:g} for {{}}. Without labels of what should be "
+                "retrieved nothing says whether retrieval or the generator lost them.",
+                "generation",
+            )
+        return
+    found = view.column(cell, hit)
+    retrieve = view.run.config["resolved"].get("retrieve")
+    wider = f"retrieve: {2 * retrieve}\n# or\n" if isinstance(retrieve, int) else ""
+    yield from about(
+        hit,
+        found == 0,
+        "Find more: search wider, or another way",
+        f"Nothing relevant is among what {hit} reads for {{}}; its mean is "
+        f"{_mean(view, cell, hit)}. This is recall: no better order can mend it.",
+        "retrieval",
+        f"{wider}retrievers: [bm25, dense, hybrid]\n# or another embedding model",
+    )
+    if order is not None:
+        better = "try another reranker" if cell.reranker != "none" else "rerank"
+        yield from about(
+            order,
+            (found > 0) & (view.column(cell, order) < _PERFECT),
+            f"Improve the order: {better}",
+            f"Something relevant is found and does not stand where it should for {{}}: {hit} "
+            f"is {_mean(view, cell, hit)}, {order} {_mean(view, cell, order)}.",
+            "reranking",
+            "rerankers:\n  - none\n  - cross_encoder: {model: …}",
         )
-        if order is not None:
-            better = "try another reranker" if cell.reranker != "none" else "rerank"
-            yield from _on_metric(
-                view,
-                cell,
-                order,
-                (found > 0) & (view.column(cell, order) < _PERFECT),
-                f"Improve the order: {better}",
-                f"Something relevant is found and does not stand where it should for {{}}: {hit} "
-                f"is {_mean(view, cell, hit)}, {order} {_mean(view, cell, order)}.",
-                "reranking",
-                "rerankers:\n  - none\n  - cross_encoder: {model: …}",
-            )
-        if recall is not None:
-            shares = view.column(cell, recall)
-            yield from _on_metric(
-                view,
-                cell,
-                recall,
-                (shares > 0) & (shares < _PERFECT),
-                "Read more results, or larger chunks",
-                f"A part of what is relevant is among what {recall} reads for {{}}, and the rest "
-                "is not.",
-                "retrieval",
-            )
-    elif view.run.provenance.metrics[view.by].kind == "quality":
-        yield from _on_metric(
-            view,
-            cell,
-            view.by,
-            view.column(cell, view.by) < _LOW_ANSWER,
-            "Label the evidence of these questions",
-            f"{view.by} is under {_LOW_ANSWER:g} for {{}}. Without labels of what should be "
-            "retrieved nothing says whether retrieval or the generator lost them.",
-            "generation",
+    if recall is not None:
+        shares = view.column(cell, recall)
+        yield from about(
+            recall,
+            (shares > 0) & (shares < _PERFECT),
+            "Read more results, or larger chunks",
+            f"A part of what is relevant is among what {recall} reads for {{}}, and the rest "
+            "is not.",
+            "retrieval",
         )
 
 

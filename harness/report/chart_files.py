@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from xml.dom import minidom
 
 from harness.files.atomic import write_atomically
 from harness.report.document import Block, ChartFigure, Part, TwoColumns
 
 FOLDER = "charts"
-_SVG = "http://www.w3.org/2000/svg"
+_VIEW_BOX = re.compile(r' viewBox="([^"]+)"')
+_REPLACED = re.compile(r' (?:xmlns|viewBox|width|height)="[^"]*"')
 _MARGIN_PX = 12
 """Pixels of white round a drawing, which the page gives it otherwise."""
 
@@ -47,24 +47,17 @@ def write(folder: Path, parts: Sequence[Part]) -> list[Path]:
 
 def as_standalone(svg: str) -> str:
     """Return a drawing of the page, which has a viewBox, as a file of its own: on white."""
-    document = minidom.parseString(svg)
-    root = document.documentElement
-    assert root is not None
-    left, top, width, height = map(float, root.getAttribute("viewBox").split())
-    size = {"width": f"{width + 2 * _MARGIN_PX:g}", "height": f"{height + 2 * _MARGIN_PX:g}"}
-    corner = {"x": f"{left - _MARGIN_PX:g}", "y": f"{top - _MARGIN_PX:g}"}
-    ground = document.createElement("rect")
-    _set_attributes(ground, {**corner, **size, "fill": "#ffffff"})
-    _set_attributes(
-        root, {"viewBox": " ".join([*corner.values(), *size.values()]), **size, "xmlns": _SVG}
+    root, _, content = svg.partition(">")
+    box = _VIEW_BOX.search(root)
+    assert box is not None
+    left, top, width, height = map(float, box[1].split())
+    x, y = f"{left - _MARGIN_PX:g}", f"{top - _MARGIN_PX:g}"
+    broad, high = f"{width + 2 * _MARGIN_PX:g}", f"{height + 2 * _MARGIN_PX:g}"
+    return (
+        f'{_REPLACED.sub("", root)} xmlns="http://www.w3.org/2000/svg" '
+        f'viewBox="{x} {y} {broad} {high}" width="{broad}" height="{high}">'
+        f'<rect x="{x}" y="{y}" width="{broad}" height="{high}" fill="#ffffff"/>{content}\n'
     )
-    root.insertBefore(ground, root.firstChild)
-    return root.toxml() + "\n"
-
-
-def _set_attributes(element: minidom.Element, attributes: Mapping[str, str]) -> None:
-    for name, value in attributes.items():
-        element.setAttribute(name, value)
 
 
 def _figures(blocks: Sequence[Block]) -> Iterator[ChartFigure]:

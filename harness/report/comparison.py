@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 from harness.comparison.compare_runs import ComparedCells, ComparedRuns, MetricRow
 from harness.files.atomic import write_atomically
 from harness.fingerprint import fingerprint
-from harness.report import comparison_words as words
-from harness.report import html, markdown, terminal
-from harness.report.comparison_blocks import blocks, parts
-from harness.report.document import Heading
+from harness.report import html, markdown, phrases, terminal
+from harness.report.comparison_blocks import blocks, headline, parts, title
 from harness.store.dataframes import table
 from harness.text.escaping import shorten
 
@@ -44,9 +42,9 @@ class Comparison(ComparedRuns):
         fields = ("difference", "low", "high", "p", "corrected", "wins", "ties", "losses", "n")
         return table(
             (
-                [words.title(pair), row.metric, row.baseline, row.run]
+                [title(pair), row.metric, row.baseline, row.run]
                 + [getattr(row.difference, name) for name in (*fields, "effect")]
-                + [words.outcome(row)]
+                + [phrases.describe_outcome(row.difference)]
                 for pair in self.pairs
                 for row in pair.rows
             ),
@@ -87,14 +85,7 @@ def render_html(comparison: ComparedRuns) -> str:
 
 def render_markdown(comparison: ComparedRuns, page: str) -> str:
     """Return the page as Markdown, under 60 KB; `page` is the name of the HTML file."""
-    return markdown.render_blocks(
-        [
-            block
-            for part in parts(comparison)
-            for block in ([] if part.headed else [Heading(part.title)]) + [*part.blocks]
-        ],
-        page,
-    )
+    return markdown.render_parts(parts(comparison), page)
 
 
 def as_dict(comparison: ComparedRuns) -> dict[str, Any]:
@@ -103,7 +94,7 @@ def as_dict(comparison: ComparedRuns) -> dict[str, Any]:
         "schema": 1,
         "baseline": comparison.baseline.id,
         "run": comparison.run.id,
-        "headline": words.headline(comparison),
+        "headline": headline(comparison),
         "worse": comparison.worse,
         "better": comparison.better,
         "identical": comparison.identical,
@@ -147,7 +138,7 @@ def row_data(row: MetricRow) -> dict[str, Any]:
         "metric": row.metric,
         "before": row.baseline,
         "after": row.run,
-        "outcome": words.outcome(row),
+        "outcome": phrases.describe_outcome(row.difference),
         **asdict(row.difference),
     }
 

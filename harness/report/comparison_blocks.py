@@ -1,14 +1,12 @@
-"""Says what a comparison came to as blocks: for the terminal, for the page, and tables alone."""
+"""Says what a comparison came to: for the terminal, for the page, and tables alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from harness.comparison.compare_runs import ComparedCells, ComparedRuns, MetricRow
-from harness.comparison.operand import Operand
-from harness.report import comparison_words as words
-from harness.report import loss_tables
-from harness.report.compared_questions import question_blocks
+from harness.report import phrases
+from harness.report.compared_sides import describe_sides, question_fold
 from harness.report.document import (
     Block,
     Cell,
@@ -20,44 +18,53 @@ from harness.report.document import (
     Part,
     TableBlock,
 )
-from harness.report.run_view import View
-from harness.store.cell_results import CellResult
 from harness.text import numbers
 from harness.text.escaping import shorten
 
-_MAX_NAME, _MAX_VALUE = 80, 300
-_MAX_TITLE = 200
+_TESTS = {
+    "sign-flip": "sign-flip",
+    "mcnemar": "McNemar",
+    "swap": "swap",
+    "wilcoxon": "Wilcoxon",
+    "t": "paired t",
+}
+_CORRECTIONS = {
+    "max-t": "max-T",
+    "holm": "Holm's correction",
+    "bh": "Benjamini and Hochberg's correction",
+}
+_MAX_NAME, _MAX_TITLE, _MAX_VALUE = 80, 200, 300
+_MAX_QUESTIONS = 20
+"""Questions lost, and won, that a page shows of a pair of cells."""
 _MAX_FULL_PAIRS = 3
 """Of more pairs the terminal shows the deciding metric, and what is shown to differ."""
-_MAX_CHANGES = 40
-_MAX_BRIEF_CHANGES = 12
+_MAX_CHANGES, _MAX_BRIEF_CHANGES = 40, 12
 _MAX_UNPAIRED = 200
 _MIN_REACH = 0.05
 """How far the bars of a table reach to each side at least."""
-_DIGITS = 3
 
 
 def blocks(comparison: ComparedRuns) -> list[Block]:
     """Return what the terminal shows: the verdict, a table a pair of cells, and what changed."""
     result = _verdict(comparison)
     for pair in comparison.pairs:
-        result += [Heading(words.title(pair)), *_pair(comparison, pair)]
-    if left_out := list(words.list_left_out(comparison)):
+        result += [Heading(title(pair)), *_pair(comparison, pair)]
+    if left_out := list(_left_out(comparison)):
         result.append(Items(left_out, "note"))
     if comparison.changes:
         changed = numbers.count(len(comparison.changes), "thing")
         result += [Heading(f"Changed: {changed}"), *_changes(comparison, _MAX_BRIEF_CHANGES)]
-    return [*result, Paragraph(words.method(comparison), "note")]
+    return [*result, Paragraph(method(comparison), "note")]
 
 
 def tables(comparison: ComparedRuns, digits: int = 4) -> list[Block]:
     """Return the tables of each pair alone, for a paper or a spreadsheet."""
-    result: list[Block] = []
-    for pair in comparison.pairs:
-        title = words.title(pair)
-        for rows, first in ((pair.rows, "Metric"), (pair.segments, "Segment")):
-            result += [_table(rows, first, title, True, digits)] if rows else []
-    return result
+    return [
+        _table(rows, first, title(pair), True, digits)
+        for pair in comparison.pairs
+        for rows, first in ((pair.rows, "Metric"), (pair.segments, "Segment"))
+        if rows
+    ]
 
 
 def parts(comparison: ComparedRuns) -> list[Part]:
@@ -68,56 +75,166 @@ def parts(comparison: ComparedRuns) -> list[Part]:
         changes = list(_changes(comparison, _MAX_CHANGES)) or [Paragraph(same)]
         result.append(Part("changed", "What changed", changes, "What changed"))
     for number, pair in enumerate(comparison.pairs, start=1):
-        title = shorten(words.title(pair), _MAX_TITLE)
         contents = [*_pair(comparison, pair, in_full=True), *_details(comparison, pair)]
         short = "Cells" if number == 1 else ""
-        result.append(Part(f"pair-{number}", title, contents, short))
-    left_out = list(words.list_left_out(comparison))
-    method = (
-        f"{words.method(comparison)} “Not shown” is not “equal”. Before and after are means over "
+        result.append(Part(f"pair-{number}", shorten(title(pair), _MAX_TITLE), contents, short))
+    reading = (
+        f"{method(comparison)} “Not shown” is not “equal”. Before and after are means over "
         "the questions that have a value on both sides."
     )
-    how: list[Block] = [Paragraph(method), *([Items(left_out)] if left_out else [])]
+    left_out = list(_left_out(comparison))
+    how: list[Block] = [Paragraph(reading), *([Items(left_out)] if left_out else [])]
     return [*result, Part("method", "How it was compared", how, "Method")]
+
+
+def title(pair: ComparedCells) -> str:
+    """Return the names of a pair of cells, once if they are the same."""
+    names = pair.pairing
+    return names.run if names.run == names.baseline else f"{names.baseline} → {names.run}"
+
+
+def headline(comparison: ComparedRuns) -> str:
+    """Return the verdict in one sentence."""
+    nothing = "No difference could be shown."
+    if comparison.identical:
+        return "Identical in every score."
+    if len(comparison.pairs) > 1:
+        worse = sum(bool(pair.worse) for pair in comparison.pairs)
+        better = sum(bool(pair.better) for pair in comparison.pairs)
+        shown = [
+            f"{n} of {len(comparison.pairs)} cells {word}" for n, word in _named(worse, better)
+        ]
+        return f"Shown by some metric: {', '.join(shown)}." if shown else nothing
+    pair, by = comparison.pairs[0], comparison.by
+    if row := next((row for row in (*pair.worse, *pair.better) if row.metric == by), None):
+        seen = row.difference
+        size = numbers.score(abs(seen.difference or 0.0), _digits(row))
+        if seen.worse:
+            return f"Worse: {by} fell by {size}."
+        names, note = [row.metric for row in pair.worse], ""
+        if len(names) == 1:
+            note = f"; {names[0]} is worse"
+        elif names:
+            note = f"; {len(names)} other metrics are worse, {names[0]} the first of them"
+        return f"Better: {by} rose by {size}{note}."
+    worse, better = len(pair.worse), len(pair.better)
+    shown = [f"{n} {word}" for n, word in _named(worse, better)]
+    others = numbers.count(worse + better, "other metric")
+    return f"{by} is not shown to differ; of {others}: {', '.join(shown)}." if shown else nothing
+
+
+def _named(worse: int, better: int) -> list[tuple[int, str]]:
+    return [(count, word) for count, word in ((worse, "worse"), (better, "better")) if count]
+
+
+def sentences(comparison: ComparedRuns, pair: ComparedCells) -> Iterator[str]:
+    """Yield what the deciding metric says of one pair, how sure that is, and what people say."""
+    row = next((row for row in pair.rows if row.metric == comparison.by), None)
+    if row is None or row.difference.difference is None:
+        reason = pair.untested.get(comparison.by) or (row.difference.reason if row else "")
+        yield f"{comparison.by} is not compared: {reason}."
+    else:
+        seen, digits = row.difference, _digits(row)
+        before, after = (numbers.score(value, digits) for value in (row.baseline, row.run))
+        change = numbers.difference(seen.difference, digits)
+        yield f"{comparison.by} {before} → {after}: {change} ({_evidence(comparison, row)})."
+        if row.identical:
+            yield "No question tells the two apart."
+        elif not (seen.better or seen.worse):
+            yield _undetected(row)
+        if seen.unpaired:
+            yield f"{numbers.count(seen.unpaired, 'question')} could not be paired."
+    if pair.people is not None and pair.people.said:
+        yield pair.people.said
+
+
+def _digits(row: MetricRow) -> int:
+    """Return with how many digits a row is written: three where both values are tiny."""
+    return 3 if max(row.baseline or 0.0, row.run or 0.0) < 0.1 else 2
+
+
+def _evidence(comparison: ComparedRuns, row: MetricRow) -> str:
+    family, rule = row.difference.family, _CORRECTIONS[comparison.options.method]
+    many = f" by {rule} over {family} tests" if family > 1 else ""
+    return phrases.describe_evidence(row.difference, _digits(row), many)
+
+
+def _undetected(row: MetricRow) -> str:
+    seen = row.difference
+    if seen.visible is None:
+        if seen.too_few and seen.test != "wilcoxon":
+            return phrases.describe_too_few([seen])
+        return "Not shown is not equal."
+    sentence = phrases.describe_detectable(seen.n, seen.visible, _digits(row))
+    if seen.questions is not None and seen.questions > seen.n:
+        sentence += f" About {seen.questions:,} questions would show the one seen."
+    return sentence
+
+
+def _left_out(comparison: ComparedRuns) -> Iterator[str]:
+    """Yield what is not compared, and why: questions, metrics and cells of one side alone."""
+    for ids, description in (
+        (comparison.only_baseline, f"asked by {comparison.baseline.id} alone"),
+        (comparison.only_run, f"asked by {comparison.run.id} alone"),
+        (comparison.changed, "whose text or gold changed, left out"),
+    ):
+        if ids:
+            more = f", and {len(ids) - _MAX_QUESTIONS:,} more" if len(ids) > _MAX_QUESTIONS else ""
+            names = ", ".join(ids[:_MAX_QUESTIONS]) + more
+            yield f"{numbers.count(len(ids), 'question')} {description}: {names}"
+    for name, reason in comparison.left_out.items():
+        yield f"{name} is left out: {reason}"
+
+
+def method(comparison: ComparedRuns) -> str:
+    """Return how it was tested."""
+    tests = dict.fromkeys(
+        _TESTS[row.difference.test]
+        for pair in comparison.pairs
+        for row in pair.rows
+        if row.difference.test is not None
+    )
+    sides = f"{comparison.run.id} less {comparison.baseline.id}"
+    sides = "the second less the first" if comparison.within else sides
+    count = comparison.segment_family
+    segments = f", and over the {count} of the segments" if count else ""
+    return (
+        f"Paired by question, {sides}; tests: {', '.join(tests) or 'none'}; "
+        f"{_CORRECTIONS[comparison.options.method]} over the {comparison.family} tests of the "
+        f"metrics{segments}; seed {comparison.run.provenance.seed}."
+    )
 
 
 def _verdict(comparison: ComparedRuns) -> list[Block]:
     """Return the verdict, what is compared, and a row a pair where there are several."""
-    before, after = comparison.baseline, comparison.run
-    result: list[Block] = [Heading(shorten(words.headline(comparison), _MAX_TITLE), 1)]
+    result: list[Block] = [Heading(shorten(headline(comparison), _MAX_TITLE), 1)]
     if comparison.within:
-        result.append(Paragraph(f"Cells of {shorten(after.id, _MAX_NAME)}, side by side."))
+        name = shorten(comparison.run.id, _MAX_NAME)
+        result.append(Paragraph(f"Cells of {name}, side by side."))
     else:
+        for label, side in (("Before.", comparison.baseline), ("After.", comparison.run)):
+            day = side.started[:16].replace("T", " ")
+            day = f"{day} UTC" if day else "no date"
+            result.append(Paragraph(f"{shorten(side.id, _MAX_NAME)}, {day}", label=label))
         asked = numbers.count(len(comparison.shared), "question")
-        result += [
-            Paragraph(_describe_side(before), label="Before."),
-            Paragraph(_describe_side(after), label="After."),
-            Paragraph(f"{asked} that both asked."),
-        ]
+        result.append(Paragraph(f"{asked} that both asked."))
     if len(comparison.pairs) > 1:
         result.append(_overview(comparison))
     return result
 
 
-def _describe_side(side: Operand) -> str:
-    day = side.started[:16].replace("T", " ")
-    return f"{shorten(side.id, _MAX_NAME)}, {f'{day} UTC' if day else 'no date'}"
-
-
 def _overview(comparison: ComparedRuns) -> TableBlock:
     """Return the deciding metric of each pair, and how many metrics are worse and better."""
-    rows: list[list[Cell]] = []
     deciding = [
         next((row for row in pair.rows if row.metric == comparison.by), None)
         for pair in comparison.pairs
     ]
     reach = _bar_reach([row for row in deciding if row is not None])
+    rows: list[list[Cell]] = []
     for pair, row in zip(comparison.pairs, deciding, strict=True):
-        figures: list[Cell] = [numbers.MISSING] * 4
-        if row is not None:
-            figures = [*_figures(row, reach)][:4]
+        figures = [numbers.MISSING] * 4 if row is None else [*_figures(row, reach)][:4]
         counts = [f"{len(pair.worse)}", f"{len(pair.better)}"]
-        rows.append([shorten(words.title(pair), 2 * _MAX_NAME), *figures, *counts])
+        rows.append([shorten(title(pair), 2 * _MAX_NAME), *figures, *counts])
     head = ["Cell", "Before", "After", "Change", "p, corrected", "Worse", "Better"]
     notes = ["", "", "", "95 % interval", "", "metrics", "metrics"]
     return TableBlock(head, rows, shorten(comparison.by, _MAX_NAME), notes, cards=True)
@@ -125,101 +242,55 @@ def _overview(comparison: ComparedRuns) -> TableBlock:
 
 def _pair(comparison: ComparedRuns, pair: ComparedCells, in_full: bool = False) -> Iterator[Block]:
     """Yield the sentences and the tables of one pair; in full also what is not shown to differ."""
-    yield Paragraph(" ".join(words.sentences(comparison, pair)))
-    rows, segments = [*pair.rows], [*pair.segments]
-    if not in_full:
-        segments = [row for row in segments if row.difference.better or row.difference.worse]
-        if len(comparison.pairs) > _MAX_FULL_PAIRS:
-            rows = [row for row in rows if _is_notable(comparison, row)]
-    family = f"By metric, one family of {numbers.count(comparison.family, 'test')}"
-    tables: list[Block] = [_table(rows, "Metric", family, in_full)] if rows else []
+    yield Paragraph(" ".join(sentences(comparison, pair)))
+    many_pairs = len(comparison.pairs) > _MAX_FULL_PAIRS and not in_full
+    shown = {id(row) for row in (*pair.rows, *pair.segments) if phrases.format_mark(row.difference)}
+    segments = [row for row in pair.segments if in_full or id(row) in shown]
+    rows = [
+        row
+        for row in pair.rows
+        if not many_pairs or row.metric == comparison.by or id(row) in shown
+    ]
+    found: list[Block] = []
+    if rows:
+        family = f"By metric, one family of {numbers.count(comparison.family, 'test')}"
+        found.append(_table(rows, "Metric", family, in_full))
     if segments:
         count = numbers.count(comparison.segment_family, "test")
         caption = f"By segment, a family of its own: {count}"
-        tables.append(_table(segments, "Segment", caption, in_full))
+        found.append(_table(segments, "Segment", caption, in_full))
     if in_full and pair.identical:
-        yield Fold("Identical in every score: the tables", tables)
+        yield Fold("Identical in every score: the tables", found)
     else:
-        yield from tables
+        yield from found
     if len(rows) < len(pair.rows):
         more = numbers.count(len(pair.rows) - len(rows), "more metric")
         yield Paragraph(f"{more} on the page: none is shown to differ")
     lost, won = (numbers.count(len(gaps), "question") for gaps in (pair.lost, pair.won))
     yield Paragraph(f"By {shorten(comparison.by, _MAX_NAME)}: {lost} lost, {won} won.")
-    if in_full or len(comparison.pairs) <= _MAX_FULL_PAIRS:
-        yield from _expenses(comparison, pair)
-        yield from _losses(comparison, pair)
+    if not many_pairs:
+        yield from describe_sides(comparison, pair)
     failed = pair.finished
     if not failed.identical and failed.baseline is not None and failed.run is not None:
         yield Paragraph(
-            f"{_percent(1 - failed.baseline)} → {_percent(1 - failed.run)} of the questions: "
-            f"{words.outcome(failed)} (of the share that finished: "
-            f"{words.evidence(comparison, failed)}).",
+            f"{numbers.percent(1 - failed.baseline)} → {numbers.percent(1 - failed.run)} of the "
+            f"questions: {phrases.describe_outcome(failed.difference)} (of the share that "
+            f"finished: {_evidence(comparison, failed)}).",
             label="Failed.",
         )
 
 
-def _sides(comparison: ComparedRuns, pair: ComparedCells) -> list[tuple[str, Operand, str]]:
-    return [
-        ("Before", comparison.baseline, pair.pairing.baseline),
-        ("After", comparison.run, pair.pairing.run),
-    ]
-
-
-def _expenses(comparison: ComparedRuns, pair: ComparedCells) -> Iterator[TableBlock]:
-    """Yield what a question took on both sides, and how large and exact the indexes are."""
-    columns = [list(_describe_expenses(side, cell)) for _, side, cell in _sides(comparison, pair)]
-    names = ["Seconds, median", "Tokens, mean", "Money, mean"]
-    names += ["Retrieval, mean", "Generation, mean", "Chunks", "Index recall"]
-    rows = [
-        [name, *texts]
-        for name, *texts in zip(names, *columns, strict=True)
-        if set(texts) != {numbers.MISSING}
-    ]
-    if rows:
-        yield TableBlock(["What a question took", "Before", "After"], rows)
-
-
-def _describe_expenses(side: Operand, name: str) -> Iterator[str]:
-    cell = side.cells[name]
-    tokens = cell.mean_cost("tokens")
-    prices = None if side.stored is None else side.stored.run.prices
-    yield numbers.seconds(cell.median_seconds())
-    yield numbers.MISSING if tokens is None else f"{tokens:,.0f}"
-    yield numbers.money(cell.mean_cost("money"), "" if prices is None else prices.currency).strip()
-    stored = _stored_cell(side, name)
-    if stored is None:
-        yield from [numbers.MISSING] * 4
-        return
-    yield from (numbers.seconds(stored.seconds.get(stage)) for stage in ("retrieval", "generation"))
-    yield f"{stored.chunks:,}" if stored.chunks else numbers.MISSING
-    recall = stored.index_recall
-    yield numbers.MISSING if recall is None else f"{numbers.score(recall.mean)} @{recall.k}"
-
-
-def _losses(comparison: ComparedRuns, pair: ComparedCells) -> Iterator[Block]:
-    """Yield where both sides lost their questions, where both are stored and can tell."""
-    sides = [
-        (label, View(side.stored), cell)
-        for label, side, name in _sides(comparison, pair)
-        if side.stored is not None and (cell := _stored_cell(side, name)) is not None
-    ]
-    if len(sides) == 2:
-        yield from loss_tables.by_side(sides)
-
-
-def _stored_cell(side: Operand, name: str) -> CellResult | None:
-    cells = () if side.stored is None else side.stored.run.cells
-    return next((cell for cell in cells if cell.name == name), None)
-
-
-def _is_notable(comparison: ComparedRuns, row: MetricRow) -> bool:
-    return row.metric == comparison.by or row.difference.better or row.difference.worse
-
-
 def _details(comparison: ComparedRuns, pair: ComparedCells) -> Iterator[Block]:
     """Yield what the page has of a pair beside its tables: questions, and what is not compared."""
-    yield from question_blocks(comparison, pair)
+    for gaps, outcome in ((pair.lost, "lost"), (pair.won, "won")):
+        if gaps:
+            yield Heading(f"{numbers.count(len(gaps), 'question')} {outcome}", 3)
+        if len(gaps) > _MAX_QUESTIONS:
+            by = shorten(comparison.by, _MAX_NAME)
+            more = f"{len(gaps) - _MAX_QUESTIONS:,} more {outcome}"
+            yield Paragraph(f"The {_MAX_QUESTIONS} greatest changes of {by}; {more}.", "note")
+        for gap in gaps[:_MAX_QUESTIONS]:
+            yield question_fold(comparison, pair, gap)
     if pair.untested:
         reasons = [f"{shorten(name, _MAX_NAME)}: {why}" for name, why in pair.untested.items()]
         yield Fold(f"{numbers.count(len(reasons), 'metric')} not compared", [Items(reasons)])
@@ -229,8 +300,8 @@ def _details(comparison: ComparedRuns, pair: ComparedCells) -> Iterator[Block]:
             f"the {one.missing} has no value, {shorten(one.reason, _MAX_VALUE)}"
             for one in pair.unpaired[:_MAX_UNPAIRED]
         ]
-        more = len(pair.unpaired) - len(lines)
-        lines += [f"{more:,} more"] if more else []
+        more_unpaired = len(pair.unpaired) - len(lines)
+        lines += [f"{more_unpaired:,} more"] if more_unpaired else []
         count = numbers.count(len({one.question for one in pair.unpaired}), "question")
         yield Fold(f"{count} that could not be paired by some metric", [Items(lines)])
     if pair.differs:
@@ -260,60 +331,50 @@ def _changes(comparison: ComparedRuns, limit: int) -> Iterator[Block]:
 
 
 def _table(
-    rows: Sequence[MetricRow], first: str, caption: str, in_full: bool, digits: int = _DIGITS
+    rows: Sequence[MetricRow], first: str, caption: str, in_full: bool, digits: int = 3
 ) -> TableBlock:
     reach = _bar_reach(rows)
     head = [first, "Before", "After", "Change", "p, corrected", "Verdict"]
-    more = ["Won · tied · lost", "Effect, d_z", "n"] if in_full else []
+    head += ["Won · tied · lost", "Effect, d_z", "n"] if in_full else []
     body: list[list[Cell]] = []
     for row in rows:
-        name = f"{row.segment}: {row.metric}" if row.segment else row.metric
+        name, seen = f"{row.segment}: {row.metric}" if row.segment else row.metric, row.difference
         cells: list[Cell] = [shorten(name, _MAX_NAME), *_figures(row, reach, digits)]
         if in_full:
-            seen = row.difference
-            counts = " · ".join(f"{n}" for n in (seen.wins, seen.ties, seen.losses))
-            counts = numbers.MISSING if seen.wins is None else counts
-            cells += [counts, numbers.difference(seen.effect), f"{seen.n:,}"]
+            counts = f"{seen.wins} · {seen.ties} · {seen.losses}"
+            cells += [numbers.MISSING if seen.wins is None else counts]
+            cells += [numbers.difference(seen.effect), f"{seen.n:,}"]
         body.append(cells)
+    notes = ["95 % interval" if name == "Change" else "" for name in head]
     unpaired = [row.difference.unpaired for row in rows]
-    return TableBlock(
-        [*head, *more],
-        body,
-        caption,
-        ["", "", "", "95 % interval", "", "", *([""] * len(more))],
-        cards=True,
-        remarks=[f"{count:,} unpaired" if count else "" for count in unpaired] if in_full else (),
-    )
+    remarks = [f"{count:,} unpaired" if count else "" for count in unpaired] if in_full else []
+    return TableBlock(head, body, caption, notes, cards=True, remarks=remarks)
 
 
-def _figures(row: MetricRow, reach: float, digits: int = _DIGITS) -> Iterator[Cell]:
+def _figures(row: MetricRow, reach: float, digits: int = 3) -> Iterator[Cell]:
     """Yield both values, the change, p and the verdict of a row."""
-    seen, outcome = row.difference, words.outcome(row)
     for value in (row.baseline, row.run):
         yield Measure(numbers.score(value, digits), value)
-    change = numbers.difference(seen.difference, digits)
-    ends = (seen.low, seen.high)
+    yield from change_cells(row, reach, digits)
+
+
+def change_cells(row: MetricRow, reach: float, digits: int) -> Iterator[Cell]:
+    """Yield the change, p and the verdict of a row."""
+    seen = row.difference
     yield Measure(
-        change,
+        numbers.difference(seen.difference, digits),
         seen.difference,
-        *ends,
+        seen.low,
+        seen.high,
         reason="" if row.identical else seen.reason,
         reach=reach,
         digits=digits,
     )
     yield numbers.probability(seen.corrected)
-    yield Measure(outcome, best=seen.better or seen.worse)
+    yield Measure(phrases.describe_outcome(seen), best=seen.better or seen.worse)
 
 
 def _bar_reach(rows: Sequence[MetricRow]) -> float:
-    ends = [
-        abs(end)
-        for row in rows
-        for end in (row.difference.low, row.difference.high, row.difference.difference)
-        if end is not None
-    ]
-    return max([_MIN_REACH, *ends])
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    seen = [row.difference for row in rows]
+    ends = [end for one in seen for end in (one.low, one.high, one.difference) if end is not None]
+    return max([_MIN_REACH, *map(abs, ends)])

@@ -54,6 +54,11 @@ class Measure:
         write = numbers.interval if self.reach is None else numbers.between
         return write(self.low, self.high, self.digits)
 
+    @property
+    def details(self) -> str:
+        """What stands small beside the figure: interval, outcome and note."""
+        return ", ".join(filter(None, (self.interval, self.outcome, self.note)))
+
     def place(self, value: float) -> float:
         """Return where on the bar a value stands, from 0 to 1."""
         return value if self.reach is None else 0.5 + value / (2 * self.reach)
@@ -137,6 +142,16 @@ class TableBlock:
     """What stands small under the name of each row."""
     links: Sequence[str] = ()
     """Where the name of each row leads on a page in HTML, "" for nowhere."""
+
+    @property
+    def shared_note(self) -> str:
+        """What stands beneath every heading that has a note, if that is the same."""
+        notes = set(filter(None, self.notes))
+        return notes.pop() if len(notes) == 1 else ""
+
+    def note(self, index: int) -> str:
+        """Return what stands beneath one heading alone."""
+        return self.notes[index] if self.notes and not self.shared_note else ""
 
     def is_of_figures(self, index: int) -> bool:
         """Return whether a column after the first holds nothing but figures."""

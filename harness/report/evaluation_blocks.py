@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.comparison.compare_runs import ComparedRuns, MetricRow
-from harness.report import comparison_words as words
+from harness.comparison.compare_runs import ComparedRuns
+from harness.report import phrases
 from harness.report.comparison import row_data
+from harness.report.comparison_blocks import change_cells, method
 from harness.report.document import Block, Cell, Items, Measure, Paragraph, TableBlock
 from harness.runs.evaluation import Evaluation
 from harness.text import numbers
@@ -42,7 +43,7 @@ def several(evaluations: Mapping[str, Evaluation], compared: ComparedRuns) -> li
             "note",
         ),
         _differences(first, compared),
-        Paragraph(words.method(compared), "note"),
+        Paragraph(method(compared), "note"),
     ]
     missing = list(_describe_missing(evaluations))
     return [*result, *([Items(missing, "warning")] if missing else [])]
@@ -74,10 +75,7 @@ def _means(evaluations: Mapping[str, Evaluation], compared: ComparedRuns) -> Tab
         for metric in metrics:
             mean = evaluation.means[metric].mean
             others = [other.means[metric].mean for other in evaluations.values()]
-            difference = shown.get((name, metric))
-            mark = ""
-            if difference is not None:
-                mark = "+" if difference.better else numbers.MINUS if difference.worse else ""
+            mark = phrases.format_mark(shown.get((name, metric)))
             best = mean is not None and mean == max(x for x in others if x is not None)
             text = numbers.score(mean, _DIGITS)
             cells.append(Measure(text, mean, best=best, beats=mark, digits=_DIGITS))
@@ -87,27 +85,15 @@ def _means(evaluations: Mapping[str, Evaluation], compared: ComparedRuns) -> Tab
 
 
 def _differences(first: str, compared: ComparedRuns) -> TableBlock:
-    rows = [[pair.pairing.run, *_figures(row)] for pair in compared.pairs for row in pair.rows]
+    rows: list[list[Cell]] = []
+    for pair in compared.pairs:
+        for row in pair.rows:
+            change, p, outcome = change_cells(row, 1.0, _DIGITS)
+            n = f"{row.difference.n:,}"
+            rows.append([pair.pairing.run, row.metric, change, p, n, outcome])
     head = ["run", "metric", "difference", "p, corrected", "n", "verdict"]
     caption = f"Difference from {first}, with its 95 % interval, on the questions that both have"
     return TableBlock(head, rows, caption)
-
-
-def _figures(row: MetricRow) -> Iterator[Cell]:
-    seen = row.difference
-    yield row.metric
-    yield Measure(
-        numbers.difference(seen.difference, _DIGITS),
-        seen.difference,
-        seen.low,
-        seen.high,
-        reason="" if row.identical else seen.reason,
-        digits=_DIGITS,
-        reach=1.0,
-    )
-    yield numbers.probability(seen.corrected)
-    yield f"{seen.n:,}"
-    yield Measure(words.outcome(row), best=seen.better or seen.worse)
 
 
 def _describe_missing(evaluations: Mapping[str, Evaluation]) -> Iterator[str]:

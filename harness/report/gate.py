@@ -1,9 +1,11 @@
-"""Turns what a gate came to into a document, JSON and a frame."""
+"""Turns what a gate came to into a document, JSON, a frame and JUnit XML."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as Xml
 
 from harness.comparison.gate.gate_verdicts import (
     DropReason,
@@ -20,6 +22,7 @@ from harness.text import numbers
 if TYPE_CHECKING:
     from harness.store.dataframes import DataFrame
 
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _FIGURES = ("before", "after", "difference", "low", "high", "p", "corrected", "caught")
 _COLUMNS = {
     **dict.fromkeys(("rule", "cell", "outcome"), "str"),
@@ -45,17 +48,17 @@ class JudgedGate(GateResult):
         Raises:
             MissingExtra: pandas is not installed (the extra `[frames]`).
         """
-        return table(
-            (
-                [
-                    *(verdict.rule, verdict.cell, verdict.outcome, verdict.failed),
-                    *_figures(verdict),
-                    describe(verdict),
-                ]
-                for verdict in self.verdicts
-            ),
-            _COLUMNS,
-        )
+        rows: list[list[object]] = []
+        for verdict in self.verdicts:
+            drop = verdict.seen
+            figures: list[float | None] = [None] * (len(_FIGURES) + 1)
+            if isinstance(drop, SeenDrop):
+                seen = drop.difference
+                figures = [drop.baseline, drop.run, seen.difference, seen.low, seen.high]
+                figures += [drop.p, drop.corrected, drop.caught, seen.n]
+            about = [verdict.rule, verdict.cell, verdict.outcome, verdict.failed]
+            rows.append([*about, *figures, describe(verdict)])
+        return table(rows, _COLUMNS)
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data, fit for JSON: what `gate --json` prints."""
@@ -69,6 +72,18 @@ def blocks(result: GateResult) -> list[Block]:
     """Return what came of it: a table of the rules, cells that fail first."""
     parts: list[Block] = [Heading(headline(result), 1), Paragraph(describe_baseline(result))]
     return [*parts, *rule_tables(result), *remarks(result)]
+
+
+def blocks_not_judged(run: str, error: str) -> list[Block]:
+    """Return that a run could not be judged, and why."""
+    return blocks(GateResult(run, None, problem=error))
+
+
+def as_dict(result: GateResult) -> dict[str, Any]:
+    """Return it as plain data, fit for JSON; `said` has the figures of a verdict in words."""
+    verdicts = [{**asdict(verdict), "said": describe(verdict)} for verdict in result.verdicts]
+    fields = {**asdict(result), "verdicts": verdicts}
+    return {"status": result.status, "headline": headline(result), **fields}
 
 
 def describe_baseline(result: GateResult) -> str:
@@ -89,16 +104,23 @@ def name_baseline(result: GateResult) -> str:
 
 def rule_tables(result: GateResult) -> list[TableBlock]:
     """Return a table of the rules for each cell, cells that fail first."""
-    tables = []
-    failing = failing_cells(result)
-    cells = dict.fromkeys(verdict.cell for verdict in result.verdicts)
-    for cell in sorted(cells, key=lambda cell: cell not in failing):
-        verdicts = [verdict for verdict in result.verdicts if verdict.cell == cell]
-        rows = [[_label(verdict), verdict.rule, describe(verdict)] for verdict in verdicts]
-        caption = result.labels.get(cell, cell) if len(cells) > 1 else ""
-        head = ["Outcome", "Rule", "What was seen"]
-        tables.append(TableBlock(head, rows, caption, numeric=False, cards=True))
-    return tables
+    rows: dict[str, list[list[str]]] = {}
+    for verdict in result.verdicts:
+        raised = verdict.failed or not verdict.measured
+        outcome = "FAIL" if verdict.outcome == "missed" else verdict.outcome
+        row = [outcome.upper() if raised else outcome, verdict.rule, describe(verdict)]
+        rows.setdefault(verdict.cell, []).append(row)
+    failing, head = failing_cells(result), ["Outcome", "Rule", "What was seen"]
+    return [
+        TableBlock(
+            head,
+            rows[cell],
+            result.labels.get(cell, cell) if len(rows) > 1 else "",
+            numeric=False,
+            cards=True,
+        )
+        for cell in sorted(rows, key=lambda cell: cell not in failing)
+    ]
 
 
 def failing_cells(result: GateResult) -> set[str]:
@@ -109,14 +131,8 @@ def failing_cells(result: GateResult) -> set[str]:
 def remarks(result: GateResult) -> list[Items]:
     """Return why nothing was judged, and what else to know."""
     problem = [line.strip() for line in result.problem.split("\n") if line.strip()]
-    faults = [*problem, *result.faults]
-    notes = [Items(result.notes, "note")] if result.notes else []
-    return [Items(faults, "warning"), *notes] if faults else notes
-
-
-def blocks_not_judged(run: str, error: str) -> list[Block]:
-    """Return that a run could not be judged, and why."""
-    return blocks(GateResult(run, None, problem=error))
+    lists = [Items([*problem, *result.faults], "warning"), Items(result.notes, "note")]
+    return [one for one in lists if one.items]
 
 
 def outcome(result: GateResult) -> str:
@@ -125,13 +141,6 @@ def outcome(result: GateResult) -> str:
         return "not judged"
     unsure = any(verdict.outcome == "cannot tell" for verdict in result.verdicts)
     return "failed" if result.status else "cannot tell" if unsure else "passed"
-
-
-def as_dict(result: GateResult) -> dict[str, Any]:
-    """Return it as plain data, fit for JSON; `said` has the figures of a verdict in words."""
-    verdicts = [{**asdict(verdict), "said": describe(verdict)} for verdict in result.verdicts]
-    fields = {**asdict(result), "verdicts": verdicts}
-    return {"status": result.status, "headline": headline(result), **fields}
 
 
 def headline(result: GateResult) -> str:
@@ -147,60 +156,41 @@ def headline(result: GateResult) -> str:
     if result.status:
         return "The gate was not judged in full."
     unsure = sum(verdict.outcome == "cannot tell" for verdict in result.verdicts)
-    passed = f"The gate passed: {checks}"
-    return f"{passed}, {unsure} of which cannot tell." if unsure else f"{passed}."
+    return f"The gate passed: {checks}{f', {unsure} of which cannot tell' if unsure else ''}."
 
 
 def describe(verdict: RuleVerdict) -> str:
     """Return what one rule saw of one cell, and what follows."""
     if isinstance(verdict.seen, SeenDrop):
         return _describe_drop(verdict.seen, verdict.failed)
-    if isinstance(verdict.seen, SeenLimit):
-        return _describe_limit(verdict.seen)
-    return verdict.problem
+    return _describe_limit(verdict.seen) if verdict.seen is not None else verdict.problem
 
 
 def _describe_drop(drop: SeenDrop, failed: bool) -> str:
-    estimate = drop.difference
-    digits = 3
-    change = (
-        f"{numbers.score(drop.baseline)} to {numbers.score(drop.run)}, "
-        f"{numbers.difference(estimate.difference, digits)}"
-    )
-    ends = (
-        f" ({numbers.between(estimate.low, estimate.high, digits)})"
-        if estimate.low is not None
-        else ""
-    )
-    n = f"n = {estimate.n}"
-    if estimate.unpaired:
-        n += f", {estimate.unpaired} scored on one side alone"
-    tested = (
-        f"one-sided p = {numbers.probability(drop.corrected)}, "
-        f"corrected in a family of {estimate.family}"
-    ).replace("= <", "<")
-    limit = f"{numbers.MINUS}{drop.limit:g}" if drop.limit else "0"
+    seen, n = drop.difference, f"n = {drop.difference.n}"
+    change = f"{numbers.score(drop.baseline)} to {numbers.score(drop.run)}, "
+    change += numbers.difference(seen.difference, 3)
+    change += f" ({numbers.between(seen.low, seen.high, 3)})" if seen.low is not None else ""
+    unpaired = f", {seen.unpaired} scored on one side alone" if seen.unpaired else ""
+    p = f"p = {numbers.probability(drop.corrected)}".replace("= <", "<")
+    tested = f"one-sided {p}, corrected in a family of {seen.family}"
+    among = "" if drop.clusters is None else f" in {numbers.count(drop.clusters, 'cluster')}"
+    detectable = f"{n}{among} is too few to catch any drop"
+    if drop.caught is not None:
+        detectable = f"the smallest that {n} would have caught is {numbers.score(drop.caught)}"
     most = f"{drop.limit:g}"
-    detectable = _describe_detectable_drop(drop)
+    limit = f"{numbers.MINUS}{most}" if drop.limit else "0"
+    allowed = "" if failed else "; by `cannot_tell: pass` it may"
     reasons: dict[DropReason, str] = {
         "shown": f"it fell by more than {most}, and that it fell is shown: {tested}",
         "identical": "identical question by question",
         "interval": f"the interval lies above {limit}",
         "not seen": f"no drop seen of more than {most}; {detectable}",
-        "strict": f"the interval does not lie above {limit}, as a strict rule asks"
-        f"{'' if failed else '; by `cannot_tell: pass` it may'}",
+        "strict": f"the interval does not lie above {limit}, as a strict rule asks{allowed}",
         "by chance": f"it fell by more than {most}, which may be chance: {tested}; {detectable}",
         "small": f"that it fell is shown ({tested}), but not that it fell by more than {most}",
     }
-    return f"{change}{ends}, {n}: {reasons[drop.reason]}"
-
-
-def _describe_detectable_drop(drop: SeenDrop) -> str:
-    n = f"n = {drop.difference.n}"
-    if drop.caught is not None:
-        return f"the smallest that {n} would have caught is {numbers.score(drop.caught)}"
-    among = "" if drop.clusters is None else f" in {numbers.count(drop.clusters, 'cluster')}"
-    return f"{n}{among} is too few to catch any drop"
+    return f"{change}, {n}{unpaired}: {reasons[drop.reason]}"
 
 
 def _describe_limit(seen: SeenLimit) -> str:
@@ -208,35 +198,71 @@ def _describe_limit(seen: SeenLimit) -> str:
     kind, value, limit = seen.kind, seen.value, seen.limit
     if kind == "failures":
         return f"{value} of {numbers.count(seen.of or 0, 'question')} failed"
+    if value is None:
+        unknown = f"{kind} {'is' if kind == 'money' else 'are'} not known of every question"
+        return "no question was scored" if kind == "mean" else unknown
     if kind == "mean":
-        if value is None:
-            return "no question was scored"
         ends = "" if seen.low is None else f" ({numbers.interval(seen.low, seen.high)})"
         side = "below" if value < limit - 1e-9 else "at or above"
         sentence = f"the mean, {numbers.score(value)}{ends}, is {side} {limit:g}"
         if seen.low is not None and seen.high is not None and seen.low < limit <= seen.high:
             sentence += ", which the interval holds"
         return sentence
-    if value is None:
-        return f"{kind} {'is' if kind == 'money' else 'are'} not known of every question"
     amount = numbers.seconds(value) if kind == "seconds" else f"{value:,.0f} tokens"
-    if kind == "money":
-        amount = numbers.money(value, "").strip()
+    amount = numbers.money(value, "").strip() if kind == "money" else amount
     which = "the median" if kind == "seconds" else "the mean"
     return f"{which} of a question, {amount}, is {'over' if value > limit else 'within'} {limit:g}"
 
 
-def _label(verdict: RuleVerdict) -> str:
-    if verdict.outcome == "missed":
-        return "FAIL"
-    raised = verdict.failed or not verdict.measured
-    return verdict.outcome.upper() if raised else verdict.outcome
+def junit(result: GateResult) -> str:
+    """Return JUnit XML for CI servers: a test case a rule and cell.
+
+    A rule that cannot tell, and may not, is skipped.
+    """
+    suite = Xml.Element("testsuite", name=_clean(f"gate of {result.run}"))
+    for verdict in result.verdicts:
+        case = _add_case(suite, verdict.cell, verdict.rule)
+        message = _clean(describe(verdict))
+        if verdict.failed or not verdict.measured:
+            kind = "failure" if verdict.failed else "error"
+            Xml.SubElement(case, kind, type=verdict.outcome, message=message).text = message
+            continue
+        if verdict.outcome == "cannot tell":
+            Xml.SubElement(case, "skipped", message=f"cannot tell: {message}")
+        Xml.SubElement(case, "system-out").text = message
+    for fault in result.faults:
+        _add_error(suite, "faults", fault)
+    if result.notes:
+        Xml.SubElement(suite, "system-out").text = _clean("\n".join(result.notes))
+    return _serialise(suite)
 
 
-def _figures(verdict: RuleVerdict) -> list[float | None]:
-    drop = verdict.seen
-    if not isinstance(drop, SeenDrop):
-        return [None] * (len(_FIGURES) + 1)
-    estimate = drop.difference
-    means = [drop.baseline, drop.run, estimate.difference, estimate.low, estimate.high]
-    return [*means, drop.p, drop.corrected, drop.caught, estimate.n]
+def junit_not_judged(run: str, error: str) -> str:
+    """Return JUnit XML that says why a run could not be judged."""
+    suite = Xml.Element("testsuite", name=_clean(f"gate of {run}"))
+    _add_error(suite, "not judged", error)
+    return _serialise(suite)
+
+
+def _add_case(suite: Xml.Element, of: str, name: str) -> Xml.Element:
+    return Xml.SubElement(suite, "testcase", classname=_clean(of), name=_clean(name), time="0")
+
+
+def _add_error(suite: Xml.Element, kind: str, text: str) -> None:
+    case, first = _add_case(suite, "gate", kind), text.split("\n", 1)[0]
+    Xml.SubElement(case, "error", type=kind, message=_clean(first)).text = _clean(text)
+
+
+def _serialise(suite: Xml.Element) -> str:
+    counted = {"tests": "testcase", "failures": ".//failure", "errors": ".//error"}
+    counts = {key: str(len(suite.findall(path))) for key, path in counted.items()}
+    suite.attrib |= counts | {"skipped": str(len(suite.findall(".//skipped"))), "time": "0"}
+    whole = Xml.Element("testsuites", counts | {"name": "harness gate", "time": "0"})
+    whole.append(suite)
+    Xml.indent(whole)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(whole, "unicode") + "\n"
+
+
+def _clean(text: str) -> str:
+    """Return a text without what no XML may hold."""
+    return _NOT_XML.sub("\ufffd", text)

@@ -1,12 +1,12 @@
-"""Words that the document and the charts of a history share: days, values, shifts and changes."""
+"""Words that the document and the charts of a history share: values, shifts and changes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 
 from harness.comparison.changes import Change, ChangeKind, describe, select_notable
 from harness.comparison.history.series import History, Series, SeriesShift
+from harness.report import phrases
 from harness.text import numbers
 
 _LANES: Mapping[ChangeKind, str] = {
@@ -19,26 +19,26 @@ _MAX_CHANGES = 4
 """Changes of one kind that are told one by one."""
 
 
-def moment(when: datetime) -> str:
-    """Return when a run began: `21 Nov 2026, 00:07`."""
-    return f"{when:%d %b %Y, %H:%M}".lstrip("0")
-
-
-def day(history: History, run: int) -> str:
+def format_day(history: History, run: int) -> str:
     """Return the day on which a run began: `21 Nov 2026`."""
-    return f"{history.runs[run].began:%d %b %Y}".lstrip("0")
+    return phrases.format_day(history.runs[run].began.isoformat())
 
 
-def value(history: History, series: Series, run: int) -> str:
-    """Return a value and its difference from the run before that compares: `0.494 +0.012`."""
-    score = history.score(series, run)
-    if score is None or score.mean is None:
+def format_value(history: History, series: Series, run: int | None, in_full: bool = False) -> str:
+    """Return a value and its difference from the run before that compares: `0.494 +0.012`.
+
+    `in_full`: with its interval and n.
+    """
+    score = None if run is None else history.score(series, run)
+    if run is None or score is None or score.mean is None:
         return numbers.MISSING
     before = history.before(series, run)
     earlier = None if before is None else history.score(series, before)
-    if earlier is None or earlier.mean is None:
-        return numbers.score(score.mean)
-    return f"{numbers.score(score.mean)} {numbers.difference(score.mean - earlier.mean, 3)}"
+    text = numbers.score(score.mean)
+    if earlier is not None and earlier.mean is not None:
+        text += f" {numbers.difference(score.mean - earlier.mean, 3)}"
+    ends = numbers.interval(score.low, score.high)
+    return f"{text} ({ends}, n = {score.n:,})" if in_full else text
 
 
 def newest_run(series: Series) -> int | None:
@@ -46,23 +46,19 @@ def newest_run(series: Series) -> int | None:
     return series.segments[-1].runs[-1] if series.segments else None
 
 
-def shift(history: History, called: SeriesShift) -> str:
+def describe_shift(history: History, called: SeriesShift) -> str:
     """Return a shift in words: `recall@5 fell by 0.031 on 12 Nov 2026 (dense)`."""
     change = called.shift.after - called.shift.before
     verb = "rose" if change > 0 else "fell"
-    text = f"{called.series.metric} {verb} by {abs(change):.3f} on {day(history, called.run)}"
+    text = f"{called.series.metric} {verb} by {abs(change):.3f} on "
+    text += format_day(history, called.run)
     return f"{text} ({history.name(called.series.cell)})" if len(history.cells) > 1 else text
 
 
-def changes(of: Iterable[Change]) -> str:
-    """Return changes in one line of plain words, the data first."""
-    return "; ".join(changes_by_lane(of).values())
-
-
-def changes_by_lane(of: Iterable[Change]) -> dict[str, str]:
+def changes_by_lane(changes: Iterable[Change]) -> dict[str, str]:
     """Return in plain words what changed of each kind: corpus, config, code and the like."""
     by_lane: dict[str, dict[str, None]] = {lane: {} for lane in LANES}
-    for change in select_notable(of):
+    for change in select_notable(changes):
         by_lane[_LANES[change.about]][describe(change)] = None
     return {
         lane: "; ".join([*texts][:_MAX_CHANGES])

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from harness.report import data, document, package_files, page
+from harness.report import data, package_files, page
 from harness.report.document import (
     Block,
     Cell,
@@ -28,25 +28,6 @@ PAGE_MARK = '<meta name="generator" content="rag-assay">'
 """By it a page is known for one that was written here."""
 _INVISIBLE = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff{BIDI_CONTROLS}]")
 _CODE = re.compile(r"`([^`\n]+)`")
-_KIND_NAMES: dict[type[Any], str] = {
-    kind: kind.__name__.lower()
-    for kind in (
-        document.Heading,
-        document.Paragraph,
-        document.Items,
-        document.Links,
-        document.FigureRow,
-        document.TableBlock,
-        document.ChartFigure,
-        document.Advice,
-        document.GlossaryEntry,
-        document.Quotation,
-        document.Fold,
-        document.Browser,
-        document.PerCell,
-        document.TwoColumns,
-    )
-}
 
 
 def render(view: View, parts: Sequence[Part]) -> str:
@@ -98,18 +79,17 @@ def fragment(blocks: Sequence[Block]) -> str:
             parts.append(f"<ul>{items}</ul>")
         elif isinstance(block, TableBlock):
             rows = [("th", block.head), *(("td", row) for row in block.rows)]
+            caption = escape(visible(block.caption))
             cells = "".join(
                 f"<tr>{''.join(f'<{tag}>{escape(_plain(cell))}</{tag}>' for cell in row)}</tr>"
                 for tag, row in rows
             )
-            parts.append(
-                f"<table><caption>{escape(visible(block.caption))}</caption>{cells}</table>"
-            )
+            parts.append(f"<table><caption>{caption}</caption>{cells}</table>")
     return "".join(parts)
 
 
 def _plain(cell: Cell) -> str:
-    text = cell if isinstance(cell, str) else f"{cell.text} {cell.interval}".strip()
+    text = cell if isinstance(cell, str) else f"{cell.text} {cell.details}".strip()
     return visible(text)
 
 
@@ -144,7 +124,7 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["kind"] = lambda block: _KIND_NAMES[type(block)]
+    environment.filters["kind"] = lambda block: type(block).__name__.lower()
     environment.filters["ours"] = Markup
     environment.filters["hash"] = digest
     environment.filters["percent"] = lambda value: f"{100 * value:.2f}%"

@@ -35,28 +35,57 @@ class _Row:
     success: str
     mark: Mark | None = None
 
+    def cells(self, counted: Iterable[tuple[LostAt, Share]]) -> Iterator[Cell]:
+        """Yield what was lost at each stage; a dash where it cannot be told from the next."""
+        for stage, share in counted:
+            yield _share_cell(share) if stage in self.stages else numbers.MISSING
+
 
 def losses_by_cell(view: View) -> Lines:
     """Return what each cell lost."""
-    lines = {cell.name: losses_of(view, cell) for cell in view.cells}
+    lines = {cell.name: _losses_of(view, cell) for cell in view.cells}
     return {name: line for name, line in lines.items() if line is not None}
 
 
-def losses_of(view: View, cell: CellResult) -> LossCounts | None:
-    """Return what a cell lost: as the run says, else counted, as older runs do not say it."""
+def _losses_of(view: View, cell: CellResult) -> LossCounts | None:
+    """Return what a cell lost: as the run says, else counted, as runs of systems do not say it."""
     return cell.losses or count_losses(view.frame(cell), view.asked)
 
 
 def by_side(sides: Sequence[tuple[str, View, CellResult]]) -> list[TableBlock | Fold]:
     """Return what cells of several runs lost, each under a name; nothing unless all are known."""
+    rows = [_row(view, cell, _losses_of(view, cell), name) for name, view, cell in sides]
+    return _tables("Side", "", [row for row in rows if row is not None]) if all(rows) else []
+
+
+def by_cell(view: View, lines: Lines) -> list[TableBlock | Fold]:
+    """Return what each cell lost: a table of questions, and one of groups of passages, folded."""
     rows = [
-        _Row(name, line, stages(view, cell, line), success_word(view, cell))
-        for name, view, cell in sides
-        if (line := losses_of(view, cell)) is not None
+        _row(view, cell, lines.get(cell.name), view.name(cell), view.mark(cell))
+        for cell in view.cells
     ]
-    if len(rows) < len(sides):
-        return []
-    return [_question_table("Side", "", rows), _group_table("Side", "", rows)]
+    return _tables("Configuration", "", [row for row in rows if row is not None])
+
+
+def by_category(view: View, cell: CellResult, line: LossCounts) -> list[TableBlock | Fold]:
+    """Return the same of one cell by category; nothing where there are not two categories."""
+    rows = []
+    for way in list_divisions(view.stored.questions.values()):
+        for name, ids in way.segments.items() if way.name == "Category" else ():
+            places = np.flatnonzero(view.mask_of(cell, ids))
+            part = count_losses(view.frame(cell).at(places), view.asked)
+            if part is not None and (count := part.questions["none"].of):
+                label = f"{name} †" if count < MIN_QUESTIONS else name
+                rows.append(_Row(label, part, stages(view, cell, line), success_word(view, cell)))
+    return _tables("Category", f", {view.name(cell)}", rows) if rows else []
+
+
+def _row(
+    view: View, cell: CellResult, line: LossCounts | None, name: str, mark: Mark | None = None
+) -> _Row | None:
+    if line is None:
+        return None
+    return _Row(name, line, stages(view, cell, line), success_word(view, cell), mark)
 
 
 def success_word(view: View, cell: CellResult) -> str:
@@ -69,118 +98,65 @@ def stages(view: View, cell: CellResult, line: LossCounts) -> list[LostAt]:
     return separable_stages(cell, line, gives_answers(cell, view.frame(cell)))
 
 
-def by_cell(view: View, lines: Lines) -> list[TableBlock | Fold]:
-    """Return what each cell lost: a table of questions, and one of groups of passages, folded."""
-    rows = [
-        _Row(
-            view.name(cell),
-            line,
-            stages(view, cell, line),
-            success_word(view, cell),
-            view.mark(cell),
-        )
-        for cell in view.cells
-        if (line := lines.get(cell.name)) is not None
-    ]
-    return [_question_table("Configuration", "", rows), _group_table("Configuration", "", rows)]
-
-
-def by_category(view: View, cell: CellResult, line: LossCounts) -> list[TableBlock | Fold]:
-    """Return the same of one cell by category; nothing where there are not two categories."""
-    category_divisions = [
-        way for way in list_divisions(view.stored.questions.values()) if way.name == "Category"
-    ]
-    if not category_divisions:
-        return []
-    cell_stages, success, rows = stages(view, cell, line), success_word(view, cell), []
-    for name, ids in category_divisions[0].segments.items():
-        part = count_losses(
-            view.frame(cell).at(np.flatnonzero(view.mask_of(cell, ids))), view.asked
-        )
-        if part is not None and _attributed_count(part):
-            few = " †" if _attributed_count(part) < MIN_QUESTIONS else ""
-            rows.append(_Row(name + few, part, cell_stages, success))
-    of_cell = f", {view.name(cell)}"
-    if not rows:
-        return []
-    return [_question_table("Category", of_cell, rows), _group_table("Category", of_cell, rows)]
-
-
 def describe_left_out(view: View, lines: Lines) -> str:
     """Say which stages no cell can lose anything at, or cannot tell from the next; "" if none."""
-    seen_stages = {
+    seen = {
         stage
         for cell in view.cells
         if cell.name in lines
         for stage in stages(view, cell, lines[cell.name])
     }
-    unseen_stages = [stage for stage in QUESTION_STAGES if stage not in seen_stages]
-    return (
-        f"Left out, as nothing can be seen to be lost there: {join_names(unseen_stages)}."
-        if unseen_stages
-        else ""
-    )
+    unseen = join_names([stage for stage in QUESTION_STAGES if stage not in seen])
+    return f"Left out, as nothing can be seen to be lost there: {unseen}." if unseen else ""
 
 
-def _question_table(first: str, of_cell: str, rows: Sequence[_Row]) -> TableBlock:
+def _tables(first: str, of_cell: str, rows: Sequence[_Row]) -> list[TableBlock | Fold]:
+    """Return a table of questions, and behind a fold one of groups of passages."""
     seen = [stage for stage in QUESTION_STAGES if any(stage in row.stages for row in rows)]
+    group_stages = [stage for stage in GROUP_STAGES if any(stage in row.stages for row in rows)]
     ends = sorted({row.success for row in rows})
-    return TableBlock(
-        [first, "Questions", *map(str.capitalize, [*ends, *seen])],
-        [
-            [
-                row.name,
-                f"{_attributed_count(row.line):,}",
-                *(_success_cell(row) if end == row.success else numbers.MISSING for end in ends),
-                *_lost_cells(row, ((stage, row.line.questions[stage]) for stage in seen)),
-            ]
-            for row in rows
-        ],
-        f"Questions by the first stage that lost a passage they need{of_cell}",
-        marks=[row.mark for row in rows],
-        remarks=[_remark(row.line) for row in rows],
-    )
-
-
-def _group_table(first: str, of_cell: str, rows: Sequence[_Row]) -> Fold:
-    seen = [stage for stage in GROUP_STAGES if any(stage in row.stages for row in rows)]
-    table: list[list[Cell]] = []
+    questions: list[list[Cell]] = []
+    groups: list[list[Cell]] = []
     for row in rows:
-        groups = row.line.groups
-        of = groups["chunking"].of
-        arrived = share_of(max(0, of - sum(one.count for one in groups.values())), of)
-        table.append(
+        answered = row.line.questions["none"]
+        found = [_share_cell(answered) if row.success == end else numbers.MISSING for end in ends]
+        counts = row.cells((stage, row.line.questions[stage]) for stage in seen)
+        questions.append([row.name, f"{answered.of:,}", *found, *counts])
+        shares = row.line.groups
+        of = shares["chunking"].of
+        arrived = share_of(max(0, of - sum(share.count for share in shares.values())), of)
+        counts = row.cells((stage, shares[stage]) for stage in group_stages)
+        groups.append([row.name, f"{of:,}", _share_cell(arrived), *counts])
+    marks = [row.mark for row in rows]
+    return [
+        TableBlock(
+            [first, "Questions", *map(str.capitalize, [*ends, *seen])],
+            questions,
+            f"Questions by the first stage that lost a passage they need{of_cell}",
+            marks=marks,
+            remarks=[_remark(row.line) for row in rows],
+        ),
+        Fold(
+            "The same over groups of passages",
             [
-                row.name,
-                f"{of:,}",
-                _share_cell(arrived),
-                *_lost_cells(row, ((stage, groups[stage]) for stage in seen)),
-            ]
-        )
-    head = [first, "Groups", "In the prompt", *map(str.capitalize, seen)]
-    caption = f"Groups of passages by the stage that lost them{of_cell}"
-    block = TableBlock(head, table, caption, marks=[row.mark for row in rows])
-    return Fold("The same over groups of passages", [block], aside=True)
+                TableBlock(
+                    [first, "Groups", "In the prompt", *map(str.capitalize, group_stages)],
+                    groups,
+                    f"Groups of passages by the stage that lost them{of_cell}",
+                    marks=marks,
+                )
+            ],
+            aside=True,
+        ),
+    ]
 
 
-def _attributed_count(line: LossCounts) -> int:
-    return line.questions["none"].of
-
-
-def _success_cell(row: _Row) -> Cell:
-    return _share_cell(row.line.questions["none"])
-
-
-def _lost_cells(row: _Row, counted: Iterable[tuple[LostAt, Share]]) -> Iterator[Cell]:
-    for stage, line in counted:
-        yield _share_cell(line) if stage in row.stages else numbers.MISSING
-
-
-def _share_cell(line: Share) -> Cell:
-    if not line.of:
+def _share_cell(share: Share) -> Cell:
+    if not share.of:
         return numbers.MISSING
-    interval = format_share(line)
-    return Measure(f"{line.count:,}", line.count / line.of, note=interval, drawn=False)
+    return Measure(
+        f"{share.count:,}", share.count / share.of, note=format_share(share), drawn=False
+    )
 
 
 def format_share(line: Share) -> str:

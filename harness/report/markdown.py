@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, repeat
+from operator import add
+from textwrap import indent
 
 from harness.report import chart_files
 from harness.report.document import (
@@ -13,7 +15,6 @@ from harness.report.document import (
     Browser,
     Cell,
     ChartFigure,
-    Drawing,
     FigureRow,
     Fold,
     GlossaryEntry,
@@ -43,24 +44,23 @@ _MAX_NAME, _MAX_TEXT, _MAX_QUOTE = 80, 1_500, 300
 _MAX_WORDS_CELL = 400
 """The longest name in a table, paragraph, and quotation in a question to read."""
 _MAX_SETTINGS = 6_000
+_APPENDIX_SHARE = 0.15
+"""The part of the room that the appendix has however long the other sections are."""
+REST_NOTE = "*What is left out of this section is in [report.html](report.html).*"
 
 
 def render(view: View, parts: Sequence[Part]) -> str:
     """Return the whole report; every text from outside is escaped."""
-    titles = [
-        f"# Evaluation {escape(view.run.id)}",
-        *(f"## {escape(p.title)}" for p in parts),
-    ]
-    kept_cells = [view.shipped, *(cell for cell in view.cells if cell.name == view.run.baseline)]
-    kept_names = [view.name(cell) for cell in kept_cells if cell is not None]
-    form = _Form("report.html", 3, kept_names)
+    kept = [view.shipped, *(cell for cell in view.cells if cell.name == view.run.baseline)]
+    form = _Form("report.html", 3, [view.name(cell) for cell in kept if cell is not None])
+    title = f"# Evaluation {escape(view.run.id)}"
+    headings = [f"## {escape(part.title)}" for part in parts]
     sections = [list(_pieces(part.blocks, form)) for part in parts]
-    room = MAX_BYTES - sum(len(title.encode()) + 4 for title in titles)
+    room = MAX_BYTES - sum(_size_bytes(text) + 2 for text in (title, *headings))
     appendix = [index for index, part in enumerate(parts) if part.looked_up]
-    texts = [titles[0]]
-    for title, section in zip(titles[1:], fit_sections(sections, room, appendix), strict=True):
-        texts += [title, *section]
-    return "\n\n".join(texts) + "\n"
+    texts = fit_sections(sections, room, appendix)
+    both = zip(headings, texts, strict=True)
+    return "\n\n".join([title, *(text for one, more in both for text in (one, *more))]) + "\n"
 
 
 def render_blocks(blocks: Sequence[Block], page: str = "", top: int = 1) -> str:
@@ -73,6 +73,12 @@ def render_blocks(blocks: Sequence[Block], page: str = "", top: int = 1) -> str:
     return "\n\n".join(texts) + "\n"
 
 
+def render_parts(parts: Sequence[Part], page: str) -> str:
+    """Return the sections of one page, each with its heading; `page` is its HTML file."""
+    headed = [([] if part.headed else [Heading(part.title)], part.blocks) for part in parts]
+    return render_blocks([block for both in headed for blocks in both for block in blocks], page)
+
+
 @dataclass(frozen=True)
 class _Form:
     """How blocks are written: the page with all of them, levels of headings, and what is long."""
@@ -83,194 +89,6 @@ class _Form:
     """Names of rows that a table keeps."""
     longest: int = _MAX_SETTINGS
     """Characters of a quotation."""
-
-
-def _pieces(blocks: Sequence[Block], form: _Form) -> Iterator[TextPiece]:
-    """Yield the blocks in Markdown."""
-    for kind, group in groupby(blocks, type):
-        same_kind = list(group)
-        if kind is GlossaryEntry:
-            yield TextPiece(
-                [], [_entry(item) for item in same_kind if isinstance(item, GlossaryEntry)]
-            )
-        elif kind is Advice:
-            advice = (item for item in same_kind if isinstance(item, Advice))
-            yield from (
-                TextPiece(_advice(number, item)) for number, item in enumerate(advice, start=1)
-            )
-        else:
-            for block in same_kind:
-                yield from _block_pieces(block, form)
-
-
-def _block_pieces(block: Block, form: _Form) -> Iterator[TextPiece]:
-    if isinstance(block, Heading):
-        yield TextPiece([f"{'#' * (form.top + block.level - 1)} {escape(block.text, _MAX_TEXT)}"])
-    elif isinstance(block, Paragraph):
-        yield TextPiece([_paragraph(block, min(form.longest, _MAX_TEXT))])
-    elif isinstance(block, Items):
-        mark = "⚠ " if block.style == "warning" else ""
-        yield TextPiece([], [f"- {mark}{escape(item, _MAX_TEXT)}" for item in block.items])
-    elif isinstance(block, FigureRow):
-        yield TextPiece([" · ".join(_figure_count(*count) for count in block.counts)])
-    elif isinstance(block, TableBlock):
-        yield _table(block, form.kept_names)
-    elif isinstance(block, ChartFigure):
-        yield TextPiece(list(_figure(block)))
-    elif isinstance(block, Quotation):
-        yield TextPiece(_quotation(block, form.longest))
-    elif isinstance(block, Fold) and block.aside:
-        yield TextPiece([f"*{escape(block.title)}: in [{form.page}]({form.page}).*"])
-    elif isinstance(block, Fold):
-        yield TextPiece(_fold(block, form))
-    elif isinstance(block, Browser):
-        yield from _pieces(block.worst, replace(form, longest=_MAX_QUOTE))
-    elif isinstance(block, PerCell):
-        yield from _pieces(block.blocks[block.shown], form)
-    elif isinstance(block, TwoColumns):
-        yield from _pieces([*block.first, *block.second], form)
-    # Links are left out: GitHub has an outline of its own.
-
-
-def _paragraph(block: Paragraph, longest: int) -> str:
-    text = escape(block.text, longest)
-    content = f"**{escape(block.label)}** {text}" if block.label else text
-    forms = {"note": f"*{content}*", "warning": f"⚠ {content}"}
-    return forms.get(block.style, content)
-
-
-def _figure_count(figure: str, label: str, remark: str) -> str:
-    text = f"**{escape(figure)}** {escape(label)}"
-    return f"{text} ({escape(remark)})" if remark else text
-
-
-def _table(table: TableBlock, kept_names: Sequence[str]) -> TextPiece:
-    """Return a table with its first rows and columns, and the rows of the cells wanted."""
-    columns = len(table.head)
-    head = [escape(text, _MAX_NAME) for text in table.head[: _MAX_COLUMNS + 1]]
-    notes = [
-        escape(text, _MAX_NAME) for text in (table.notes or [""] * columns)[: _MAX_COLUMNS + 1]
-    ]
-    distinct_notes = set(filter(None, notes))
-    shared_note = distinct_notes.pop() if len(distinct_notes) == 1 else ""
-    if not shared_note:
-        head = [f"{h}<br>{note}" if note else h for h, note in zip(head, notes, strict=True)]
-    about = [f"**{escape(table.caption)}**"] if table.caption else []
-    about += [shared_note] if shared_note else []
-    about += [f"{_MAX_COLUMNS} of {columns - 1} columns"] if columns > _MAX_COLUMNS + 1 else []
-    lines = [", ".join(about), ""] if about else []
-    lines.append(f"| {' | '.join(head)} |")
-    lines.append("|---" + ("|---:" if table.numeric else "|---") * (len(head) - 1) + "|")
-    rows = [_row(table, index, len(head)) for index in _choose_rows(table, kept_names)]
-    return TextPiece(lines, rows, len(table.rows))
-
-
-def _choose_rows(table: TableBlock, kept_names: Sequence[str]) -> list[int]:
-    """Return the numbers of the rows to show: the first, and those of the cells wanted."""
-    cells = bool(table.marks) or any(row[0] in kept_names for row in table.rows)
-    room = _MAX_CELL_ROWS if cells else _MAX_ROWS
-    late_rows = [
-        index for index, row in enumerate(table.rows) if index >= room and row[0] in kept_names
-    ]
-    return [*range(min(len(table.rows), room) - len(late_rows)), *late_rows]
-
-
-def _row(table: TableBlock, index: int, columns: int) -> str:
-    row = table.rows[index]
-    cells = [_cell(cell, _MAX_NAME if table.numeric else _MAX_WORDS_CELL) for cell in row[:columns]]
-    remark = table.remarks[index] if table.remarks else ""
-    cells[0] += f"<br>{escape(remark, _MAX_NAME)}" if remark else ""
-    if len(row) == 1:
-        cells = [f"**{cells[0]}**", *[""] * (columns - 1)]
-    return f"| {' | '.join(cells)} |"
-
-
-def _cell(cell: Cell, longest: int) -> str:
-    if isinstance(cell, str):
-        return escape(cell, longest)
-    text = f"**{escape(cell.text)}**" if cell.best else escape(cell.text)
-    text += f"<sup>{escape_html(cell.beats)}</sup>" if cell.beats else ""
-    details = [
-        escape(detail, longest) for detail in (cell.interval, cell.outcome, cell.note) if detail
-    ]
-    return f"{text}<br>{', '.join(details)}" if details else text
-
-
-def _figure(figure: ChartFigure) -> Iterator[str]:
-    first, *others = zip(figure.drawings, chart_files.file_names(figure), strict=True)
-    drawing, name = first
-    yield f"**{escape(drawing.title, _MAX_TEXT)}**"
-    yield ""
-    yield f"![{escape(drawing.title, _MAX_TEXT)}]({name})"
-    yield ""
-    yield escape(drawing.caption, _MAX_TEXT)
-    if others:
-        yield ""
-        links = (
-            f"[{escape(other.label, _MAX_NAME)}]({name})" for other, name in others[:_MAX_CELL_ROWS]
-        )
-        yield f"Also drawn: {', '.join(links)}"
-    if len(drawing.table.rows) <= _MAX_CHART_ROWS:
-        yield ""
-        yield from _chart_table(drawing)
-
-
-def _chart_table(drawing: Drawing) -> Iterator[str]:
-    yield "<details><summary>The figures behind it</summary>"
-    yield ""
-    yield _table(drawing.table, ()).render()
-    yield ""
-    yield "</details>"
-
-
-def _advice(number: int, advice: Advice) -> list[str]:
-    lead = f"{number}. **{escape(advice.title, _MAX_TEXT)}**"
-    mends = f"{advice.mends} of {advice.of} questions at most, lost at {escape(advice.stage)}"
-    question_ids = ", ".join(
-        escape(id_, _MAX_NAME) for id_ in advice.questions[:_MAX_ADVICE_QUESTIONS]
-    )
-    more = ", …" if len(advice.questions) > _MAX_ADVICE_QUESTIONS else ""
-    lines = [f"{lead} ({mends})", "", escape(advice.text, _MAX_TEXT)]
-    lines += ["", f"Questions: {question_ids}{more}"] if question_ids else []
-    lines += ["", *fence(advice.setting, "yaml", _MAX_SETTINGS)] if advice.setting else []
-    indent = " " * (len(str(number)) + 2)
-    return [lines[0], *(f"{indent}{line}" if line else "" for line in lines[1:])]
-
-
-def _entry(entry: GlossaryEntry) -> str:
-    formula = f" *{escape(entry.formula, _MAX_TEXT)}*" if entry.formula else ""
-    return f"- **{escape(entry.term, _MAX_NAME)}**: {escape(entry.said, _MAX_TEXT)}{formula}"
-
-
-def _quotation(passage: Quotation, longest: int) -> list[str]:
-    mark = " ✓" if passage.relevant else ""
-    label = [f"{escape(passage.label, _MAX_TEXT)}{mark}", ""] if passage.label else []
-    return [*label, *fence(passage.text, max_chars=longest)]
-
-
-def _fold(fold: Fold, form: _Form) -> list[str]:
-    inner = [piece.render() for piece in _pieces(fold.blocks, form)]
-    title = escape_html(fold.title, _MAX_TEXT if form.longest > _MAX_QUOTE else _MAX_QUOTE)
-    lines = [f"<details><summary>{title}</summary>", ""]
-    for text in inner:
-        lines += [text, ""]
-    return [*lines, "</details>"]
-
-
-_APPENDIX_SHARE = 0.15
-
-
-"""The part of the room that the appendix has however long the other sections are."""
-
-
-REST_NOTE = "*What is left out of this section is in [report.html](report.html).*"
-
-
-def _rest_note(page: str) -> str:
-    """Return where the rest is of what is cut short."""
-    if page == "report.html":
-        return REST_NOTE
-    return f"*What is left out is in [{page}]({page}).*" if page else "*The rest is left out.*"
 
 
 @dataclass(frozen=True)
@@ -290,6 +108,136 @@ class TextPiece:
         return "\n".join([*self.lines, *chosen, *tail])
 
 
+def _pieces(blocks: Sequence[Block], form: _Form) -> Iterator[TextPiece]:
+    """Yield the blocks in Markdown: entries of a glossary as one list, advice numbered."""
+    for kind, group in groupby(blocks, type):
+        if kind is GlossaryEntry:
+            yield TextPiece([], [_entry(item) for item in group if isinstance(item, GlossaryEntry)])
+            continue
+        for number, block in enumerate(group, start=1):
+            if isinstance(block, Advice):
+                yield TextPiece(_advice(number, block))
+            else:
+                yield from _block_pieces(block, form)
+
+
+def _block_pieces(block: Block, form: _Form) -> Iterator[TextPiece]:
+    if isinstance(block, Heading):
+        yield TextPiece([f"{'#' * (form.top + block.level - 1)} {escape(block.text, _MAX_TEXT)}"])
+    elif isinstance(block, Paragraph):
+        text = escape(block.text, min(form.longest, _MAX_TEXT))
+        content = f"**{escape(block.label)}** {text}" if block.label else text
+        forms = {"note": f"*{content}*", "warning": f"⚠ {content}"}
+        yield TextPiece([forms.get(block.style, content)])
+    elif isinstance(block, Items):
+        mark = "⚠ " if block.style == "warning" else ""
+        yield TextPiece([], [f"- {mark}{escape(item, _MAX_TEXT)}" for item in block.items])
+    elif isinstance(block, FigureRow):
+        counts = (
+            f"**{escape(figure)}** {escape(label)}" + (f" ({escape(remark)})" if remark else "")
+            for figure, label, remark in block.counts
+        )
+        yield TextPiece([" · ".join(counts)])
+    elif isinstance(block, TableBlock):
+        yield _table(block, form.kept_names)
+    elif isinstance(block, ChartFigure):
+        yield TextPiece(_figure(block))
+    elif isinstance(block, Quotation):
+        mark = " ✓" if block.relevant else ""
+        label = [f"{escape(block.label, _MAX_TEXT)}{mark}", ""] if block.label else []
+        yield TextPiece([*label, *fence(block.text, max_chars=form.longest)])
+    elif isinstance(block, Fold) and block.aside:
+        yield TextPiece([f"*{escape(block.title)}: in [{form.page}]({form.page}).*"])
+    elif isinstance(block, Fold):
+        longest = _MAX_TEXT if form.longest > _MAX_QUOTE else _MAX_QUOTE
+        yield TextPiece(_details(escape_html(block.title, longest), _pieces(block.blocks, form)))
+    elif isinstance(block, Browser):
+        yield from _pieces(block.worst, replace(form, longest=_MAX_QUOTE))
+    elif isinstance(block, PerCell):
+        yield from _pieces(block.blocks[block.shown], form)
+    elif isinstance(block, TwoColumns):
+        yield from _pieces([*block.first, *block.second], form)
+    # Links are left out: GitHub has an outline of its own.
+
+
+def _details(title: str, pieces: Iterable[TextPiece]) -> list[str]:
+    inner = [line for piece in pieces for line in (piece.render(), "")]
+    return [f"<details><summary>{title}</summary>", "", *inner, "</details>"]
+
+
+def _table(table: TableBlock, kept_names: Sequence[str]) -> TextPiece:
+    """Return a table with its first rows and columns, and the rows of the cells wanted."""
+    columns = min(len(table.head), _MAX_COLUMNS + 1)
+    head = [escape(text, _MAX_NAME) for text in table.head[:columns]]
+    notes = [escape(table.note(index), _MAX_NAME) for index in range(columns)]
+    head = [f"{text}<br>{note}" if note else text for text, note in zip(head, notes, strict=True)]
+    about = [f"**{escape(table.caption)}**"] if table.caption else []
+    about += [escape(table.shared_note, _MAX_NAME)] if table.shared_note else []
+    cut = f"{_MAX_COLUMNS} of {len(table.head) - 1} columns"
+    about += [cut] if columns < len(table.head) else []
+    align = "|---:" if table.numeric else "|---"
+    lines = [", ".join(about), ""] if about else []
+    lines += [f"| {' | '.join(head)} |", f"|---{align * (columns - 1)}|"]
+    has_cells = bool(table.marks) or any(row[0] in kept_names for row in table.rows)
+    most = _MAX_CELL_ROWS if has_cells else _MAX_ROWS
+    kept = [
+        index
+        for index, row in enumerate(table.rows)
+        if index >= most and row and row[0] in kept_names
+    ]
+    shown = [*range(min(len(table.rows), most) - len(kept)), *kept]
+    return TextPiece(lines, [_row(table, index, columns) for index in shown], len(table.rows))
+
+
+def _row(table: TableBlock, index: int, columns: int) -> str:
+    row = table.rows[index]
+    cells = [_cell(cell, _MAX_NAME if table.numeric else _MAX_WORDS_CELL) for cell in row[:columns]]
+    remark = table.remarks[index] if table.remarks else ""
+    cells[0] += f"<br>{escape(remark, _MAX_NAME)}" if remark else ""
+    if len(row) == 1:
+        cells = [f"**{cells[0]}**", *[""] * (columns - 1)]
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(cell: Cell, longest: int) -> str:
+    if isinstance(cell, str):
+        return escape(cell, longest)
+    text = f"**{escape(cell.text)}**" if cell.best else escape(cell.text)
+    text += f"<sup>{escape_html(cell.beats)}</sup>" if cell.beats else ""
+    return f"{text}<br>{escape(cell.details, _MAX_WORDS_CELL)}" if cell.details else text
+
+
+def _figure(figure: ChartFigure) -> list[str]:
+    (drawing, name), *others = zip(figure.drawings, chart_files.file_names(figure), strict=True)
+    title = escape(drawing.title, _MAX_TEXT)
+    paragraphs = [f"**{title}**", f"![{title}]({name})", escape(drawing.caption, _MAX_TEXT)]
+    if others:
+        links = (
+            f"[{escape(other.label, _MAX_NAME)}]({name})" for other, name in others[:_MAX_CELL_ROWS]
+        )
+        paragraphs.append(f"Also drawn: {', '.join(links)}")
+    lines = "\n\n".join(paragraphs).split("\n")
+    if len(drawing.table.rows) <= _MAX_CHART_ROWS:
+        lines += ["", *_details("The figures behind it", [_table(drawing.table, ())])]
+    return lines
+
+
+def _advice(number: int, advice: Advice) -> list[str]:
+    mends = f"{advice.mends} of {advice.of} questions at most, lost at {escape(advice.stage)}"
+    ids = [escape(id_, _MAX_NAME) for id_ in advice.questions[:_MAX_ADVICE_QUESTIONS]]
+    more = ", …" if len(advice.questions) > _MAX_ADVICE_QUESTIONS else ""
+    lines = ["", escape(advice.text, _MAX_TEXT)]
+    lines += ["", f"Questions: {', '.join(ids)}{more}"] if ids else []
+    lines += ["", *fence(advice.setting, "yaml", _MAX_SETTINGS)] if advice.setting else []
+    lead = f"{number}. **{escape(advice.title, _MAX_TEXT)}** ({mends})"
+    return [lead, *indent("\n".join(lines), " " * (len(str(number)) + 2)).split("\n")]
+
+
+def _entry(entry: GlossaryEntry) -> str:
+    formula = f" *{escape(entry.formula, _MAX_TEXT)}*" if entry.formula else ""
+    return f"- **{escape(entry.term, _MAX_NAME)}**: {escape(entry.said, _MAX_TEXT)}{formula}"
+
+
 def fit_sections(
     sections: Sequence[Sequence[TextPiece]],
     room: int,
@@ -303,22 +251,19 @@ def fit_sections(
     Where a section is cut short its last text says so.
     """
     needed = [sum(_size_bytes(piece.render()) for piece in pieces) for pieces in sections]
-    reserved = min(sum(needed[index] for index in appendix), int(room * _APPENDIX_SHARE))
-    first = [0 if index in appendix else need for index, need in enumerate(needed)]
-    rooms = _share_room(first, room - reserved)
-    last = [need if index in appendix else 0 for index, need in enumerate(needed)]
-    for index, more in enumerate(_share_room(last, room - sum(rooms))):
-        rooms[index] += more
-    return [
-        _fit_section(pieces, room_of_section, _rest_note(page))
-        for pieces, room_of_section in zip(sections, rooms, strict=True)
-    ]
+    story = [0 if index in appendix else need for index, need in enumerate(needed)]
+    rest = [need - first for need, first in zip(needed, story, strict=True)]
+    rooms = _share_room(story, room - min(sum(rest), int(room * _APPENDIX_SHARE)))
+    rooms = list(map(add, rooms, _share_room(rest, room - sum(rooms))))
+    note = f"*What is left out is in [{page}]({page}).*" if page else "*The rest is left out.*"
+    note = REST_NOTE if page == "report.html" else note
+    return list(map(_fit_section, sections, rooms, repeat(note)))
 
 
 def _share_room(needed: Sequence[int], room: int) -> list[int]:
+    """Return a part of the room for each: the smallest needs are met, the others share alike."""
     shares = [0] * len(needed)
-    smallest_first = sorted(range(len(needed)), key=needed.__getitem__)
-    for done, index in enumerate(smallest_first):
+    for done, index in enumerate(sorted(range(len(needed)), key=needed.__getitem__)):
         shares[index] = min(needed[index], room // (len(needed) - done))
         room -= shares[index]
     return shares
@@ -332,20 +277,12 @@ def _fit_section(pieces: Sequence[TextPiece], room: int, rest: str) -> list[str]
     room -= _size_bytes(rest)
     texts = []
     for piece in pieces:
-        text = _cut_rows(piece, room)
+        counts = range(len(piece.rows), 0, -1) if piece.rows else [0]
+        text = next((t for n in counts if _size_bytes(t := piece.render(n)) <= room), None)
         if text is not None:
             texts.append(text)
             room -= _size_bytes(text)
     return [*texts, rest]
-
-
-def _cut_rows(piece: TextPiece, room: int) -> str | None:
-    """Return as much of a piece as fits; None where not even its first row does."""
-    for rows in range(len(piece.rows), 0 if piece.rows else -1, -1):
-        text = piece.render(rows)
-        if _size_bytes(text) <= room:
-            return text
-    return None
 
 
 def _size_bytes(text: str) -> int:

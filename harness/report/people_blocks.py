@@ -37,14 +37,6 @@ _BANDS = (
 """Of kappa, each above its bound: Landis & Koch, 1977."""
 _RELIABLE, _TENTATIVE = 0.8, 0.667
 """Of alpha: Krippendorff, 2004."""
-_ASPECT_NAMES = {
-    "overall": "Overall",
-    "correctness": "Correctness",
-    "directness": "Directness",
-    "completeness": "Completeness",
-    "helpfulness": "Helpfulness",
-    "chunks": "Chunks",
-}
 
 
 def agreement_blocks(agreements: Sequence[RaterAgreement]) -> list[Block]:
@@ -56,7 +48,7 @@ def agreement_blocks(agreements: Sequence[RaterAgreement]) -> list[Block]:
     head = ["Rated by two or more", "Weighted kappa", "Alpha, ordinal", "Alpha, interval"]
     rows = [
         [
-            _ASPECT_NAMES[agreement.aspect],
+            agreement.aspect.capitalize(),
             _with_word(agreement.kappa, _kappa_word),
             _with_word(agreement.ordinal, _alpha_word),
             format_estimate(agreement.interval),
@@ -122,23 +114,18 @@ def weights_blocks(table: Rows) -> list[Block]:
     assert suggested.own is not None
     assert suggested.present is not None
     assert suggested.gain is not None
-    against = (
-        suggested.against
-        if suggested.against == EQUAL_WEIGHTS
-        else f"the run’s {suggested.against}"
-    )
+    own, present = (numbers.difference(rho.value) for rho in (suggested.own, suggested.present))
+    against = suggested.against
+    against = against if against == EQUAL_WEIGHTS else f"the run’s {against}"
     text = (
         f"Those that would agree best with people’s overall grades on these {suggested.n:,} "
         f"answers. On questions that the weights had not seen (five folds) their rank correlation "
-        f"is {_format_rho(suggested.own)}, that of {against} {_format_rho(suggested.present)}: a "
-        f"difference of {format_estimate(suggested.gain)}. "
+        f"is {own}, that of {against} {present}: a difference of "
+        f"{format_estimate(suggested.gain)}. "
     )
-    if suggested.better:
-        text += "They are shown to agree better; it is a suggestion all the same, from one set."
-    else:
-        text += (
-            "They are not shown to agree better: a suggestion, and no reason to change anything."
-        )
+    better = "They are shown to agree better; it is a suggestion all the same, from one set."
+    none = "They are not shown to agree better: a suggestion, and no reason to change anything."
+    text += better if suggested.better else none
     note = (
         "Least squares of standardised metrics, no weight below 0, with a ridge of 0.01: metrics "
         "that say the same share their weight. Not in it: metrics of retrieval, of the whole set, "
@@ -149,10 +136,6 @@ def weights_blocks(table: Rows) -> list[Block]:
         Quotation("A suggestion", suggested.yaml),
         Paragraph(note, "note"),
     ]
-
-
-def _format_rho(estimate: Estimate) -> str:
-    return numbers.difference(estimate.value)
 
 
 def comments_blocks(

@@ -65,7 +65,11 @@ def describe_detectable(n: int, visible: float, digits: int) -> str:
 
 def describe_too_few(differences: Sequence[DifferenceEstimate], whom: str = "") -> str:
     """Return that these differences could not have been shown, however large."""
-    unit = "questions" if all(seen.units == seen.n for seen in differences) else "clusters"
+    unit = (
+        "questions"
+        if all(seen.units == seen.n for seen in differences)
+        else "clusters of questions"
+    )
     return f"With this few {unit} no difference{whom}, however large, could be shown."
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
+from itertools import compress
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,49 +17,59 @@ from harness.comparison.cell_differences import CellDifferences
 from harness.comparison.decision import Decision, decide
 from harness.comparison.gate import gate_verdicts
 from harness.comparison.gate.gate_verdicts import GateResult
+from harness.metrics import Metric
 from harness.metrics.failures import NO_LABELS, lack_labels
-from harness.metrics.named_metrics import stored_total
+from harness.metrics.judged_ranking import JudgedRankingMetric
+from harness.metrics.named_metrics import stored_metric, stored_total
 from harness.records import Outcome, Question
+from harness.registry import full_label
 from harness.report import bands, phrases
 from harness.report.cell_marks import marks
 from harness.report.charts.svg import ChartCache
 from harness.report.document import Mark
-from harness.report.label_coverage import LabelCoverage, measure_coverage
-from harness.report.metric_order import MetricOrder
 from harness.report.verdict_words import VerdictText, VerdictWords
+from harness.runs.oracle.potential import Potential, compute_potentials
+from harness.runs.unjudged_results import UnjudgedResults
 from harness.stats.aggregate_scores import Aggregate, aggregate
 from harness.store.cell_labels import parts_of, short_labels
 from harness.store.cell_results import CellResult
-from harness.store.frame import STATES, Codes, Frame
+from harness.store.frame import STATES, Codes, Frame, Mask, Trace
 from harness.store.reader import StoredRun
 from harness.text import numbers
 
 _ROUNDING = 1e-9
+_COPY_METRIC = "context_overlap"
+"""1 for every answer of a generator that copies from its context."""
 Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 NOT_COUNTED = "Embedding the question is not in these seconds."
 
 
-class View(MetricOrder):
+class View:
     """Read-only questions that several sections ask of one run."""
 
     def __init__(self, stored: StoredRun, drawn: ChartCache | None = None) -> None:
-        super().__init__(stored.run)
         self.stored = stored
+        self.run = stored.run
+        self.by = stored.run.decide_by
         self.drawn = drawn
-        self._coverages: dict[str, LabelCoverage] = {}
         self._frames: dict[str, Frame] = {}
+        self._ceilings: dict[tuple[str, str], float | None] = {}
 
     @cached_property
     def cells(self) -> list[CellResult]:
         """The cells, best first by the deciding metric; those without a mean last."""
-        return sorted(self.run.cells, key=lambda cell: -_value_or(self.score(cell).mean, -1.0))
+
+        def rank(cell: CellResult) -> tuple[bool, float]:
+            mean = self.score(cell).mean
+            return mean is None, -(mean or 0.0)
+
+        return sorted(self.run.cells, key=rank)
 
     @property
     def best(self) -> CellResult | None:
         """The cell with the highest mean that is not only there to be beaten."""
-        ranked = [cell for cell in self.cells if self.score(cell).mean is not None]
-        return next((cell for cell in ranked if not cell.floor), None)
+        scored = (cell for cell in self.cells if self.score(cell).mean is not None)
+        return next((cell for cell in scored if not cell.floor), None)
 
     def score(self, cell: CellResult, metric: str | None = None) -> Aggregate:
         """Return a cell's aggregate of one metric, by default the deciding one."""
@@ -130,6 +143,16 @@ class View(MetricOrder):
             return NO_LABELS
         return Counter(score.reason for score in scores).most_common(1)[0][0]
 
+    @cached_property
+    def potentials(self) -> list[Potential]:
+        """What each generator could come to; none where the oracle was not asked."""
+        return compute_potentials(self.stored, self.cells, self.shipped)
+
+    @cached_property
+    def unjudged(self) -> UnjudgedResults:
+        """What the means could be if the documents that nobody judged were relevant."""
+        return UnjudgedResults(self.stored, self.cells, self.best)
+
     @property
     def family(self) -> int:
         """How many tests against the baseline there are, over all cells and metrics."""
@@ -137,10 +160,7 @@ class View(MetricOrder):
 
     def beats(self, cell: CellResult, metric: str) -> str:
         """Return `+` where a cell is shown to be better than the baseline, `−` where worse."""
-        difference = self.contrasts.against_baseline.get((cell.name, metric))
-        if difference is None:
-            return ""
-        return "+" if difference.better else numbers.MINUS if difference.worse else ""
+        return phrases.format_mark(self.contrasts.against_baseline.get((cell.name, metric)))
 
     @property
     def failed(self) -> int:
@@ -239,7 +259,7 @@ class View(MetricOrder):
         return aggregate(scores, total, groups)
 
     def best_marks(
-        self, cells: Sequence[CellResult], lines: Sequence[Aggregate | Aggregate], metric: str
+        self, cells: Sequence[CellResult], lines: Sequence[Aggregate], metric: str
     ) -> list[bool]:
         """Return which of the cells, whose lines these are, to mark as the best by a metric.
 
@@ -277,20 +297,92 @@ class View(MetricOrder):
 
     def ceiling(self, cell: CellResult, metric: str) -> float | None:
         """Return the highest mean that any ranking could reach on precision@k; else None."""
-        bounds = self._coverage_of(cell).bounds.get(metric)
+        key = cell.name, metric
+        if key not in self._ceilings:
+            self._ceilings[key] = self._compute_ceiling(cell, metric)
+        return self._ceilings[key]
+
+    def _compute_ceiling(self, cell: CellResult, metric: str) -> float | None:
+        built: Any = self.build_metric(metric)
+        if not hasattr(built, "bound"):
+            return None
+        bounds = [
+            built.bound(tuple(judged.inventory))
+            for trace in self._scored(cell, metric)
+            if (judged := trace.judged.get(built.labels or "documents")) is not None
+            and judged.inventory is not None
+        ]
         return sum(bounds) / len(bounds) if bounds else None
 
     def judged_share(self, cell: CellResult, metric: str) -> float | None:
         """Return how much of what a metric reads anybody judged; None where a rule judges all."""
-        judged = self._coverage_of(cell).known.get(metric)
+        if self.run.provenance.metrics[metric].labels != "documents":
+            return None
+        k = getattr(self.build_metric(metric), "k", None)
+        judged = [
+            grade is not None
+            for trace in self._scored(cell, metric)
+            if "documents" in trace.judged
+            for grade in trace.judged["documents"].grades[:k]
+        ]
         return sum(judged) / len(judged) if judged else None
 
-    def _coverage_of(self, cell: CellResult) -> LabelCoverage:
-        if cell.name not in self._coverages:
-            built = {name: self.build_metric(name) for name in self.metrics}
-            self._coverages[cell.name] = measure_coverage(self.run, built, self.frame(cell))
-        return self._coverages[cell.name]
+    def _scored(self, cell: CellResult, metric: str) -> Iterator[Trace]:
+        """Yield what is known of the rankings that a metric has a value of."""
+        frame = self.frame(cell)
+        return compress(frame.traces, (~np.isnan(frame.value[metric])).tolist())
 
+    @cached_property
+    def metrics(self) -> list[str]:
+        """The metrics' names, the deciding one first."""
+        names = list(self.run.provenance.metrics)
+        return sorted(names, key=lambda name: name != self.by)
 
-def _value_or(value: float | None, other: float) -> float:
-    return other if value is None else value
+    @cached_property
+    def several_chunkers(self) -> bool:
+        """Whether the cells differ in their chunkers."""
+        return len({cell.chunker for cell in self.run.cells}) > 1
+
+    def is_per_chunker(self, metric: str) -> bool:
+        """Return whether a metric must not be read across the chunkers of this run."""
+        return self.several_chunkers and self.run.provenance.metrics[metric].within_chunker
+
+    def needs_care(self, metric: str) -> bool:
+        """Return whether a metric may be read across chunkers, but judges each one's own chunks."""
+        about = self.run.provenance.metrics[metric]
+        return self.several_chunkers and about.own_chunks and not about.within_chunker
+
+    def bands(self, metric: str) -> tuple[float, ...]:
+        """Return where the bands of a metric begin, worst first; none where it has no words."""
+        return bands.starts(self.build_metric(metric).name)
+
+    def is_copied(self, cell: CellResult, metric: str) -> bool:
+        """Return whether a metric is constant by construction in a cell."""
+        spec = self.run.provenance.metrics[metric].spec
+        return cell.copies and spec.partition("(")[0] == _COPY_METRIC
+
+    def has_no_cutoff(self, metric: str) -> bool:
+        """Return whether a metric of rankings has no cut of its own."""
+        built = self.build_metric(metric)
+        if "judge" in built.needs:
+            return False  # it asks about a few, however many are retrieved
+        return getattr(built, "k", 0) is None and getattr(built, "budget", None) is None
+
+    @cached_property
+    def ranked(self) -> dict[str, JudgedRankingMetric]:
+        """The metrics of judged rankings, at the run's level of relevance, by name."""
+        level = int(self.run.config["resolved"]["relevance_level"])
+        built = {name: self.build_metric(name) for name in self.metrics}
+        return {
+            name: metric if metric.rel else replace(metric, rel=level)
+            for name, metric in built.items()
+            if isinstance(metric, JudgedRankingMetric)
+        }
+
+    def in_full(self, metric: str) -> str:
+        """Return a metric with every parameter and its value."""
+        return full_label(self.build_metric(metric))
+
+    def build_metric(self, metric: str) -> Metric:
+        """Return a metric by its name."""
+        return stored_metric(self.run.provenance.metrics[metric])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from harness.records import Question
@@ -28,58 +28,39 @@ class Division:
 
 def list_divisions(questions: Iterable[Question]) -> list[Division]:
     """Return the ways that divide these questions at all: two segments or more."""
-    question_list = list(questions)
-    divisions = [
-        Division(
-            "Category",
-            _group_ids(
-                question_list, lambda question: [question.category] if question.category else []
-            ),
-        ),
-        Division(
-            "Difficulty",
-            _group_ids(
-                question_list, lambda question: [question.difficulty] if question.difficulty else []
-            ),
-        ),
-        _by_document(question_list),
-        Division(
-            "Question length", _group_ids(question_list, lambda question: [_length(question.text)])
-        ),
-    ]
-    return [way for way in divisions if len(way.segments) > 1]
-
-
-def _group_ids(
-    questions: Sequence[Question], names: Callable[[Question], Iterable[str]]
-) -> dict[str, frozenset[str]]:
-    ids: dict[str, set[str]] = {}
+    ids: dict[str, dict[str, set[str]]] = {
+        way: {} for way in ("Category", "Difficulty", "Document", "Question length")
+    }
     for question in questions:
-        for name in names(question):
-            ids.setdefault(name, set()).add(question.id)
-    return {name: frozenset(group) for name, group in ids.items()}
+        for way, names in zip(ids, _segments_of(question), strict=True):
+            for name in names:
+                ids[way].setdefault(name, set()).add(question.id)
+    by_size = sorted(ids["Document"].items(), key=lambda group: (-len(group[1]), group[0]))
+    ids["Document"] = dict(by_size[:_MAX_DOCUMENTS])
+    left_out = {"Document": max(0, len(by_size) - _MAX_DOCUMENTS)}
+    return [
+        Division(
+            way, {name: frozenset(group) for name, group in groups.items()}, left_out.get(way, 0)
+        )
+        for way, groups in ids.items()
+        if len(groups) > 1
+    ]
 
 
-def _by_document(questions: Sequence[Question]) -> Division:
-    """Divide by the documents that hold the answer, largest segment first."""
-    ids_by_document = _group_ids(questions, lambda question: sorted(_documents(question)))
-    order = sorted(ids_by_document, key=lambda name: (-len(ids_by_document[name]), name))
-    segments = {name: ids_by_document[name] for name in order[:_MAX_DOCUMENTS]}
-    return Division("Document", segments, left_out=max(0, len(order) - _MAX_DOCUMENTS))
-
-
-def _documents(question: Question) -> set[str]:
-    if question.passages:
-        return {passage.span.doc for passage in question.passages}
-    return {doc for doc, grade in (question.documents or {}).items() if grade > 0}
-
-
-def _length(text: str) -> str:
-    words = len(text.split())
+def _segments_of(question: Question) -> tuple[Iterable[str], ...]:
+    """Return the names of a question's segments, for each way to divide."""
+    documents = {passage.span.doc for passage in question.passages}
+    if not documents:
+        documents = {doc for doc, grade in (question.documents or {}).items() if grade > 0}
+    words, length = len(question.text.split()), f"over {_LONG_WORDS} words"
+    if words <= _LONG_WORDS:
+        length = f"{_SHORT_WORDS + 1} to {_LONG_WORDS} words"
     if words <= _SHORT_WORDS:
-        return f"up to {_SHORT_WORDS} words"
+        length = f"up to {_SHORT_WORDS} words"
+    category, difficulty = question.category, question.difficulty
     return (
-        f"{_SHORT_WORDS + 1} to {_LONG_WORDS} words"
-        if words <= _LONG_WORDS
-        else f"over {_LONG_WORDS} words"
+        [category] if category else (),
+        [difficulty] if difficulty else (),
+        sorted(documents),
+        [length],
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from io import StringIO
 from typing import Literal, get_args
 
@@ -57,23 +57,14 @@ def render(blocks: Sequence[Block], form: Format) -> str:
 
 
 def _latex(table: TableBlock) -> str:
-    columns = "".join(
-        "r" if table.is_of_figures(index) else "l" for index in range(len(table.head))
-    )
-    rows = [" & ".join(map(_latex_cell, row)) + r" \\" for row in table.rows]
+    figures = map(table.is_of_figures, range(len(table.head)))
+    columns = "".join("r" if is_figures else "l" for is_figures in figures)
     caption = " ".join(make_printable(table.caption).split())
-    return "\n".join(
-        [
-            *([f"% {caption}"] if caption else []),
-            rf"\begin{{tabular}}{{{columns}}}",
-            r"\toprule",
-            " & ".join(map(_escape, table.head)) + r" \\",
-            r"\midrule",
-            *rows,
-            r"\bottomrule",
-            r"\end{tabular}",
-        ]
-    )
+    lines = [f"% {caption}"] if caption else []
+    lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
+    lines += [" & ".join(map(_escape, table.head)) + r" \\", r"\midrule"]
+    lines += [" & ".join(map(_latex_cell, row)) + r" \\" for row in table.rows]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
 
 
 def _latex_cell(cell: Cell) -> str:
@@ -81,8 +72,7 @@ def _latex_cell(cell: Cell) -> str:
         return _escape(cell)
     text = rf"\textbf{{{_escape(cell.text)}}}" if cell.best else _escape(cell.text)
     text += f"$^{{{cell.beats.replace(numbers.MINUS, '-')}}}$" if cell.beats else ""
-    details = ", ".join(filter(None, (cell.interval, cell.outcome, cell.note)))
-    return rf"{text} {{\small ({_escape(details)})}}" if details else text
+    return rf"{text} {{\small ({_escape(cell.details)})}}" if cell.details else text
 
 
 def _escape(text: str) -> str:
@@ -97,24 +87,18 @@ def _csv(table: TableBlock) -> str:
     ]
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    head = []
-    for name, interval in zip(table.head, has_interval, strict=True):
-        head += [name, f"{name} low", f"{name} high"] if interval else [name]
-    writer.writerow(map(_plain, head))
-    for row in table.rows:
-        writer.writerow(_csv_cells(row, has_interval))
+    for row in (table.head, *table.rows):
+        cells: list[str] = []
+        for cell, interval in zip(row, has_interval, strict=False):
+            figure = cell if isinstance(cell, Measure) else Measure(cell)
+            cells.append(_plain(figure.text) if figure.value is None else repr(figure.value))
+            if interval and row is table.head:
+                cells += [_plain(f"{figure.text} low"), _plain(f"{figure.text} high")]
+            elif interval:
+                ends = _interval(cell)
+                cells += map(repr, ends) if ends else ["", ""]
+        writer.writerow(cells)
     return out.getvalue().rstrip("\n")
-
-
-def _csv_cells(row: Sequence[Cell], has_interval: Sequence[bool]) -> Iterator[str]:
-    for cell, interval in zip(row, has_interval, strict=False):
-        if isinstance(cell, Measure) and cell.value is not None:
-            yield repr(cell.value)
-        else:
-            yield _plain(cell.text if isinstance(cell, Measure) else cell)
-        if interval:
-            yield from map(repr, _interval(cell) or [])
-            yield from [] if _interval(cell) else ["", ""]
 
 
 def _interval(cell: Cell) -> tuple[float, float] | None:

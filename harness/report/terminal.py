@@ -9,29 +9,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from harness.report.document import (
-    Advice,
     Block,
-    Browser,
-    Cell,
-    ChartFigure,
-    FigureRow,
     Fold,
-    GlossaryEntry,
     Heading,
     Items,
     Measure,
     Paragraph,
-    PerCell,
     Quotation,
     TableBlock,
-    TwoColumns,
 )
 from harness.store.cell_results import CELL_FORMAT
 from harness.store.run_file import RunFile
-from harness.text import numbers
 from harness.text.escaping import make_printable
 
 if TYPE_CHECKING:
@@ -96,49 +87,25 @@ def _spaced(blocks: Sequence[Block], width: int) -> Iterator[RenderableType]:
 
 
 def _parts(block: Block, width: int) -> Iterator[RenderableType]:
-    """Yield what rich prints of one block. Links within a page are nothing here."""
+    """Yield what rich prints of one block, of the kinds that commands have to say."""
     if isinstance(block, Heading):
         yield _text(block.text, "bold")
     elif isinstance(block, Paragraph):
         yield _paragraph(block)
     elif isinstance(block, Items):
         mark = "warning:" if block.style == "warning" else "-"
-        yield _marked([(mark, _text(item, _STYLES.get(block.style, ""))) for item in block.items])
-    elif isinstance(block, FigureRow):
-        counts = (
-            f"{figure} {label}" + (f" ({remark})" if remark else "")
-            for figure, label, remark in block.counts
-        )
-        yield _text(" · ".join(counts))
+        yield _marked(mark, block.items, _STYLES.get(block.style, ""))
     elif isinstance(block, TableBlock):
         yield from _tables(block, width)
-    elif isinstance(block, ChartFigure):
-        drawing = block.drawings[0]
-        yield _text(drawing.title, "bold")
-        yield from _tables(drawing.table, width)
-    elif isinstance(block, Advice):
-        share = f"{block.mends} of {numbers.count(block.of, 'question')} at most"
-        yield _text(f"{block.title} ({share}, lost at {block.stage})", "bold")
-        yield _text(block.text)
-        yield from _lines(block.setting)
-    elif isinstance(block, GlossaryEntry):
-        yield _text(f"{block.term}: {block.said} {block.formula}".rstrip())
     elif isinstance(block, Quotation):
         if block.label:
-            yield _text(block.label + (" ✓" if block.relevant else ""))
-        yield from _lines(block.text)
-    elif isinstance(block, Fold) and not block.aside:
-        from rich.padding import Padding
-
-        yield _text(block.title)
-        for part in _spaced(block.blocks, width - _GAP):
-            yield Padding(part, (0, 0, 0, _GAP))
-    elif isinstance(block, Browser):
-        yield from _spaced(block.worst, width)
-    elif isinstance(block, PerCell):
-        yield from _spaced(block.blocks[block.shown], width)
-    elif isinstance(block, TwoColumns):
-        yield from _spaced([*block.first, *block.second], width)
+            yield _text(block.label)
+        yield from (_indent(_line(line), 2 * _GAP) for line in block.text.splitlines())
+    else:
+        assert isinstance(block, Fold), f"{type(block).__name__} is for pages alone"
+        if not block.aside:
+            yield _text(block.title)
+            yield from (_indent(part, _GAP) for part in _spaced(block.blocks, width - _GAP))
 
 
 def _paragraph(block: Paragraph) -> RenderableType:
@@ -146,7 +113,7 @@ def _paragraph(block: Paragraph) -> RenderableType:
 
     style = _STYLES.get(block.style, "")
     if block.style == "warning":
-        return _marked([("warning:", _text(block.text, style))])
+        return _marked("warning:", [block.text], style)
     text = _text(" ".join(filter(None, (block.label, block.text))), style)
     if block.style == "path":
         text.overflow, text.no_wrap = "ignore", True
@@ -156,62 +123,74 @@ def _paragraph(block: Paragraph) -> RenderableType:
 
 def _text(text: str, style: str = "") -> Text:
     """Return one line of text; white space, ends of lines too, is one space each."""
+    return _line(" ".join(make_printable(text).split()), style)
+
+
+def _line(text: str, style: str = "") -> Text:
     from rich.text import Text
 
-    return Text(" ".join(make_printable(text).split()), style, overflow="fold")
+    return Text(make_printable(text), style, overflow="fold")
 
 
-def _lines(text: str) -> Iterator[RenderableType]:
-    """Yield the lines of a quoted text, indented."""
+def _indent(part: RenderableType, columns: int) -> RenderableType:
     from rich.padding import Padding
-    from rich.text import Text
 
-    for line in text.splitlines():
-        yield Padding(Text(make_printable(line), overflow="fold"), (0, 0, 0, 2 * _GAP))
+    return Padding(part, (0, 0, 0, columns))
 
 
-def _marked(rows: Sequence[tuple[str, Text]]) -> Table:
+def _marked(mark: str, texts: Sequence[str], style: str) -> Table:
     """Return texts that each hang behind a mark."""
     from rich.table import Table
 
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
-    for mark, text in rows:
-        grid.add_row(_text(mark), text)
+    for text in texts:
+        grid.add_row(_text(mark), _text(text, style))
     return grid
 
 
 def _tables(block: TableBlock, width: int) -> Iterator[RenderableType]:
     """Yield a table, or several that share the first column where one is wider than there is room.
 
-    A note that all columns share stands behind the caption.
+    A table of words stays one: its cells are wrapped.
     """
-    notes = set(filter(None, block.notes))
-    shared = notes.pop() if len(notes) == 1 else ""
-    caption = ", ".join(filter(None, (block.caption, shared)))
+    caption = ", ".join(filter(None, (block.caption, block.shared_note)))
     if caption:
         yield _text(caption, "bold")
-    columns = [_column(block, index, bool(shared)) for index in range(len(block.head))]
+    columns = [_column(block, index) for index in range(len(block.head))]
     widths = [max(text.cell_len for text in column) + _GAP for column in columns]
     names = min(widths[0], max(_MIN_NAME_COLUMNS, width - sum(widths[1:])))
-    for number, indices in enumerate(_groups(widths, width - names, block.numeric)):
+    groups: list[list[int]] = [[0]]
+    used = names
+    for index in range(1, len(widths)):
+        used += widths[index]
+        if block.numeric and len(groups[-1]) > 1 and used > width:
+            groups.append([0])
+            used = names + widths[index]
+        groups[-1].append(index)
+    for number, indices in enumerate(groups):
         if number:
             yield ""
-        yield _table(block, columns, [0, *indices], names - _GAP)
+        yield _table(block, columns, indices, names - _GAP)
 
 
-def _groups(widths: Sequence[int], room: int, numeric: bool) -> list[list[int]]:
-    """Return the columns after the first in groups that fit; words are wrapped instead."""
-    groups: list[list[int]] = [[]]
-    used = 0
-    for index, width in enumerate(widths[1:], start=1):
-        if numeric and groups[-1] and used + width > room:
-            groups.append([])
-            used = 0
-        groups[-1].append(index)
-        used += width
-    return groups
+def _column(block: TableBlock, index: int) -> list[Text]:
+    """Return a column's heading and its cells; a row of one cell, which divides, is bold."""
+    head = " ".join(filter(None, (block.head[index], block.note(index))))
+    column = [_text(head)]
+    for number, row in enumerate(block.rows):
+        cell = row[index] if index < len(row) else ""
+        if isinstance(cell, Measure):
+            text = _text(cell.text + cell.beats, "bold" if cell.best else "")
+            remark = cell.details
+        else:
+            text = _text(cell, "bold" if len(row) == 1 else "")
+            remark = block.remarks[number] if block.remarks and not index else ""
+        if remark:
+            text.append("  ").append_text(_text(remark, "dim"))
+        column.append(text)
+    return column
 
 
 def _table(
@@ -229,75 +208,54 @@ def _table(
             overflow="fold",
             max_width=names if block.numeric and not index else None,
         )
-    for number, row in enumerate(block.rows):
-        remark = block.remarks[number] if block.remarks else ""
-        texts = [columns[index][number + 1] for index in indices if index < len(row)]
-        if remark:
-            texts[0] = texts[0].copy().append("  ").append_text(_text(remark, "dim"))
-        if len(row) == 1:
-            texts[0].stylize("bold")
-        table.add_row(*texts)
+    for row in range(1, len(block.rows) + 1):
+        table.add_row(*(columns[index][row] for index in indices))
     return table
 
 
-def _column(block: TableBlock, index: int, shared_note: bool) -> list[Text]:
-    """Return a column's heading and its cells."""
-    note = block.notes[index] if block.notes and not shared_note else ""
-    head = " ".join(filter(None, (block.head[index], note)))
-    return [
-        _text(head),
-        *(_cell(row[index]) if index < len(row) else _text("") for row in block.rows),
-    ]
-
-
-def _cell(cell: Cell) -> Text:
-    if not isinstance(cell, Measure):
-        return _text(cell)
-    details = ", ".join(filter(None, (cell.interval, cell.outcome, cell.note)))
-    text = _text(cell.text + cell.beats, "bold" if cell.best else "")
-    return text.append("  ").append_text(_text(details, "dim")) if details else text
-
-
-class Reporter(Protocol):
-    """Progress that can be put away before something else is printed."""
-
-    def __call__(self, work: str, done: int, total: int) -> None:
-        """Show how far `work` has come."""
-        ...
-
-    def note(self, text: str) -> None:
-        """Show one line."""
-        ...
-
-    def stop(self) -> None:
-        """Show nothing more."""
-        ...
-
-
 @contextmanager
-def progress() -> Iterator[Reporter]:
+def progress() -> Iterator[Progress]:
     """Show progress on stderr: a bar where it is a terminal, plain lines where it is not."""
-    reporter: Reporter = _Bars() if sys.stderr.isatty() else _Lines()
+    reporter = _Bars() if sys.stderr.isatty() else Progress()
     try:
         yield reporter
     finally:
         reporter.stop()
 
 
-class _Bars:
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeRemainingColumn,
-        )
+class Progress:
+    """Progress in plain lines, at most one in ten seconds for each kind of work."""
 
-        text = TextColumn("{task.description}", markup=False)
-        columns = (text, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._bars = Progress(*columns, console=Console(stderr=True))
+    def __init__(self) -> None:
+        self._last: dict[str, float] = {}
+
+    def __call__(self, work: str, done: int, total: int) -> None:
+        """Show how far `work` has come."""
+        now = time.monotonic()
+        if done == total or now - self._last.setdefault(work, now) >= _PROGRESS_SECONDS:
+            self._last[work] = now
+            print(f"{work}: {done} of {total}", file=sys.stderr, flush=True)
+
+    def note(self, text: str) -> None:
+        """Show one line."""
+        print(_printable_lines(text), file=sys.stderr, flush=True)
+
+    def stop(self) -> None:
+        """Show nothing more."""
+
+
+class _Bars(Progress):
+    def __init__(self) -> None:
+        from rich import progress
+        from rich.console import Console
+
+        self._bars = progress.Progress(
+            progress.TextColumn("{task.description}", markup=False),
+            progress.BarColumn(),
+            progress.MofNCompleteColumn(),
+            progress.TimeRemainingColumn(),
+            console=Console(stderr=True),
+        )
         self._tasks: dict[str, Any] = {}
         self._bars.start()
 
@@ -311,23 +269,6 @@ class _Bars:
 
     def stop(self) -> None:
         self._bars.stop()
-
-
-class _Lines:
-    def __init__(self) -> None:
-        self._last: dict[str, float] = {}
-
-    def __call__(self, work: str, done: int, total: int) -> None:
-        now = time.monotonic()
-        if done == total or now - self._last.setdefault(work, now) >= _PROGRESS_SECONDS:
-            self._last[work] = now
-            print(f"{work}: {done} of {total}", file=sys.stderr, flush=True)
-
-    def note(self, text: str) -> None:
-        print(_printable_lines(text), file=sys.stderr, flush=True)
-
-    def stop(self) -> None:
-        pass
 
 
 def _printable_lines(text: str) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.report import rank_curves
 from harness.report.charts import chart_cells, svg, theme
 from harness.report.charts.lettering import fit, short_name
 from harness.report.charts.theme import Row
 from harness.report.document import ChartFigure, Drawing, TableBlock
-from harness.report.rank_curves import Curve, CurveReader
 from harness.report.run_view import View
+from harness.runs import rank_curves
+from harness.runs.rank_curves import Curve, CurveReader
 from harness.text import numbers
 
 _WORDS = {
@@ -34,16 +34,16 @@ _NAME_GAP = 16
 
 def figure(view: View) -> ChartFigure | None:
     """Return the curves of all cells; None where no ranking is scored."""
-    ks = rank_curves.curve_ks(view)
+    ks = rank_curves.curve_ks(view.stored)
     if len(ks) < 2:
         return None
-    reader = CurveReader(view, ks)
+    reader = CurveReader(view.stored, ks)
     curves = {cell.name: reader.curves(cell) for cell in view.cells}
     ks = [k for k in ks if k <= reader.depth]
     if len(ks) < 2:
         return None
     drawings = []
-    for number, measure in enumerate(rank_curves.measures(view)):
+    for number, measure in enumerate(rank_curves.measures(view.stored)):
         of_measure = {name: of[number] for name, of in curves.items()}
         known = {name: curve for name, curve in of_measure.items() if curve is not None}
         if known:
@@ -62,7 +62,7 @@ def _drawing(view: View, measure: str, ks: Sequence[int], curves: Mapping[str, C
         }
         for cell in scored
     ]
-    sent = rank_curves.prompt_results(view)
+    sent = rank_curves.prompt_results(view.stored)
     sent = sent if sent in ks else None
     table = TableBlock(
         ["Configuration", *(f"@{k}" for k in ks), "n"],

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from harness.comparison.history.series import History, RunSegment, Series
-from harness.report import history_words
+from harness.report import history_words, phrases
 from harness.report.cell_marks import marks
 from harness.report.charts import svg, theme
 from harness.report.charts.lettering import fit, text_width
@@ -42,14 +42,17 @@ def figure(history: History, metric: str) -> ChartFigure:
     title = f"{metric}: no shift is shown"
     if called:
         more = f", and {numbers.count(len(called) - 1, 'more shift')}" if len(called) > 1 else ""
-        title = history_words.shift(history, called[0]) + more
+        title = history_words.describe_shift(history, called[0]) + more
     finished = [number for number, run in enumerate(history.runs) if run.finished][::-1]
     about = "Mean, difference from the run before that compares, 95 % interval and n"
     about += f"; {_MAX_TABLE_RUNS} of {len(finished):,} runs" if finished[_MAX_TABLE_RUNS:] else ""
     rows = [
         [
-            history_words.moment(history.runs[run].began),
-            *(_written(history, series, run) for series in series_list),
+            phrases.format_moment(history.runs[run].began),
+            *(
+                history_words.format_value(history, series, run, in_full=True)
+                for series in series_list
+            ),
         ]
         for run in finished[:_MAX_TABLE_RUNS]
     ]
@@ -58,7 +61,7 @@ def figure(history: History, metric: str) -> ChartFigure:
     days = [
         f"{run.began:%d %b %H:%M}".lstrip("0")
         if (last - first).days < _WEEK_DAYS
-        else history_words.day(history, number)
+        else history_words.format_day(history, number)
         for number, run in enumerate(history.runs)
     ]
     looks = {cell: theme.symbol(mark) for cell, mark in marks(history.cells).items()}
@@ -68,14 +71,6 @@ def figure(history: History, metric: str) -> ChartFigure:
     width = svg.WIDE if number else svg.FULL_WIDTH
     drawing = svg.draw(metric, title, _CAPTION, table, _chart, data, wide=width)
     return ChartFigure(f"history-{number}", [drawing])
-
-
-def _written(history: History, series: Series, run: int) -> str:
-    score = history.score(series, run)
-    if score is None:
-        return numbers.MISSING
-    ends = numbers.interval(score.low, score.high)
-    return f"{history_words.value(history, series, run)} ({ends}, n = {score.n:,})"
 
 
 def _strip(history: History, series: Series, looks: Row) -> Row:

@@ -8,8 +8,8 @@ from harness.report.charts import intervals_chart, svg, theme
 from harness.report.charts.intervals_chart import Interval
 from harness.report.charts.theme import Row
 from harness.report.document import ChartFigure, TableBlock
-from harness.report.potential import Potential
 from harness.report.run_view import View
+from harness.runs.oracle.potential import Potential
 from harness.stats.aggregate_scores import Aggregate
 from harness.text import numbers
 

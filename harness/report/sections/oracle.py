@@ -6,21 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import quote
 
-from harness.report import chunker_limits
+from harness.metrics import named_metrics
+from harness.records import Case, Chunk, Hit, Outcome, Span
 from harness.report.charts import potential_chart as chart
 from harness.report.document import Block, Cell, Links, Paragraph, TableBlock
 from harness.report.phrases import measure
-from harness.report.potential import (
-    RIGHT,
-    MeasureRow,
-    Potential,
-    describe_asked,
-    headline,
-    potentials,
-    sentences,
-)
+from harness.report.potential_words import describe_asked, headline, sentences
 from harness.report.run_view import View
 from harness.report.sections import section
+from harness.runs import scoring
+from harness.runs.oracle.potential import RIGHT, MeasureRow, Potential
+from harness.stats.aggregate_scores import Aggregate, aggregate
+from harness.store.cell_results import CellResult
 from harness.text import numbers
 
 _MAX_NAMED = 10
@@ -30,7 +27,7 @@ _MAX_NAMED = 10
 @section("oracle", 48, "What better retrieval could buy", "Potential")
 def blocks(view: View) -> Sequence[Block]:
     """Return the results of the oracle; nothing where it was not run."""
-    all_potentials = potentials(view)
+    all_potentials = view.potentials
     if not view.run.oracle and not view.run.ceilings:
         return []
     several = len(all_potentials) > 1
@@ -49,7 +46,7 @@ def blocks(view: View) -> Sequence[Block]:
         result += _remembered_blocks(potential, several)
     if all_potentials and all_potentials[0].asked:
         result.append(Paragraph(_explanation(view, all_potentials[0]), "note"))
-    return [*result, *chunker_limits.blocks(view)]
+    return [*result, *chunker_limits(view)]
 
 
 def _unasked_blocks(view: View, potential: Potential) -> Iterator[Block]:
@@ -139,3 +136,62 @@ def _explanation(view: View, potential: Potential) -> str:
         "or distract it. A failed question counts as 0; a gain is over what both finished."
         f"{unpaired_note}"
     )
+
+
+def chunker_limits(view: View) -> Iterator[Block]:
+    """Yield what the best chunks of each chunker would hold, and what was found of it."""
+    order = [cell.chunker for cell in view.cells]
+    limits = sorted(
+        (limit for limit in view.run.ceilings if limit.evidence_recall.mean is not None),
+        key=lambda limit: order.index(limit.chunker),
+    )
+    if not limits:
+        return
+    k = limits[0].k
+    recalls = {
+        limit.chunker: _evidence_recall(view, view.cells[order.index(limit.chunker)], k)
+        for limit in limits
+    }
+    focus = None if view.focus is None else view.focus.chunker
+    first = next((limit for limit in limits if limit.chunker == focus), limits[0])
+    yield Paragraph(
+        f"With {first.chunker}, {numbers.count(k, 'chunk')} could hold "
+        f"{numbers.score(first.evidence_recall.mean, 2)} of the evidence; what is retrieved holds "
+        f"{numbers.score(recalls[first.chunker].mean, 2)}."
+    )
+    head = ["Chunker", "n", f"Any {numbers.count(k, 'chunk')}", "As retrieved", "Chunk ceiling"]
+    notes = ["", "", f"evidence_ceiling@{k}", f"evidence_recall@{k} of the best cell", ""]
+    rows: list[list[Cell]] = [
+        [
+            limit.chunker,
+            f"{limit.evidence_recall.n:,}",
+            *map(measure, (limit.evidence_recall, recalls[limit.chunker], limit.chunk_ceiling)),
+        ]
+        for limit in limits
+    ]
+    caption = "What each chunker allows: share of the evidence's characters, and precision"
+    yield TableBlock(head, rows, caption, notes, cards=True)
+    yield Paragraph(
+        f"Any {numbers.count(k, 'chunk')}: the most of a question's evidence that so many could "
+        "hold, whichever they are. Chunk ceiling: the precision of a retriever that finds all "
+        "evidence. A chunker with a parent is measured by the chunks that are handed over.",
+        "note",
+    )
+
+
+def _evidence_recall(view: View, cell: CellResult, k: int) -> Aggregate:
+    """Return the evidence_recall of what a cell retrieved, as the cell's metrics are scored."""
+    metric = named_metrics.build_metric(f"evidence_recall@{k}")
+    records = view.records(cell)
+    clusters = view.stored.clusters
+    groups = None if clusters is None else [clusters[record.question] for record in records]
+    scored = scoring.score_all([metric], [_case(view, record) for record in records])
+    return aggregate([scores[metric.name] for scores in scored], clusters=groups)
+
+
+def _case(view: View, record: Outcome) -> Case:
+    hits = tuple(
+        Hit(Chunk(rank, Span(hit.doc, hit.start, hit.end), ""), hit.score)
+        for rank, hit in enumerate(record.hits)
+    )
+    return Case(view.question(record), hits, failure=record.error)

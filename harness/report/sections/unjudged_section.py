@@ -9,7 +9,7 @@ from harness.report.document import Block, Cell, Fold, Measure, Paragraph, Table
 from harness.report.phrases import join_names
 from harness.report.run_view import View
 from harness.report.sections import section
-from harness.report.unjudged_results import Ends, UnjudgedResults
+from harness.runs.unjudged_results import Ends, UnjudgedResults
 from harness.text import numbers
 
 _MAX_COLUMNS = 4
@@ -21,7 +21,7 @@ _MAX_NAMED = 2
 @section("unjudged", 49, "Results nobody judged", "Unjudged")
 def blocks(view: View) -> Sequence[Block]:
     """Return the tables; nothing where all that the metrics read is judged."""
-    results = UnjudgedResults(view)
+    results = view.unjudged
     if not results.open:
         return []
     paragraphs: list[Block] = [Paragraph(_describe_judged(view, results), "plain")]

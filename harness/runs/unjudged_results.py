@@ -7,16 +7,17 @@ of every cell.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
 
 from harness.metrics import Metric
-from harness.report.run_view import View
+from harness.metrics.named_metrics import stored_metric
 from harness.runs import incomplete_labels
 from harness.runs.incomplete_labels import JudgedList, WeightedQuestion
 from harness.store.cell_results import CellResult
+from harness.store.reader import StoredRun
 
 EQUAL_WITHIN = 1e-9
 """Means that differ by less are equal: they are sums of the same fractions in another order."""
@@ -44,14 +45,9 @@ class Lead:
     most: float
 
     @property
-    def open(self) -> bool:
-        """Whether either of the two could be ahead, as the rest is judged."""
-        return self.least < -EQUAL_WITHIN and self.most > EQUAL_WITHIN
-
-    @property
     def standing(self) -> str:
         """How the best stands to the other, in words."""
-        if self.open:
+        if self.least < -EQUAL_WITHIN and self.most > EQUAL_WITHIN:
             return "open"
         if max(abs(self.least), abs(self.most)) <= EQUAL_WITHIN:
             return "equal under every judgement"
@@ -63,14 +59,15 @@ class Lead:
 class UnjudgedResults:
     """What the metrics of judged documents could be in each cell of a run."""
 
-    def __init__(self, view: View) -> None:
-        self._view = view
-        about = view.run.provenance.metrics
-        built = {
-            name: view.build_metric(name)
-            for name in view.metrics
-            if about[name].labels == "documents"
-        }
+    def __init__(
+        self, stored: StoredRun, cells: Sequence[CellResult], best: CellResult | None
+    ) -> None:
+        """Take the cells in the order of their means, and the one with the highest, no floor."""
+        self._stored, self._cells, self._best = stored, cells, best
+        self._by = stored.run.decide_by
+        about = stored.run.provenance.metrics
+        names = sorted(about, key=lambda name: name != self._by)
+        built = {x: stored_metric(about[x]) for x in names if about[x].labels == "documents"}
         self.metrics: Mapping[str, Metric] = {
             name: metric
             for name, metric in built.items()
@@ -89,22 +86,19 @@ class UnjudgedResults:
 
     def of_form(self, form: str) -> list[str]:
         """Return those of the open metrics that have bounds, or scenarios."""
-        return [
-            name
-            for name in self.open
-            if incomplete_labels.analysis_kind(self.metrics[name]) == form
-        ]
+        kind = incomplete_labels.analysis_kind
+        return [name for name in self.open if kind(self.metrics[name]) == form]
 
     @cached_property
     def relevant_only(self) -> bool:
         """Whether no label says that a document is irrelevant: then judged is what is relevant."""
-        judgements = [line.documents or {} for line in self._view.stored.questions.values()]
+        judgements = [line.documents or {} for line in self._stored.questions.values()]
         return all(grade > 0 for grades in judgements for grade in grades.values())
 
     @property
     def depths(self) -> list[int]:
         """Every k of the open metrics, ascending; of those without @k, how many are retrieved."""
-        retrieved = int(self._view.run.config["resolved"]["retrieve"])
+        retrieved = int(self._stored.run.config["resolved"]["retrieve"])
         depths = {incomplete_labels.cutoff(self.metrics[name]) or retrieved for name in self.open}
         return sorted(depths)
 
@@ -143,16 +137,22 @@ class UnjudgedResults:
 
         Empty where it has none, or reads nothing that nobody judged.
         """
-        name, best = self._view.by, self._view.best
+        name, best = self._by, self._best
         if best is None or name not in self.of_form("bounds"):
             return []
-        metric = self.metrics[name]
-        sides = {cell.name: self._weigh_questions(cell, name) for cell in self._view.cells}
-        return [
-            self._lead(metric, best, sides[best.name], cell, sides[cell.name])
-            for cell in self._view.cells
-            if cell is not best and sides[cell.name] and sides[best.name]
-        ]
+        metric, none, leads = self.metrics[name], WeightedQuestion(), []
+        weighed = {cell.name: self._weigh_questions(cell, name) for cell in self._cells}
+        ours = weighed[best.name]
+        for cell in self._cells:
+            theirs = weighed[cell.name]
+            if cell is best or not theirs or not ours:
+                continue
+            pairs = [(ours.get(id_, none), theirs.get(id_, none)) for id_ in {**ours, **theirs}]
+            scored = (best.scores[name].mean or 0) - (cell.scores[name].mean or 0)
+            least = -sum(incomplete_labels.max_difference(metric, b, a) for a, b in pairs)
+            most = sum(incomplete_labels.max_difference(metric, a, b) for a, b in pairs)
+            leads.append(Lead(cell, scored, least, most))
+        return leads
 
     @cached_property
     def contenders(self) -> list[CellResult]:
@@ -160,46 +160,27 @@ class UnjudgedResults:
 
         By a metric with bounds, under any judgement; by another, in the second scenario.
         """
-        view, best = self._view, self._view.best
-        if best is None or view.by not in self.metrics or view.by not in self.open:
+        by, best = self._by, self._best
+        if best is None or by not in self.open:
             return []
-        others = [cell for cell in view.cells if cell is not best and not cell.floor]
-        if incomplete_labels.analysis_kind(self.metrics[view.by]) == "bounds":
+        others = [cell for cell in self._cells if cell is not best and not cell.floor]
+        if by in self.of_form("bounds"):
             ahead = {lead.other.name for lead in self.leads if lead.least < -EQUAL_WITHIN}
             return [cell for cell in others if cell.name in ahead]
-        ends = {cell.name: self.ends(cell, view.by) for cell in [best, *others]}
-        top = ends[best.name]
+        top = self.ends(best, by)
         return [
             cell
             for cell in others
-            if top
-            and (cell_ends := ends[cell.name])
-            and cell_ends.relevant > top.relevant + EQUAL_WITHIN
+            if top and (ends := self.ends(cell, by)) and ends.relevant > top.relevant + EQUAL_WITHIN
         ]
 
-    def _lead(
-        self,
-        metric: Metric,
-        best: CellResult,
-        one: Mapping[str, WeightedQuestion],
-        cell: CellResult,
-        other: Mapping[str, WeightedQuestion],
-    ) -> Lead:
-        none = WeightedQuestion()
-        pairs = [(one.get(id_, none), other.get(id_, none)) for id_ in {**one, **other}]
-        name = self._view.by
-        scored = (self._view.score(best, name).mean or 0) - (self._view.score(cell, name).mean or 0)
-        least = -sum(incomplete_labels.max_difference(metric, right, left) for left, right in pairs)
-        most = sum(incomplete_labels.max_difference(metric, left, right) for left, right in pairs)
-        return Lead(cell, scored, least, most)
-
     def _weigh_questions(self, cell: CellResult, name: str) -> dict[str, WeightedQuestion]:
-        metric = self.metrics[name]
         rankings = {id_: ranking for id_, _, ranking in self._scored_questions(cell, name)}
+        weigh, share = incomplete_labels.weigh_question, 1 / max(1, len(rankings))
         return {
             id_: WeightedQuestion()
             if ranking is None
-            else incomplete_labels.weigh_question(metric, ranking, 1 / len(rankings))
+            else weigh(self.metrics[name], ranking, share)
             for id_, ranking in rankings.items()
         }
 
@@ -207,9 +188,11 @@ class UnjudgedResults:
         self, cell: CellResult, name: str
     ) -> Iterator[tuple[str, float | None, JudgedList | None]]:
         """Yield each question that a mean is over, its value and ranking; None where it failed."""
-        rankings = self._rankings[cell.name]
-        scores = self._view.stored.frame.scores(name, self._view.places(cell))
-        for id_, score in zip(self._view.question_ids(cell), scores, strict=True):
+        rankings, frame = self._rankings[cell.name], self._stored.frame
+        places, ids = self._stored.places(cell.name), list(self._stored.questions)
+        scores = frame.scores(name, places)
+        for number, score in zip(frame.question[places].tolist(), scores, strict=True):
+            id_ = ids[number]
             if score.state == "scored":
                 yield id_, score.value, rankings.get(id_)
             elif score.state == "failed":
@@ -229,13 +212,10 @@ class UnjudgedResults:
     @cached_property
     def _rankings(self) -> dict[str, dict[str, JudgedList]]:
         """The ranking of each question that has a documents label, by cell."""
-        rankings: dict[str, dict[str, JudgedList]] = {cell.name: {} for cell in self._view.cells}
-        if not self.metrics:
-            return rankings
-        for cell in self._view.cells:
-            for ranking in self._view.frame(cell).traces:
-                line = ranking.judged.get("documents")
-                if line is not None:
-                    documents = tuple(dict.fromkeys([doc for doc, _, _ in ranking.hits]))
-                    rankings[cell.name][ranking.question] = JudgedList(documents, line)
+        rankings: dict[str, dict[str, JudgedList]] = {cell.name: {} for cell in self._cells}
+        for cell in self._cells if self.metrics else ():
+            for trace in self._stored.frame.at(self._stored.places(cell.name)).traces:
+                if (judged := trace.judged.get("documents")) is not None:
+                    documents = tuple(dict.fromkeys([doc for doc, _, _ in trace.hits]))
+                    rankings[cell.name][trace.question] = JudgedList(documents, judged)
         return rankings

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.metrics.named_metrics import stored_total
 from harness.records import Answer, Case, Score, not_scored
-from harness.report.charts.lettering import short_name
-from harness.report.run_view import View
 from harness.runs.oracle.oracle_file import read_records
 from harness.runs.oracle.oracle_scores import DECLINE_METRICS, is_right, read_answer_test
 from harness.stats.aggregate_scores import Aggregate, aggregate
@@ -21,8 +18,8 @@ from harness.stats.differences import estimate_differences
 from harness.stats.paired_units import PairedScores
 from harness.stats.whole_sets import Total
 from harness.store.cell_results import CellResult
+from harness.store.reader import StoredRun
 from harness.store.run_file import OracleOutcome
-from harness.text import numbers
 
 RIGHT = "answered right"
 """What the share of answers that pass the answer test is called, beside the metrics."""
@@ -90,41 +87,45 @@ class _Generator:
     evidence: Scores
 
 
-_potentials_by_view: WeakKeyDictionary[View, list[Potential]] = WeakKeyDictionary()
+def compute_potentials(
+    stored: StoredRun, cells: Sequence[CellResult], shipped: CellResult | None
+) -> list[Potential]:
+    """Return what each generator of a run could come to; none where the oracle was not asked.
 
-
-def potentials(view: View) -> list[Potential]:
-    """Return what each generator of a run could come to; none where the oracle was not asked."""
-    if view not in _potentials_by_view:
-        _potentials_by_view[view] = _compute_potentials(view) if view.run.oracle else []
-    return _potentials_by_view[view]
-
-
-def _compute_potentials(view: View) -> list[Potential]:
+    `cells` are in the order of their means; the generator of the `shipped` one comes first.
+    """
     by_generator: dict[str, list[OracleOutcome]] = {}
-    for record in read_records(view.stored):
+    for record in read_records(stored):
         by_generator.setdefault(record.generator, []).append(record)
-    cells = {cell.generator for cell in view.cells}
     generators = [
-        _build(view, name, records) for name, records in by_generator.items() if name in cells
+        _build(stored, own_cells, shipped, records)
+        for name, records in by_generator.items()
+        if (own_cells := [cell for cell in cells if cell.generator == name])
     ]
-    generators.sort(key=lambda generator: generator.cell is not view.focus)
+    first = shipped or next((cell for cell in cells if not cell.floor), None)
+    generators.sort(key=lambda generator: generator.cell is not first)
     pairs: list[PairedScores] = []
     for generator in generators:
         for index, name in enumerate(generator.names):
-            pairs.append(_pair(view, generator.ids, name, generator.evidence, generator.here))
+            pairs.append(_pair(stored, generator.ids, name, generator.evidence, generator.here))
             if index == 0:
-                pairs.append(_pair(view, generator.ids, name, generator.here, generator.nothing))
-    compared = zip(pairs, estimate_differences(pairs, view.run.provenance.seed), strict=True)
-    return [_potential(view, generator, compared) for generator in generators]
+                pairs.append(_pair(stored, generator.ids, name, generator.here, generator.nothing))
+    compared = zip(pairs, estimate_differences(pairs, stored.run.provenance.seed), strict=True)
+    return [_potential(stored, generator, compared) for generator in generators]
 
 
-def _build(view: View, name: str, records: Sequence[OracleOutcome]) -> _Generator:
-    cells = [cell for cell in view.cells if cell.generator == name]
+def _build(
+    stored: StoredRun,
+    cells: Sequence[CellResult],
+    shipped: CellResult | None,
+    records: Sequence[OracleOutcome],
+) -> _Generator:
     best = next((cell for cell in cells if not cell.floor), cells[0])
-    cell = next((cell for cell in cells if cell is view.shipped), best)
-    asked = set(view.question_ids(cell))
-    names = _measure_names(view, records)
+    cell = next((cell for cell in cells if cell is shipped), best)
+    questions = list(stored.questions)
+    numbers = stored.frame.question[stored.places(cell.name)].tolist()
+    asked = {questions[number] for number in numbers}
+    names = _measure_names(stored, records)
     evidence = [record for record in records if record.given == "evidence"]
     return _Generator(
         records=records,
@@ -133,25 +134,25 @@ def _build(view: View, name: str, records: Sequence[OracleOutcome]) -> _Generato
         ids=[r.question for r in evidence if r.context is not None and r.question in asked],
         names=names,
         nothing=_oracle_scores([r for r in records if r.given == "nothing"], names),
-        here=_cell_scores(view, cell, names),
-        highest=None if best is cell else _cell_scores(view, best, names),
+        here=_cell_scores(stored, cell, names),
+        highest=None if best is cell else _cell_scores(stored, best, names),
         evidence=_oracle_scores(evidence, names),
     )
 
 
-def _measure_names(view: View, records: Sequence[OracleOutcome]) -> list[str]:
+def _measure_names(stored: StoredRun, records: Sequence[OracleOutcome]) -> list[str]:
     """Return what is compared: the deciding metric first if it is of answers, then right ones."""
-    about = view.run.provenance.metrics
+    about, by = stored.run.provenance.metrics, stored.run.decide_by
     names = [
         name
-        for name in view.metrics
+        for name in about
         if name in records[0].scores
         and about[name].kind != "descriptive"
         and name.partition("(")[0] not in DECLINE_METRICS
     ]
     tested = [RIGHT] if any(record.answered is not None for record in records) else []
-    deciding = [name for name in names if name == view.by]
-    return [*deciding, *tested, *(name for name in names if name != view.by)]
+    deciding = [name for name in names if name == by]
+    return [*deciding, *tested, *(name for name in names if name != by)]
 
 
 def _oracle_scores(records: Sequence[OracleOutcome], names: Sequence[str]) -> Scores:
@@ -162,15 +163,15 @@ def _oracle_scores(records: Sequence[OracleOutcome], names: Sequence[str]) -> Sc
     }
 
 
-def _cell_scores(view: View, cell: CellResult, names: Sequence[str]) -> Scores:
-    test = read_answer_test(view.run)
+def _cell_scores(stored: StoredRun, cell: CellResult, names: Sequence[str]) -> Scores:
+    test = read_answer_test(stored.run)
     scores: dict[str, dict[str, Score]] = {name: {} for name in names}
-    for record in view.records(cell):
+    for record in stored.records_of([cell.name]):
         text = record.answer
         answer = None if text is None else Answer(text, bool(record.declined))
         for name in names:
             if name == RIGHT:
-                passed = is_right(test, Case(view.question(record), answer=answer))
+                passed = is_right(test, Case(stored.questions[record.question], answer=answer))
                 score = _right_score(passed, record.error is not None)
             else:
                 score = record.scores[name]
@@ -184,7 +185,9 @@ def _right_score(passed: bool | None, failed: bool) -> Score:
     return Score(None, "it failed", "failed") if failed else Score(float(passed))
 
 
-def _pair(view: View, ids: Sequence[str], name: str, left: Scores, right: Scores) -> PairedScores:
+def _pair(
+    stored: StoredRun, ids: Sequence[str], name: str, left: Scores, right: Scores
+) -> PairedScores:
     """Return one measure of two sides on the questions that both finished."""
     sides = [[side[name].get(id_, _NOT_ASKED) for side in (left, right)] for id_ in ids]
     scored = [sum(score.state == "scored" for score in scores) for scores in sides]
@@ -194,28 +197,28 @@ def _pair(view: View, ids: Sequence[str], name: str, left: Scores, right: Scores
         for side in (0, 1)
     )
     groups = None
-    if clusters := view.stored.clusters:
+    if clusters := stored.clusters:
         places = {cluster: place for place, cluster in enumerate(dict.fromkeys(clusters.values()))}
         groups = np.array([places[clusters[ids[place]]] for place in both], dtype=np.int64)
-    order = {id_: number for number, id_ in enumerate(view.stored.questions)}
+    order = {id_: number for number, id_ in enumerate(stored.questions)}
     questions = np.array([order[ids[place]] for place in both], dtype=np.int64)
     return PairedScores(
-        left_values, right_values, _total(view, name), groups, scored.count(1), questions
+        left_values, right_values, _total(stored, name), groups, scored.count(1), questions
     )
 
 
-def _total(view: View, name: str) -> Total | None:
-    return None if name == RIGHT else stored_total(view.run.provenance.metrics[name])
+def _total(stored: StoredRun, name: str) -> Total | None:
+    return None if name == RIGHT else stored_total(stored.run.provenance.metrics[name])
 
 
 def _potential(
-    view: View, of: _Generator, compared: Iterator[tuple[PairedScores, DifferenceEstimate]]
+    stored: StoredRun, of: _Generator, compared: Iterator[tuple[PairedScores, DifferenceEstimate]]
 ) -> Potential:
-    clusters = view.stored.clusters
+    clusters = stored.clusters
     groups = None if clusters is None else [clusters[id_] for id_ in of.ids]
     rows: list[MeasureRow] = []
     for index, name in enumerate(of.names):
-        total = _total(view, name)
+        total = _total(stored, name)
         nothing, here, highest, evidence = (
             None
             if side is None
@@ -240,7 +243,7 @@ def _potential(
         asked=len(of.ids),
         askable=sum(
             question.answerable and bool(question.passages)
-            for question in view.stored.questions.values()
+            for question in stored.questions.values()
         ),
         remembered=[r.question for r in of.records if r.given == "nothing" and r.answered],
         wrong=[record.question for record in tested if not record.answered],
@@ -253,88 +256,3 @@ def _mean(values: NDArray[np.float64], total: Total | None) -> float | None:
     if not len(values):
         return None
     return float(values.mean()) if total is None else total(values.sum(axis=0).tolist())
-
-
-def sentences(view: View, potential: Potential, several: bool = False) -> Iterator[str]:
-    """Yield what the first measure of one generator says; `several`: name the generator."""
-    if not potential.rows:
-        return
-    row = potential.rows[0]
-    whom = f"With {potential.generator}, perfect" if several else "Perfect"
-    alone = "what the model reaches alone was not measured"
-    if row.nothing.mean is not None:
-        reached = numbers.score(row.nothing.mean, _digits(view, row))
-        alone = f"the model alone, without any context, reaches {reached}"
-    yield f"{whom} retrieval, the gold passages alone, {_gain_clause(view, row)}; {alone}."
-    asked = describe_asked(potential)
-    if potential.asked < potential.askable:
-        yield f"Only {asked} were asked with their gold passages: the run was ended early."
-    if potential.declined:
-        floor = " It only copies sentences: it is a floor." if potential.cell.copies else ""
-        yield f"Even with them it declined {potential.declined:,} of {asked}.{floor}"
-    if row.retrieved is not None and not row.retrieved.better:
-        name, change = _measure_name(row), _change(view, row, row.retrieved)
-        yield f"What is retrieved is not shown to raise {name} either ({change})."
-
-
-def _gain_clause(view: View, row: MeasureRow) -> str:
-    name, change = _measure_name(row), _change(view, row, row.gain)
-    before, after = (numbers.score(mean, _digits(view, row)) for mean in row.finished)
-    if row.gain.better:
-        return f"would raise {name} from {before} to {after} ({change})"
-    if row.gain.worse:
-        return (
-            f"would lower {name}, from {before} to {after} ({change}): what is retrieved holds "
-            "more than the gold passages do"
-        )
-    return f"is not shown to raise {name}: {after} with it, {before} as retrieved ({change})"
-
-
-def headline(view: View, potentials: Sequence[Potential]) -> str:
-    """Return in a few words what there is to see, of the first generator."""
-    first = next((potential for potential in potentials if potential.rows), None)
-    if first is None:
-        return "What better retrieval could buy"
-    row = first.rows[0]
-    whom = f" with {short_name(first.generator)}" if len(potentials) > 1 else ""
-    if row.gain.better:
-        gain = numbers.score(row.gain.difference, _digits(view, row))
-        return f"Perfect retrieval would raise {_measure_name(row)} by {gain}{whom}"
-    return f"Perfect retrieval is not shown to raise {_measure_name(row)}{whom}"
-
-
-def summary_line(view: View, potential: Potential) -> str:
-    """Return the same as one line for a terminal."""
-    row = potential.rows[0]
-    nothing, retrieved, gold = (
-        numbers.score(mean, _digits(view, row)) for mean in (row.nothing.mean, *row.finished)
-    )
-    early = ""
-    if potential.asked < potential.askable:
-        early = f"; {describe_asked(potential)} were asked"
-    return (
-        f"{short_name(potential.generator)}: {row.name} {nothing} without retrieval, {retrieved} "
-        f"as retrieved, {gold} with the gold passages alone ({_change(view, row, row.gain)}; "
-        f"n = {row.gain.n:,}{early})"
-    )
-
-
-def describe_asked(potential: Potential) -> str:
-    """Return how many questions were asked with their evidence; of how many, if not all were."""
-    of = f"{potential.asked:,} of " if potential.asked < potential.askable else ""
-    return f"{of}{numbers.count(potential.askable, 'question')}"
-
-
-def _measure_name(row: MeasureRow) -> str:
-    return f"the share {RIGHT}" if row.name == RIGHT else row.name
-
-
-def _digits(view: View, row: MeasureRow) -> int:
-    return view.digits(row.name) if row.name in view.metrics else 2
-
-
-def _change(view: View, row: MeasureRow, seen: DifferenceEstimate) -> str:
-    """Return a difference and its interval."""
-    digits = _digits(view, row)
-    span = "no interval" if seen.low is None else numbers.between(seen.low, seen.high, digits)
-    return f"{numbers.difference(seen.difference, digits)}, {span}"
