@@ -31,10 +31,8 @@ from benchmarks.figures import in_turn, seconds
 from harness.embedders.shortening import to_unit_length
 from harness.models.model_files import DEFAULT_MODEL, locate
 from harness.models.runtime import processor, sentence_models
-from harness.models.runtime.encoders import GpuEmbedder
-from harness.models.runtime.gpu_encoder import DeviceRunner
+from harness.models.runtime.encoders import MAX_BATCH, TorchEncoder
 from harness.models.runtime.processor import Device, Precision
-from harness.models.runtime.tokenizer_reader import BatchTokenizer
 
 PAGE = corpora.ROOT / "docs" / "scale.md"
 NO_CARD = "torch finds no graphics card on this machine: nothing was measured on one."
@@ -102,12 +100,11 @@ def texts(kind: str, count: int) -> list[str]:
     return [text[20:][: draw.randint(least, most)] for text in made]
 
 
-def speed(
-    kind: str, count: int, rounds: int, ours: Any, theirs: Any, reader: BatchTokenizer
-) -> Speed:
+def speed(kind: str, count: int, rounds: int, ours: Any, theirs: Any) -> Speed:
     """Return the seconds of both sides, in turn, each warmed up first with all the texts."""
     some = texts(kind, count)
-    lengths = [len(ids) for ids in reader.ids(some)]
+    counts = sentence_models.count_tokens(theirs, some)
+    lengths = [min(count, theirs.max_seq_length or count) for count in counts]
     sides: list[Callable[[], object]] = [
         lambda: to_unit_length(ours.vectors(some, "document")),
         lambda: theirs.encode(some, show_progress_bar=False),
@@ -163,21 +160,16 @@ def measured(model: str, device: Device, rounds: int, count: int, size: int) -> 
     from sentence_transformers import SentenceTransformer
 
     exact = sentence_models.load(model)
-    usual = sentence_models.read_settings(exact)
-    if usual is None:
-        raise SystemExit(f"{model!r} is read by its own library alone: name another model")
     numbers = processor.default_precision() if device != "cpu" else "float32"
     coarse: Precision = "bfloat16" if device != "cpu" or processor.has_bfloat16() else "float32"
     moved = {
         each: copy.deepcopy(exact).to(device, getattr(torch, each)) for each in {numbers, coarse}
     }
-    reader = BatchTokenizer(usual)
-    ours = {each: GpuEmbedder(moved[each], reader, DeviceRunner(device)) for each in moved}
+    ours = {each: TorchEncoder(moved[each], *MAX_BATCH[device]) for each in moved}
     theirs = SentenceTransformer(str(locate(model)), device=device, local_files_only=True)
     ceiling = limit(device, numbers, size)
-    found = [speed(kind, count, rounds, ours[numbers], theirs, reader) for kind in _CHARACTERS]
-    plain = GpuEmbedder(exact, reader, DeviceRunner("cpu"))
-    same = alike(plain, ours[coarse], count)
+    found = [speed(kind, count, rounds, ours[numbers], theirs) for kind in _CHARACTERS]
+    same = alike(TorchEncoder(exact, *MAX_BATCH["cpu"]), ours[coarse], count)
     place = processor.card_name() or f"{processor.cores()} cores of {processor.name()}"
     head = (
         f"{Path(model).name} on {place}, torch {torch.__version__}, {numbers}; the limit, "

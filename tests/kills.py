@@ -187,6 +187,4 @@ def content(path: Path) -> object:
     run = json.loads(path.read_text())
     cells = [{k: v for k, v in cell.items() if k not in TIMES} for cell in run["cells"]]
     aside = (*TIMES, "id", "cache", "cells")
-    for model in run["provenance"]["models"]:
-        model.pop("texts_per_second", None)
     return {**{key: value for key, value in run.items() if key not in aside}, "cells": cells}

@@ -5,23 +5,17 @@ import signal
 import socket
 import subprocess
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 import yaml
 
-from harness.cache.shared import Store
 from harness.config.execution import OnRay
 from harness.config.run_config import load
-from harness.embedders.sentence_transformer import SentenceTransformer
 from harness.errors import ConfigError, MissingExtra, RunError
-from harness.models.runtime import runtime_choice
-from harness.models.runtime.runtime_choice import Choice
 from harness.preflight.machine import Fact
 from harness.preflight.machine.services import check_cluster
-from harness.runs.cluster import Job, explain_crashes
-from harness.runs.runner import prepare
+from harness.runs.cluster import explain_crashes
 from tests.cluster_runs import begun, records, scores, stored
 from tests.ray_cluster import ray_cluster
 
@@ -81,31 +75,6 @@ def test_a_cluster_of_two_machines_one_of_which_dies_gives_what_one_machine_give
     assert counts["rankings"] == {"made": 0, "reused": 48}
     assert {kind for kind, each in counts.items() if each["made"]} == set()
     assert list((tmp_path / "cache" / "shared").glob("canary*")) == []
-
-
-def test_what_the_run_chose_to_embed_with_embeds_on_other_machines(project, monkeypatch):
-    for known in ("_adopted", "_used"):  # a process of the cluster is another
-        monkeypatch.setattr(runtime_choice, known, {})
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    project.config(embedders=["sentence_transformer"])
-    prepared = prepare(load(Path("config.yaml")))
-    model, chosen = SentenceTransformer(), Choice("torch", "bfloat16", "cpu")
-    job = Job(
-        store=Store("store"),
-        scratch=str(Path("scratch").resolve()),
-        fresh=False,
-        folder=str(Path().resolve()),
-        path=(),
-        corpus=prepared.corpus.id,
-        documents=(),
-        plan=prepared.plan,
-        questions=prepared.testset.questions,
-        choices={(model.model, model.runtime, model.precision): chosen},
-    )
-    job.cache.close()
-
-    assert model.describe() == asdict(chosen)
-    assert (model.identity()["runtime"], model.identity()["precision"]) == ("torch", "bfloat16")
 
 
 def test_a_death_is_told_in_words_and_a_fault_of_the_harness_keeps_its_traceback():

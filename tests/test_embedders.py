@@ -98,7 +98,6 @@ class TestMiniLM:
             "runtime": "torch",
             "precision": "float32",
             "device": identity["device"],
-            "texts_per_second": {},
         }
 
     def test_no_texts_have_no_vectors(self, minilm):

@@ -110,14 +110,6 @@ def test_a_metrics_own_model_cuts_it_and_the_systems_does_not(tmp_path):
     assert len(found["mrr@10"].segments) == 1
 
 
-def test_speeds_measured_anew_are_no_change(tmp_path):
-    for at in range(3):
-        models = [{"used_by": "dense", "model": "a", "texts_per_second": {"cpu": at}}]
-        night(tmp_path, at, {"dense": {"mrr@10": 0.5}}, models=models)
-
-    assert [run.changes for run in history(tmp_path).runs] == [(), (), ()]
-
-
 @pytest.mark.parametrize("status", ["failed", "interrupted"])
 def test_a_run_that_did_not_finish_is_a_gap_and_never_a_value(tmp_path, status):
     for at, mean in enumerate([0.5, 0.5, 0.0, 0.5]):

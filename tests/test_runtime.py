@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import ClassVar
 
@@ -16,16 +15,10 @@ import pytest
 from harness.embedders import embedders
 from harness.errors import MissingExtra, ModelError
 from harness.models import runtime
-from harness.models.model_files import DEFAULT_MODEL, weights_id
-from harness.models.runtime import (
-    encoders,
-    model_cache,
-    processor,
-    runtime_choice,
-    sentence_models,
-    token_batches,
-)
-from harness.models.runtime.runtime_choice import Choice, choose
+from harness.models.model_files import DEFAULT_MODEL, locate
+from harness.models.runtime import encoders, model_cache, openvino, processor, sentence_models
+from harness.models.runtime.encoders import Choice, choose
+from harness.models.runtime.openvino import OpenVinoEncoder
 
 USUAL = [{"type": f"sentence_transformers.models.{each}"} for each in ("Transformer", "Pooling")]
 
@@ -102,152 +95,36 @@ class TestFolder:
         runtime.keep_in(None)
 
 
-class TestPacking:
-    def test_the_shape_around_a_text_depends_on_its_own_length_alone(self):
-        lengths = [1, 16, 17, 256, 300, 40, 40, 40, 17]
-        alone = [token_batches.pack([each])[0] for each in lengths]
-        for batch in token_batches.pack(lengths):
-            for number in batch.texts:
-                assert (batch.rows, batch.columns) == (alone[number].rows, alone[number].columns)
-
-    def test_each_text_is_in_one_batch_and_batches_go_from_long_to_short(self):
-        batches = token_batches.pack([5, 300, 500, 500, 480, 0, 16])
-        assert [(each.texts, each.rows, each.columns) for each in batches] == [
-            ((2, 3), 2, 512),
-            ((4,), 2, 480),
-            ((1,), 3, 304),
-            ((0, 5, 6), 32, 16),
-        ]
-        many = token_batches.pack([500] * 5)
-        assert [each.texts for each in many] == [(0, 1), (2, 3), (4,)]
-
-    def test_a_batch_holds_no_more_than_its_budget_of_tokens_or_one_text(self):
-        for batch in token_batches.pack(list(range(1, 3000, 7))):
-            assert batch.rows == 1 or batch.rows * batch.columns <= 1024
-
-    def test_ids_are_padded_on_the_right_and_rows_left_over_repeat_the_first(self):
-        batch = token_batches.TokenBatch((0,), 2, 16)
-        ((ids, mask),) = token_batches.fill_batches([batch], [[7, 8]], 9)
-        assert ids.tolist() == [[7, 8] + [9] * 14] * 2
-        assert mask.tolist() == [[1, 1] + [0] * 14] * 2
-
-
 class TestChoice:
-    def test_without_a_folder_nothing_is_loaded_and_nothing_coarser_chosen(self, model):
-        expected = "openvino" if runtime.default_runtime() == "openvino" else "torch"
-        chosen = choose(model, "auto", "auto")
-        assert (chosen.runtime, chosen.precision) == (expected, "float32")
-        assert chosen.texts_per_second == {}
+    """`auto`, by what is installed and by what the processor has; nothing is loaded."""
+
+    @pytest.fixture(autouse=True)
+    def on_a_processor(self, monkeypatch):
+        monkeypatch.setattr(processor, "device", lambda: "cpu")
+
+    @pytest.mark.parametrize("installed", ["openvino", "torch"])
+    @pytest.mark.parametrize("has", [True, False])
+    def test_auto_is_openvino_if_installed_and_bfloat16_if_the_processor_has_it(
+        self, model, monkeypatch, installed, has
+    ):
+        monkeypatch.setattr(encoders, "default_runtime", lambda: installed)
+        monkeypatch.setattr(processor, "has_bfloat16", lambda: has)
+        numbers = "bfloat16" if has else "float32"
+        assert choose(model, "auto", "auto") == Choice(installed, numbers, "cpu")
+        assert choose(model, "torch", "auto") == Choice("torch", numbers, "cpu")
 
     @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-    def test_where_there_is_nothing_to_choose_nothing_is_loaded(self, keep, model, precision):
-        chosen = choose(model, "torch", precision)
-        assert chosen == Choice("torch", precision, processor.device())
-        assert not keep.exists()
+    def test_what_is_asked_for_is_chosen(self, model, precision):
+        assert choose(model, "torch", precision) == Choice("torch", precision, "cpu")
 
     def test_a_model_of_another_kind_is_run_by_torch(self, tmp_path):
         (tmp_path / "config.json").write_text("{}")
         assert choose(str(tmp_path), "auto", "float32").runtime == "torch"
 
-    def test_coarser_numbers_must_be_faster_by_a_tenth(self):
-        exact, rough = (Choice("torch", each, "cpu") for each in ("float32", "bfloat16"))
-        slow, fast = runtime_choice._label(exact), runtime_choice._label(rough)
-        assert runtime_choice._fastest([exact, rough], {slow: 100.0, fast: 109.0}) == exact
-        assert runtime_choice._fastest([exact, rough], {slow: 100.0, fast: 111.0}) == rough
-        assert runtime_choice._fastest([exact, rough], {fast: 1.0}) == rough
-
-    def test_torch_must_be_faster_than_openvino_by_a_tenth(self):
-        converted, plain = (Choice(each, "float32", "cpu") for each in ("openvino", "torch"))
-        one, other = runtime_choice._label(converted), runtime_choice._label(plain)
-        assert runtime_choice._fastest([converted, plain], {one: 100.0, other: 109.0}) == converted
-        assert runtime_choice._fastest([converted, plain], {one: 100.0, other: 111.0}) == plain
-
-    def test_coarser_numbers_are_measured_on_the_fastest_runtime_alone(self, monkeypatch):
-        every = [
-            Choice(runs, numbers, "cpu")
-            for numbers in ("float32", "bfloat16")
-            for runs in ("openvino", "torch")
-        ]
-        speeds = {runtime_choice._label(each): 10.0 * at for at, each in enumerate(every, start=1)}
-        monkeypatch.setattr(
-            runtime_choice,
-            "_measure_speed",
-            lambda model, each: speeds[runtime_choice._label(each)],
-        )
-        found = runtime_choice._measure_speeds("model", every)
-        assert found == {
-            "openvino float32 cpu": 10.0,
-            "torch float32 cpu": 20.0,
-            "torch bfloat16 cpu": 40.0,
-        }
-
-    def test_what_refuses_to_run_is_passed_over_and_all_refusing_is_an_error(self, monkeypatch):
-        every = [
-            Choice(runs, numbers, "cpu")
-            for numbers in ("float32", "bfloat16")
-            for runs in ("openvino", "torch")
-        ]
-
-        def speed(model, each):
-            if runtime_choice._label(each) not in runs:
-                raise ModelError(f"{runtime_choice._label(each)} refused")
-            return 1.0
-
-        monkeypatch.setattr(runtime_choice, "_measure_speed", speed)
-        runs = {"torch float32 cpu"}
-        assert runtime_choice._measure_speeds("model", every) == {"torch float32 cpu": 1.0}
-        runs = {"torch bfloat16 cpu"}
-        assert runtime_choice._measure_speeds("model", every) == {"torch bfloat16 cpu": 1.0}
-        runs = set()
-        with pytest.raises(ModelError, match="openvino float32 cpu refused"):
-            runtime_choice._measure_speeds("model", every)
-
-    def test_where_the_choice_cannot_be_kept_it_is_that_of_no_folder(
-        self, tmp_path, model, monkeypatch
-    ):
-        monkeypatch.setattr(processor, "has_bfloat16", lambda: True)
-        monkeypatch.setattr(
-            runtime_choice, "_measure_speed", lambda _, each: 1.0 + 8.0 * (each.runtime == "torch")
-        )
-        without = choose(model, "auto", "auto")
-        (tmp_path / "file").write_bytes(b"no folder")
-        runtime.keep_in(tmp_path / "file" / "models")
-        assert choose(model, "auto", "auto") == without
-        assert (without.precision, without.texts_per_second) == ("float32", {})
-
-    def test_bfloat16_is_no_candidate_where_the_processor_has_no_instructions_for_it(
-        self, monkeypatch, model
-    ):
-        monkeypatch.setattr(processor, "device", lambda: "cpu")
-        monkeypatch.setattr(processor, "has_bfloat16", lambda: False)
-        found = runtime_choice._candidates(model, "torch", "auto")
-        assert [each.precision for each in found] == ["float32"]
-        monkeypatch.setattr(processor, "has_bfloat16", lambda: True)
-        found = runtime_choice._candidates(model, "torch", "auto")
-        assert [each.precision for each in found] == ["float32", "bfloat16"]
-
-    def test_a_choice_once_kept_is_the_choice_even_where_it_is_slower(
-        self, keep, model, monkeypatch
-    ):
-        monkeypatch.setattr(processor, "has_bfloat16", lambda: True)
-        speeds = iter([10.0, 20.0, 99.0, 1.0])
-        monkeypatch.setattr(runtime_choice, "_measure_speed", lambda model, each: next(speeds))
-        first = choose(model, "torch", "auto")
-        runtime_choice._choose.cache_clear()
-        assert choose(model, "torch", "auto") == first
-        assert first.precision == "bfloat16"
-        assert sorted(first.texts_per_second.values()) == [10.0, 20.0]
-        runtime_choice._choose.cache_clear()
-        monkeypatch.setattr(processor, "name", lambda: "another")
-        assert choose(model, "torch", "auto").texts_per_second["torch bfloat16 cpu"] == 1.0
-
     def test_openvino_asked_for_and_not_installed_is_refused_with_the_command(
         self, monkeypatch, model
     ):
-        def absent():
-            raise MissingExtra("runtime 'openvino'", "openvino", "fast")
-
-        monkeypatch.setattr(runtime_choice, "require", absent)
+        monkeypatch.setattr(openvino, "default_runtime", lambda: "torch")
         with pytest.raises(MissingExtra, match=r"pip install 'openvino>=2026\.0'"):
             choose(model, "openvino", "float32")
 
@@ -270,7 +147,7 @@ def converted(tmp_path_factory):
     needs_openvino()
     where = tmp_path_factory.mktemp("kept")
     runtime.keep_in(where)
-    encoders.OpenVinoEncoder(DEFAULT_MODEL, "float32")
+    OpenVinoEncoder(DEFAULT_MODEL, "float32")
     runtime.keep_in(None)
     return where
 
@@ -281,7 +158,7 @@ def encoder(request):
     runs, numbers = request.param
     if runs == "openvino":
         runtime.keep_in(request.getfixturevalue("converted"))
-    opened = encoders.open_encoder(DEFAULT_MODEL, runs, numbers, "cpu")
+    opened = encoders.open_encoder(DEFAULT_MODEL, Choice(runs, numbers, "cpu"))
     runtime.keep_in(None)
     return numbers, opened
 
@@ -311,7 +188,7 @@ def test_a_vector_has_the_same_bytes_in_any_company_and_slot(encoder):
 def test_vectors_are_those_of_the_library(encoder, expected, kind):
     numbers, opened = encoder
     least = 0.999999 if numbers == "float32" else 0.999
-    assert (sentence_models._cosines(opened.vectors(TEXTS, kind), expected[kind]) > least).all()
+    assert (sentence_models.cosines(opened.vectors(TEXTS, kind), expected[kind]) > least).all()
 
 
 IN_A_PROCESS = """
@@ -393,17 +270,17 @@ class TestOtherModels:
         model = make(pooling, prompts=self.PROMPTS)
         there = sentence_models.load(model)
         for runs in ("torch", "openvino"):
-            encoder = encoders.open_encoder(model, runs, "float32", "cpu")
+            encoder = encoders.open_encoder(model, Choice(runs, "float32", "cpu"))
             for kind, encode in (
                 ("query", there.encode_query),
                 ("document", there.encode_document),
             ):
                 expected = np.vstack([encode([text]) for text in self.ASKED])
                 found = encoder.vectors(self.ASKED, kind, self.PROMPTS[kind])
-                assert (sentence_models._cosines(found, expected) > 0.999999).all()
+                assert (sentence_models.cosines(found, expected) > 0.999999).all()
                 without = np.vstack([encode([text], prompt="") for text in self.ASKED])
                 found = encoder.vectors(self.ASKED, kind)
-                assert (sentence_models._cosines(found, without) > 0.999999).all()
+                assert (sentence_models.cosines(found, without) > 0.999999).all()
             # 24 tokens: two marks, three of the prompt, and nineteen words.
             prompt = self.PROMPTS["document"]
             assert encoder.truncated(["moon " * 19, "moon " * 20], prompt) == [False, True]
@@ -413,11 +290,11 @@ class TestOtherModels:
     def test_a_damaged_model_is_converted_anew_to_the_same_bytes(self, make, keep):
         needs_openvino()
         model = make()
-        found = encoders.OpenVinoEncoder(model, "float32").vectors(self.ASKED, "query").tobytes()
+        found = OpenVinoEncoder(model, "float32").vectors(self.ASKED, "query").tobytes()
         (weights,) = keep.glob("models/*/model.bin")
         whole = weights.read_bytes()
         weights.write_bytes(whole[:1000] + b"damaged" + whole[1007:])
-        again = encoders.OpenVinoEncoder(model, "float32").vectors(self.ASKED, "query").tobytes()
+        again = OpenVinoEncoder(model, "float32").vectors(self.ASKED, "query").tobytes()
         assert again == found
         assert weights.read_bytes() == whole
 
@@ -427,9 +304,9 @@ class TestOtherModels:
         (tmp_path / "file").write_bytes(b"no folder")
         runtime.keep_in(tmp_path / "file" / "models")
         model = make()
-        found = encoders.OpenVinoEncoder(model, "float32").vectors(self.ASKED, "query")
+        found = OpenVinoEncoder(model, "float32").vectors(self.ASKED, "query")
         expected = sentence_models.encode_texts(sentence_models.load(model), self.ASKED, "query")
-        assert (sentence_models._cosines(found, expected) > 0.999999).all()
+        assert (sentence_models.cosines(found, expected) > 0.999999).all()
 
     @pytest.mark.slow
     def test_a_disk_that_is_full_everywhere_is_named(self, make, keep, monkeypatch):
@@ -439,52 +316,33 @@ class TestOtherModels:
             raise RuntimeError("iostream error")
 
         library = SimpleNamespace(convert_model=lambda *_, **__: None, save_model=full)
-        monkeypatch.setattr(encoders, "openvino", lambda: library)
+        monkeypatch.setattr(openvino, "_openvino", lambda: library)
         with pytest.raises(ModelError, match="form cannot be written: "):
-            encoders.OpenVinoEncoder(make(), "float32")
+            OpenVinoEncoder(make(), "float32")
         assert list((keep / "models").iterdir()) == []
 
     @pytest.mark.slow
     def test_a_further_module_is_left_to_torch(self, make):
         model = make(dense=True)
-        assert not sentence_models.looks_usual(encoders.locate(model))
+        assert not sentence_models.looks_usual(locate(model))
         assert choose(model, "auto", "float32").runtime == "torch"
-        encoder = encoders.open_encoder(model, "torch", "float32", "cpu")
+        encoder = encoders.open_encoder(model, Choice("torch", "float32", "cpu"))
         assert isinstance(encoder, encoders.TorchEncoder)
         expected = sentence_models.encode_texts(sentence_models.load(model), self.ASKED, "query")
         assert encoder.vectors(self.ASKED, "query") == pytest.approx(expected, abs=1e-6)
         if runtime.default_runtime() == "openvino":
             with pytest.raises(ModelError, match="set runtime: torch, or leave it out"):
-                encoders.open_encoder(model, "openvino", "float32", "cpu")
+                encoders.open_encoder(model, Choice("openvino", "float32", "cpu"))
 
     @pytest.mark.slow
     @pytest.mark.parametrize("unusual", [{"side": "left"}, {"include_prompt": False}])
-    def test_what_reads_in_an_unusual_way_is_left_to_its_library_text_by_text(self, make, unusual):
+    def test_what_reads_in_an_unusual_way_is_left_to_its_library(self, make, unusual):
         model = make(**unusual)
-        encoder = encoders.open_encoder(model, "torch", "float32", "cpu")
-        assert isinstance(encoder, encoders.LibraryEncoder)
+        encoder = encoders.open_encoder(model, Choice("torch", "float32", "cpu"))
+        assert isinstance(encoder, encoders.TorchEncoder)
         alone = np.vstack([encoder.vectors([text], "query") for text in self.ASKED])
         assert encoder.vectors(self.ASKED, "query").tobytes() == alone.tobytes()
         assert encoder.truncated(["moon " * 5, "moon " * 40]) == [False, True]
         assert encoder.truncated(["moon " * 22, "moon " * 20], "query: ") == [True, False]
         expected = sentence_models.load(model).encode_query(list(self.ASKED[:1]), prompt="query: ")
         assert encoder.vectors(self.ASKED[:1], "query", "query: ") == pytest.approx(expected)
-
-    @pytest.mark.slow
-    def test_auto_measures_once_and_what_cannot_be_converted_is_no_candidate(
-        self, make, keep, monkeypatch
-    ):
-        monkeypatch.setattr(runtime_choice, "_MEASURE_SECONDS", 0.0)
-        monkeypatch.setattr(runtime_choice, "sample_texts", lambda: ["the moon", "mars is"])
-        monkeypatch.setattr(processor, "device", lambda: "cpu")
-        model = make()
-        chosen = choose(model, "auto", "float32")
-        both = {"openvino float32 cpu", "torch float32 cpu"}
-        assert chosen.texts_per_second.keys() == (
-            both if runtime.default_runtime() == "openvino" else set()
-        )
-        plain = replace(chosen, texts_per_second={})
-        assert runtime_choice._fastest([plain], {runtime_choice._label(plain): 1.0}) == plain
-        odd = choose(make(include_prompt=False, prompts=self.PROMPTS), "auto", "float32")
-        assert odd.runtime == "torch"
-        assert weights_id(model)

@@ -21,8 +21,6 @@ ChangeKind = Literal[
 ABSENT = "–"
 _PATH_SETTINGS = frozenset({"output", "cache"})
 """Settings that say where things lie, and shape nothing."""
-_MEASURED_KEY = "texts_per_second"
-"""What a model is said to take on this machine, which differs from one run to the next."""
 
 _HASH_KEYS = frozenset({"hash", "weights", "fingerprint"})
 _HASH = re.compile(r"[0-9a-f]{12,64}…?")
@@ -146,7 +144,7 @@ def _models(side: Operand | RunHead) -> dict[str, Any]:
     """Return each model's identity by what uses it."""
     identities: dict[str, Any] = {}
     for model in side.provenance.models:
-        identity = {k: v for k, v in model.items() if k not in ("used_by", _MEASURED_KEY)}
+        identity = {k: v for k, v in model.items() if k != "used_by"}
         identities.setdefault(str(model.get("used_by", "?")), []).append(identity)
     return {name: models[0] if len(models) == 1 else models for name, models in identities.items()}
 

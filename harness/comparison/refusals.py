@@ -24,7 +24,7 @@ _REMEDIES: dict[Allowed, str] = {
     "metrics": "run with the baseline's settings; or promote a run with these",
 }
 """What to do where nothing can be allowed: a gate judges what is the same."""
-_MEASURED_KEYS = frozenset({"used_by", "texts_per_second", "runtime", "device", "precision"})
+_MEASURED_KEYS = frozenset({"used_by", "runtime", "device", "precision"})
 """What is said of a metric's model that makes it run faster, not what it is."""
 _COMPOSITE = "composite"
 _DECLINE_METRICS = ("abstention", "decline_")

@@ -16,8 +16,7 @@ from harness.errors import ModelError
 from harness.models.model_files import DEFAULT_MODEL, weights_id
 from harness.models.runtime import encoder_prompts
 from harness.models.runtime.encoder_prompts import EncoderPrompts
-from harness.models.runtime.encoders import TextEncoder, open_encoder
-from harness.models.runtime.runtime_choice import Choice, choose
+from harness.models.runtime.encoders import Choice, choose, open_encoder
 from harness.protocols import TextKind, Vectors
 
 
@@ -30,9 +29,9 @@ class SentenceTransformer:
     model's own, where its files name one; "" leaves it out. `dimensions` keeps that many of a
     vector's first numbers, for models trained to be cut (Matryoshka); `quantize` then rounds them:
     int8 to 127ths of the vector's own largest, binary to their signs.
-    What runs the model is chosen by measurement, once a machine: `runtime` and `precision` leave
-    less to choose from. bfloat16 changes vectors a little, and is only chosen where the processor
-    has it.
+    `runtime` auto is torch where it can use a graphics card, else OpenVINO where that is installed
+    and can run the model, else torch. `precision` auto is bfloat16, which changes vectors a little,
+    where the card or the processor has it.
     """
 
     model: str = DEFAULT_MODEL
@@ -44,7 +43,7 @@ class SentenceTransformer:
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
 
     name: ClassVar[str] = "sentence_transformer"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     floor: ClassVar[bool] = False
     kept: ClassVar[bool] = True
 
@@ -61,7 +60,7 @@ class SentenceTransformer:
         """
         if not texts:
             return self.embed([""], kind)[:0]
-        vectors = _encoder(self.model, self._chosen()).vectors(
+        vectors = open_encoder(self.model, self._chosen()).vectors(
             texts, kind, self._prompts().for_kind(kind)
         )
         if not np.isfinite(vectors).all():
@@ -73,7 +72,7 @@ class SentenceTransformer:
         """Return of each text whether it has more tokens than the model reads, marks included."""
         if not texts:
             return []
-        return _encoder(self.model, self._chosen()).truncated(texts, self._prompts().document)
+        return open_encoder(self.model, self._chosen()).truncated(texts, self._prompts().document)
 
     def whole(self) -> SentenceTransformer:
         """Return the embedder of the model's full vectors."""
@@ -114,7 +113,7 @@ class SentenceTransformer:
         }
 
     def describe(self) -> dict[str, Any]:
-        """Return runtime, precision and device, and each candidate's speed where measured."""
+        """Return runtime, precision and device."""
         return asdict(self._chosen())
 
     def warnings(self) -> list[str]:
@@ -126,10 +125,6 @@ class SentenceTransformer:
 
     def _chosen(self) -> Choice:
         return choose(self.model, self.runtime, self.precision)
-
-
-def _encoder(model: str, chosen: Choice) -> TextEncoder:
-    return open_encoder(model, chosen.runtime, chosen.precision, chosen.device)
 
 
 @lru_cache

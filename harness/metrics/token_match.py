@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from harness.errors import MissingExtra, ModelError
@@ -16,15 +16,15 @@ from harness.files.batches import batched
 from harness.metrics.references import AnswerPair
 from harness.models import runtime
 from harness.models.model_files import hide_progress_bars, locate
-from harness.models.runtime import processor, token_vectors
-from harness.models.runtime.gpu_encoder import DeviceRunner
+from harness.models.runtime import processor
+from harness.models.runtime.processor import Device
 
 T = TypeVar("T")
 PrecisionRecallF1 = tuple[float, float, float]
 _Embedding = tuple[Any, Any, Any]
 """Of one text: its vectors (tokens × width), mask and weights (one a token), all tensors."""
 
-_TOKENS_PER_BATCH = 64
+_TOKENS_PER_BATCH: dict[Device, int] = {"cpu": 64, "cuda": 65_536}
 """Tokens per model batch: as many texts of one length as fit, or one longer text."""
 
 _PAIRS_PER_BATCH = 256
@@ -63,12 +63,12 @@ class TokenMatcher:
     The last bits of an embedding depend on the shape of the batch that it is made in, and in a
     padded match padding even stands in for a token whose best match is negative. A text is
     therefore embedded in a shape that its own length sets, without padding, and a pair is matched
-    alone: its values are the same in any company. On a graphics card, `card`, texts are padded to
-    the longest beside them, and the last digits differ.
+    alone: its values are the same in any company. A graphics card gets as many texts of one length
+    as there are, up to its budget of tokens, and the last digits differ.
     """
 
-    def __init__(self, model: Any, tokenizer: Any, card: DeviceRunner | None = None) -> None:
-        self._model, self._tokenizer, self._card = model, tokenizer, card
+    def __init__(self, model: Any, tokenizer: Any, device: Device = "cpu") -> None:
+        self._model, self._tokenizer, self._device = model, tokenizer, device
         self._weights = defaultdict(lambda: 1.0)
         self._weights[tokenizer.sep_token_id] = self._weights[tokenizer.cls_token_id] = 0.0
         self._embeddings: LruCache[_Embedding] = LruCache(
@@ -88,8 +88,7 @@ class TokenMatcher:
         return scores
 
     def _embed(self, texts: list[str]) -> list[_Embedding]:
-        if self._card is not None:
-            return self._embed_on(self._card, texts)
+        import torch
         from bert_score.utils import get_bert_embedding, sent_encode
 
         by_length = defaultdict(list)
@@ -97,28 +96,24 @@ class TokenMatcher:
             by_length[len(sent_encode(self._tokenizer, text))].append(text)
         embeddings = {}
         for length, group in by_length.items():
-            rows = max(1, _TOKENS_PER_BATCH // length)
+            rows = max(1, _TOKENS_PER_BATCH[self._device] // length)
             for batch in batched(group, rows):
-                filled_batch = [*batch, *[batch[-1]] * (rows - len(batch))]
+                spare = rows - len(batch) if self._device == "cpu" else 0
                 vectors, masks, weights = get_bert_embedding(
-                    filled_batch, self._model, self._tokenizer, self._weights, device="cpu"
+                    [*batch, *[batch[-1]] * spare],
+                    self._model,
+                    self._tokenizer,
+                    self._weights,
+                    device=self._device,
                 )
                 # Copies, as a part of a batch would keep the whole of it in memory.
-                for row in zip(batch, vectors, masks, weights, strict=False):
-                    embeddings[row[0]] = (row[1].clone(), row[2].clone(), row[3].clone())
+                for text, vector, mask, weight in zip(batch, vectors, masks, weights, strict=False):
+                    embeddings[text] = (
+                        vector.to("cpu", torch.float32, copy=True),
+                        mask.to("cpu", copy=True),
+                        weight.to("cpu", torch.float32, copy=True),
+                    )
         return [embeddings[text] for text in texts]
-
-    def _embed_on(self, card: DeviceRunner, texts: list[str]) -> list[_Embedding]:
-        from bert_score.utils import sent_encode
-
-        tokenizer = self._tokenizer
-        encode = partial(sent_encode, tokenizer)
-        embeddings: dict[int, _Embedding] = {}
-        rows = token_vectors.embed_tokens(self._model, card, texts, encode, tokenizer.pad_token_id)
-        for number, ids, vectors in rows:
-            weights = vectors.new_tensor([self._weights[id_] for id_ in ids])
-            embeddings[number] = (vectors, vectors.new_ones(len(ids)).long(), weights)
-        return [embeddings[number] for number in range(len(texts))]
 
 
 def _match(answer: _Embedding, reference: _Embedding) -> PrecisionRecallF1:
@@ -151,12 +146,11 @@ def load_matcher(model: str, layer: int) -> TokenMatcher:
     try:
         folder = str(locate(model))
         encoder, tokenizer = get_model(folder, layer), get_tokenizer(folder, True)
-        if device == "cpu":
-            return TokenMatcher(runtime.faster_encoder(encoder), tokenizer)
     except (OSError, ValueError, AssertionError) as error:
         raise ModelError(f"model {model!r} cannot be used for BERTScore: {error}") from None
-    return TokenMatcher(
-        token_vectors.move_to_device(encoder, device, processor.default_precision()),
-        tokenizer,
-        DeviceRunner(device),
-    )
+    if device == "cpu":
+        return TokenMatcher(runtime.faster_encoder(encoder), tokenizer)
+    import torch
+
+    encoder = encoder.to(device, getattr(torch, processor.default_precision()))
+    return TokenMatcher(encoder, tokenizer, device)

@@ -42,7 +42,7 @@ from harness.generators import generators
 from harness.metrics.named_metrics import NamedMetric
 from harness.models import runtime
 from harness.models.model_files import weights_id
-from harness.models.runtime import processor, runtime_choice
+from harness.models.runtime import processor
 from harness.records import Question
 from harness.rerankers import rerankers
 from harness.runs import provenance
@@ -174,7 +174,7 @@ def check_nodes(nodes: Iterable[Mapping[str, Any]], store: Store, parts: Sequenc
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     # Another version may be unable to read the parts: so there is a reference to them.
-    asked = (store, canary, [ray.put([*parts])], runtime_choice.used_choices())
+    asked = (store, canary, [ray.put([*parts])])
     task = ray.remote(num_cpus=0, num_gpus=gpu_share(), max_retries=0)(collect_facts)
     replies, problems = {}, []
     try:
@@ -210,11 +210,8 @@ def check_nodes(nodes: Iterable[Mapping[str, Any]], store: Store, parts: Sequenc
         )
 
 
-def collect_facts(
-    store: Store, canary: str, parts: Sequence[Any], choices: Any
-) -> dict[str, str | None]:
+def collect_facts(store: Store, canary: str, parts: Sequence[Any]) -> dict[str, str | None]:
     """Return what this machine is: versions, whether it sees the store, and what each part is."""
-    runtime_choice.adopt(choices)
     facts = versions(*provenance.PACKAGES, "fsspec", "ray")
     facts |= {"python": platform.python_version(), "harness, by its source,": source_id()}
     facts[f"the store {store.url!r}"] = "shared" if store.has(canary) else "not shared"
@@ -230,7 +227,7 @@ class Job:
     """One run, as far as other machines need it; a process there has a cache of its own for it.
 
     Relative paths lead from `folder`, and `path` is where modules of the user's own are looked for.
-    `documents` are references. `choices` say what embeds.
+    `documents` are references.
     """
 
     store: Store
@@ -242,7 +239,6 @@ class Job:
     documents: Sequence[Any]
     plan: RunPlan
     questions: Sequence[Question]
-    choices: Mapping[runtime_choice.ChoiceRequest, runtime_choice.Choice]
 
     @cached_property
     def cache(self) -> Cache:
@@ -250,7 +246,6 @@ class Job:
         with suppress(OSError):
             os.chdir(self.folder)
         sys.path.extend(folder for folder in self.path if folder not in sys.path)
-        runtime_choice.adopt(self.choices)
         user = os.getuid() if hasattr(os, "getuid") else 0
         root = Path(self.scratch or tempfile.gettempdir()) / f"harness-{user}"
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -384,7 +379,6 @@ class Machines:
             documents=[ray.put(batch) for batch in documents],
             plan=prepared.plan,
             questions=prepared.testset.questions,
-            choices=runtime_choice.used_choices(),
         )
         sent, share = [ray.put(job)], gpu_share()
         encoders = self.settings.encoders or (cards if share else len(self.nodes))

@@ -80,7 +80,7 @@ def records_fingerprint(config: RunConfig, about: Provenance) -> str:
     }
     shaping = ("harness", "corpus", "testset", "metrics", "collection")
     parts = {name: part for name, part in asdict(about).items() if name in shaping}
-    models = [{k: v for k, v in model.items() if k != "texts_per_second"} for model in about.models]
+    models = about.models
     return fingerprint(settings, parts, models)
 
 

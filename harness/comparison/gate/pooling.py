@@ -25,7 +25,7 @@ _IRRELEVANT_SETTINGS = frozenset({
     *("output", "reuse", "sample", "sample_seed", "targets", "testset"),
 })  # fmt: skip
 """Settings that leave every value as it is; corpus and test set are compared by content."""
-_MEASURED_KEYS = frozenset({"texts_per_second", "runtime", "device"})
+_MEASURED_KEYS = frozenset({"runtime", "device"})
 """What is said of a model that makes it run faster on one machine, not what it is."""
 _MAX_NAMED = 3
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.files.paths import make_portable
 from harness.models.model_files import locate
-from harness.models.runtime.tokenizer_reader import Kind
+from harness.protocols import TextKind
 
 _FILE = "config_sentence_transformers.json"
 _MAX_NAMES_CHARS = 200
@@ -30,7 +30,7 @@ class EncoderPrompts:
     query: str = ""
     document: str = ""
 
-    def for_kind(self, kind: Kind) -> str:
+    def for_kind(self, kind: TextKind) -> str:
         """Return the prompt of one kind."""
         return self.query if kind == "query" else self.document
 

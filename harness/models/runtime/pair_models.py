@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -11,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 from harness.errors import MissingExtra, ModelError
 from harness.models.model_files import hide_progress_bars, locate
 from harness.models.runtime import processor
-from harness.models.runtime.gpu_encoder import BatchWork, DeviceRunner, Features, TokenizedText
-from harness.models.runtime.processor import Device
+from harness.models.runtime.sentence_models import read_settings
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
-    from torch import Tensor
 
 Pair = tuple[str, str]
 """A question and a passage."""
+_GPU_BATCH_PAIRS = 128
 
 
 @lru_cache(maxsize=2)
@@ -73,57 +71,20 @@ def scores(model: CrossEncoder, pairs: Sequence[Pair]) -> list[float]:
     """
     if not pairs:
         return []
-    card = _card(processor.device())
-    # An older release of the library reads pairs in a way of its own.
-    if card is not None and hasattr(model, "preprocess"):
-        return score_in_batches(model, pairs, card)
     import torch
 
     inputs: Any = list(pairs)
     outputs = model.predict(
-        inputs, batch_size=1, activation_fn=torch.nn.Identity(), show_progress_bar=False
+        inputs,
+        batch_size=1 if model.device.type == "cpu" else _GPU_BATCH_PAIRS,
+        activation_fn=torch.nn.Identity(),
+        show_progress_bar=False,
     )
     return [float(score) for score in outputs]
 
 
-def score_in_batches(model: CrossEncoder, pairs: Sequence[Pair], card: DeviceRunner) -> list[float]:
-    """Return the scores of `pairs` as `card` computes them, in batches filled by tokens."""
-
-    def read(batch: Sequence[Pair]) -> list[TokenizedText]:
-        questions, passages = (list(side) for side in zip(*batch, strict=True))
-        limit = model.max_seq_length
-        cut = {} if limit is None else {"truncation": True, "max_length": limit}
-        token_ids = model.tokenizer(questions, passages, **cut)["input_ids"]
-        return [TokenizedText(len(ids), pair) for ids, pair in zip(token_ids, batch, strict=True)]
-
-    def fill(batch: Sequence[Pair]) -> Features:
-        inputs: Any = list(batch)
-        features: Features = model.preprocess(inputs)
-        return features
-
-    def run(features: Features) -> Tensor:
-        outputs: Tensor = model(dict(features))["scores"]
-        return outputs.reshape(-1, 1)
-
-    work = BatchWork(lambda pair: sum(map(len, pair)), read, fill, run)
-    return [float(row[0]) for row in card.matrix(pairs, work)]
-
-
-@lru_cache
-def _card(device: Device) -> DeviceRunner | None:
-    return None if device == "cpu" else DeviceRunner(device)
-
-
 def _is_cross_encoder(folder: Path) -> bool:
-    architectures = _read(folder / "config.json").get("architectures")
+    architectures = read_settings(folder / "config.json").get("architectures")
     kinds = [str(name) for name in architectures] if isinstance(architectures, list) else []
-    saved = _read(folder / "config_sentence_transformers.json").get("model_type")
+    saved = read_settings(folder / "config_sentence_transformers.json").get("model_type")
     return saved == "CrossEncoder" or any("SequenceClassification" in kind for kind in kinds)
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        settings = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return settings if isinstance(settings, dict) else {}
