@@ -31,7 +31,7 @@ from benchmarks.figures import in_turn, seconds
 from harness.embedders.shortening import to_unit_length
 from harness.models.model_files import DEFAULT_MODEL, locate
 from harness.models.runtime import processor, sentence_models
-from harness.models.runtime.encoders import MAX_BATCH, TorchEncoder
+from harness.models.runtime.encoders import MAX_BATCH_TOKENS, TorchEncoder
 from harness.models.runtime.processor import Device, Precision
 
 PAGE = corpora.ROOT / "docs" / "scale.md"
@@ -165,11 +165,11 @@ def measured(model: str, device: Device, rounds: int, count: int, size: int) -> 
     moved = {
         each: copy.deepcopy(exact).to(device, getattr(torch, each)) for each in {numbers, coarse}
     }
-    ours = {each: TorchEncoder(moved[each], *MAX_BATCH[device]) for each in moved}
+    ours = {each: TorchEncoder(moved[each], MAX_BATCH_TOKENS[device]) for each in moved}
     theirs = SentenceTransformer(str(locate(model)), device=device, local_files_only=True)
     ceiling = limit(device, numbers, size)
     found = [speed(kind, count, rounds, ours[numbers], theirs) for kind in _CHARACTERS]
-    same = alike(TorchEncoder(exact, *MAX_BATCH["cpu"]), ours[coarse], count)
+    same = alike(TorchEncoder(exact, MAX_BATCH_TOKENS["cpu"]), ours[coarse], count)
     place = processor.card_name() or f"{processor.cores()} cores of {processor.name()}"
     head = (
         f"{Path(model).name} on {place}, torch {torch.__version__}, {numbers}; the limit, "

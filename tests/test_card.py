@@ -51,13 +51,13 @@ class TestEncoder:
     ):
         if numbers == "bfloat16":
             model = copy.deepcopy(model).to(torch.bfloat16)
-        found = encoders.TorchEncoder(model, *encoders.MAX_BATCH["cuda"])
+        found = encoders.TorchEncoder(model, encoders.MAX_BATCH_TOKENS["cuda"])
         assert cosines(found.vectors(TEXTS, "document"), alone).min() > least
         assert found.truncated(TEXTS) == [False] * (len(TEXTS) - 1) + [True]
         assert found.truncated(TEXTS[:2], "b " * 300) == [True, True]
 
     def test_a_prompt_is_put_before_each_text(self, model):
-        found = encoders.TorchEncoder(model, *encoders.MAX_BATCH["cuda"])
+        found = encoders.TorchEncoder(model, encoders.MAX_BATCH_TOKENS["cuda"])
         asked = sentence_models.encode_texts(model, TEXTS[:4], "query", "query: ")
         assert cosines(found.vectors(TEXTS[:4], "query", "query: "), asked).min() > 0.999999
 
@@ -72,7 +72,7 @@ class TestEncoder:
                 return model.encode_document(texts, batch_size=batch_size, **options)
 
         texts = ["the moon is far", "mars", "the sun is hot", "venus"]
-        found = encoders.TorchEncoder(Counted(), 12, 100).vectors(texts, "document")
+        found = encoders.TorchEncoder(Counted(), 12).vectors(texts, "document")
         assert calls == [(["the moon is far", "the sun is hot"], 2), (["mars", "venus"], 4)]
         assert cosines(found, sentence_models.encode_texts(model, texts, "document")).min() > 0.9999
 

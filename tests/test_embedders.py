@@ -4,6 +4,7 @@ import hashlib
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -52,6 +53,7 @@ class TestMiniLM:
 
         from harness.models.model_files import locate
 
+        minilm = replace(minilm, precision="float32")
         model = SentenceTransformer(str(locate(minilm.model)), local_files_only=True)
         inputs = model.tokenize(TEXTS[:2])
         with torch.no_grad():

@@ -331,7 +331,7 @@ class TestOtherModels:
         expected = sentence_models.encode_texts(sentence_models.load(model), self.ASKED, "query")
         assert encoder.vectors(self.ASKED, "query") == pytest.approx(expected, abs=1e-6)
         if runtime.default_runtime() == "openvino":
-            with pytest.raises(ModelError, match="set runtime: torch, or leave it out"):
+            with pytest.raises(ModelError, match="set runtime: torch in its embedder"):
                 encoders.open_encoder(model, Choice("openvino", "float32", "cpu"))
 
     @pytest.mark.slow

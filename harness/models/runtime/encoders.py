@@ -18,8 +18,8 @@ from harness.protocols import TextKind, Vectors
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-MAX_BATCH: dict[Device, tuple[int, int]] = {"cpu": (1_024, 32), "cuda": (65_536, 65_536)}
-"""Tokens and texts of a batch, at most."""
+MAX_BATCH_TOKENS: dict[Device, int] = {"cpu": 1, "cuda": 65_536}
+"""So many texts of one length as fit, or one: on a processor the company changes last digits."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def open_encoder(name: str, choice: Choice) -> TextEncoder:
 
         # A copy: the model is shared, and moving it changes it.
         model = copy.deepcopy(model).to(choice.device, getattr(torch, choice.precision))
-    return TorchEncoder(model, *MAX_BATCH[choice.device])
+    return TorchEncoder(model, MAX_BATCH_TOKENS[choice.device])
 
 
 class TorchEncoder:
@@ -97,9 +97,8 @@ class TorchEncoder:
     On a graphics card a text's vector depends on its company in the last digits.
     """
 
-    def __init__(self, model: SentenceTransformer, max_tokens: int, max_texts: int) -> None:
-        self._model = model
-        self._max_tokens, self._max_texts = max_tokens, max_texts
+    def __init__(self, model: SentenceTransformer, max_tokens: int) -> None:
+        self._model, self._max_tokens = model, max_tokens
 
     def vectors(self, texts: Sequence[str], kind: TextKind, prompt: str = "") -> Vectors:
         """Return a row a text; `prompt` is put before each."""
@@ -110,12 +109,9 @@ class TorchEncoder:
             lengths = (min(count, limit) for count in counts)
             for length, numbers in sentence_models.by_length(lengths).items():
                 # A length of 0 is one that the library does not tell.
-                size = min(self._max_texts, self._max_tokens // length) if length else 1
+                size = max(1, self._max_tokens // length) if length else 1
                 part = [texts[number] for number in numbers]
-                vectors = sentence_models.encode_texts(
-                    self._model, part, kind, prompt, max(1, size)
-                )
-                yield numbers, vectors
+                yield numbers, sentence_models.encode_texts(self._model, part, kind, prompt, size)
 
         return sentence_models.in_order(rows(), len(texts))
 
