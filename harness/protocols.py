@@ -1,7 +1,8 @@
-"""Protocols and types that several families of components share."""
+"""Protocols, base classes and types that several families of components share."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
@@ -9,6 +10,7 @@ from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from harness import fingerprint
 from harness.ranking.exact_search import Neighbour, Numbers
 from harness.records import Document
 
@@ -20,8 +22,8 @@ Vectors = NDArray[np.float32]
 """One row a text, each of length 1."""
 
 
-class Chunker(Protocol):
-    """What every file in this package provides."""
+class Chunker:
+    """What every file in this package provides: `split`, or `split_document`."""
 
     name: ClassVar[str]
     version: ClassVar[int]
@@ -29,12 +31,12 @@ class Chunker(Protocol):
     @property
     def header(self) -> str:
         """What is embedded before a chunk's text."""
-        ...
+        return "none"
 
     @property
     def parent(self) -> str | None:
         """The chunker whose chunks are handed over in the place of those that were found."""
-        ...
+        return None
 
     def split_document(self, document: Document) -> Iterable[tuple[int, int]]:
         """Yield the `(start, end)` of each chunk of a document's text, in order.
@@ -43,31 +45,35 @@ class Chunker(Protocol):
         document and its place in it is never guessed at. No visible character is left out, but by
         chunks that were made elsewhere.
         """
-        ...
+        return self.split(document.text)
+
+    def split(self, text: str) -> Iterable[tuple[int, int]]:
+        """Yield the same of a text, for a chunker that looks at nothing else of a document."""
+        raise NotImplementedError
 
 
-class Embedder(Protocol):
-    """What every file in this package provides."""
+class Embedder(ABC):
+    """What every file in this package provides: `embed`, and what differs from these defaults."""
 
     name: ClassVar[str]
     version: ClassVar[int]
-    floor: ClassVar[bool]
+    floor: ClassVar[bool] = False
     """True for one that is only there to be beaten; it is never recommended."""
-    kept: ClassVar[bool]
+    kept: ClassVar[bool] = True
     """Whether a vector costs more to make than to look up, so that the cache keeps it."""
 
     @property
     def tokenizer(self) -> str | None:
         """The model whose tokens this embedder reads; None where it has no tokenizer."""
-        ...
+        return None
 
+    @abstractmethod
     def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
         """Return one unit vector a text; each is the same whatever else is in `texts`."""
-        ...
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return of each text whether it is longer than the model reads."""
-        ...
+        return [False] * len(texts)
 
     def identity(self) -> dict[str, Any]:
         """Return what shaped the vectors, the model's weights included.
@@ -75,15 +81,15 @@ class Embedder(Protocol):
         Raises:
             ModelError: the model cannot be found.
         """
-        ...
+        return fingerprint.identity(self)
 
     def describe(self) -> dict[str, Any]:
         """Return what runs the model, for the record: JSON values; empty without a model."""
-        ...
+        return {}
 
     def warnings(self) -> list[str]:
         """Return what a reader of its scores should know, a line each; empty for most."""
-        ...
+        return []
 
 
 @runtime_checkable

@@ -8,6 +8,7 @@ import json
 import math
 import pkgutil
 import re
+import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, field, fields, is_dataclass, make_dataclass
 from functools import cache
@@ -56,7 +57,8 @@ class Registry(Generic[T]):
     found by importing every module of it; an installed distribution adds one by an entry point in
     the group of the package's name (`harness.metrics`), and a user by `package.module:Class`. These
     two may be plain classes, without parameters. They are held to `contract`, the protocol of the
-    family, and to `find_fault`, which returns what else is wrong with a class, or "".
+    family, and to `find_fault`, which returns what else is wrong with a class, or "". Where the
+    contract is a base class, a class that is not derived from it gets its defaults.
     """
 
     def __init__(
@@ -148,14 +150,20 @@ class Registry(Generic[T]):
         if not isinstance(cls, type):
             raise SpecError(f"{place}: it is no class", "name the class itself")
         members = _members(self._contract)
+        if _has_defaults(self._contract):
+            members = [item for item in members if _is_required(self._contract, item)]
         known = {item.name for item in fields(cls)} if is_dataclass(cls) else set()
         missing = [item for item in members if item not in known and not hasattr(cls, item)]
         fault = f"it has no {', '.join(map(repr, missing))}" if missing else self._find_fault(cls)
         if fault:
             raise SpecError(f"{place}: {fault}", f"a {self.family} has: {', '.join(members)}")
+        about = {"__module__": cls.__module__, "__doc__": cls.__doc__}
+        if _has_defaults(self._contract) and not issubclass(cls, self._contract):
+            about["__qualname__"] = cls.__qualname__
+            bases = (cls, self._contract)
+            cls = types.new_class(cls.__name__, bases, exec_body=lambda body: body.update(about))
         if is_dataclass(cls):
             return cls
-        about = {"__module__": cls.__module__, "__doc__": cls.__doc__}
         return make_dataclass(
             cls.__name__,
             (),
@@ -229,6 +237,17 @@ def _members(contract: type) -> list[str]:
     parts = [cls for cls in contract.__mro__ if cls.__module__.startswith("harness.")]
     names = dict.fromkeys(name for cls in parts for name in (*cls.__annotations__, *vars(cls)))
     return [name for name in names if not name.startswith("_")]
+
+
+def _has_defaults(contract: type) -> bool:
+    """Return whether a contract is a base class with defaults, and no protocol."""
+    return not getattr(contract, "_is_protocol", False)
+
+
+def _is_required(contract: type, member: str) -> bool:
+    """Return whether a base class has no default for a member."""
+    default = getattr(contract, member, None)
+    return default is None or getattr(default, "__isabstractmethod__", False)
 
 
 @cache

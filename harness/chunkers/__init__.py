@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -11,7 +10,6 @@ from pydantic import BeforeValidator
 from harness import fingerprint
 from harness.embedders import Name, embedders
 from harness.protocols import Chunker
-from harness.records import Document
 from harness.registry import Registry, label
 
 
@@ -34,8 +32,8 @@ def _expand_bool(header: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChunkerOptions:
-    """What every chunker may be told beside its own parameters: chunkers are made of this.
+class ChunkerOptions(Chunker):
+    """What every chunker may be told beside its own parameters: ours are made of this.
 
     `header` is embedded before a chunk's text, and never scored: the document's title, or with
     `headings` (or `true`) the title and the Markdown headings that the chunk stands under.
@@ -44,17 +42,6 @@ class ChunkerOptions:
 
     header: Annotated[Literal["none", "title", "headings"], BeforeValidator(_expand_bool)] = "none"
     parent: Annotated[str | None, BeforeValidator(_parent_name)] = None
-
-    def split_document(self, document: Document) -> Iterable[tuple[int, int]]:
-        """Yield the `(start, end)` of each chunk of a document's text."""
-        return self.split(document.text)
-
-    def split(self, text: str) -> Iterable[tuple[int, int]]:
-        """Yield the `(start, end)` of each chunk of a text, in order; nothing visible is left out.
-
-        Every chunker that does not look at the document itself provides this.
-        """
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +60,11 @@ class MeaningOptions(ChunkerOptions):
         return {**fingerprint.identity(self), "embedder": fingerprint.identity_of(embedder)}
 
 
-chunkers: Registry[Chunker] = Registry("chunker", __name__, Chunker)
+def _find_fault(cls: Any) -> str:
+    return "" if hasattr(cls, "split") or hasattr(cls, "split_document") else "it has no 'split'"
+
+
+chunkers: Registry[Chunker] = Registry("chunker", __name__, Chunker, _find_fault)
 
 
 def hit_chunker(chunker: Chunker) -> Chunker:

@@ -7,14 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Ge
 
-from harness import fingerprint
 from harness.embedders import embedders
-from harness.protocols import TextKind, Vectors
+from harness.protocols import Embedder, TextKind, Vectors
 from harness.text.words import tokenise
 
 _MAX_CACHED_WORDS = 1 << 18
@@ -23,7 +22,7 @@ _MAX_CACHED_WORDS = 1 << 18
 
 @embedders.register
 @dataclass(frozen=True)
-class Hashing:
+class Hashing(Embedder):
     """Each word adds +-1 at a place its hash names: word overlap, and no meaning at all.
 
     Reference: Weinberger et al., "Feature Hashing for Large Scale Multitask Learning", 2009.
@@ -35,10 +34,6 @@ class Hashing:
     version: ClassVar[int] = 2
     floor: ClassVar[bool] = True
     kept: ClassVar[bool] = False
-
-    @property
-    def tokenizer(self) -> None:
-        """There is no model, and so no tokenizer."""
 
     def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
         """Return one unit vector a text; a text without words gets the first axis."""
@@ -61,22 +56,6 @@ class Hashing:
         vectors[~vectors.any(axis=1), 0] = 1.0
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         return vectors
-
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return False for each text: every word is read."""
-        return [False] * len(texts)
-
-    def identity(self) -> dict[str, Any]:
-        """Return name, version and dimensions."""
-        return fingerprint.identity(self)
-
-    def describe(self) -> dict[str, Any]:
-        """Return nothing: there is no model to run."""
-        return {}
-
-    def warnings(self) -> list[str]:
-        """Return nothing."""
-        return []
 
 
 @lru_cache(maxsize=_MAX_CACHED_WORDS)

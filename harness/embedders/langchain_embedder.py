@@ -16,13 +16,13 @@ from harness.embedders.shortening import to_unit_length
 from harness.files.batches import batched
 from harness.files.paths import make_portable
 from harness.models.embedding_class import OpenedClass, RequestPace, open_class
-from harness.protocols import TextKind, Vectors
+from harness.protocols import Embedder, TextKind, Vectors
 from harness.text.arguments import Arguments, format_arguments
 
 
 @embedders.register
 @dataclass(frozen=True)
-class LangChainEmbedder:
+class LangChainEmbedder(Embedder):
     """An embedding class of a LangChain package, by dotted name, with its arguments.
 
     `cls` is `package.module:Class`, and `arguments` are what it is made with; keys come from the
@@ -43,12 +43,6 @@ class LangChainEmbedder:
 
     name: ClassVar[str] = "langchain"
     version: ClassVar[int] = 1
-    floor: ClassVar[bool] = False
-    kept: ClassVar[bool] = True
-
-    @property
-    def tokenizer(self) -> None:
-        """There is none that is known."""
 
     def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
         """Return one unit vector a text.
@@ -69,10 +63,6 @@ class LangChainEmbedder:
             parts = [model.documents(batch, pace) for batch in batched(sent, self.batch)]
         return to_unit_length(np.concatenate(parts))
 
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return False for each text: it is not known."""
-        return [False] * len(texts)
-
     def identity(self) -> dict[str, Any]:
         """Return the class, its arguments, its code, its library and the server it asks.
 
@@ -91,14 +81,6 @@ class LangChainEmbedder:
             "library": model.library,
             "server": make_portable(model.server),
         }
-
-    def describe(self) -> dict[str, Any]:
-        """Return nothing: what runs the model is not known."""
-        return {}
-
-    def warnings(self) -> list[str]:
-        """Return nothing."""
-        return []
 
     def _opened(self) -> OpenedClass:
         module, _, name = self.cls.replace(":", ".").rpartition(".")

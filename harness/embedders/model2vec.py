@@ -15,12 +15,12 @@ from harness.embedders import embedders
 from harness.embedders.shortening import shorten, to_unit_length
 from harness.errors import HarnessError, MissingExtra, ModelError
 from harness.models.model_files import locate, weights_id
-from harness.protocols import TextKind, Vectors
+from harness.protocols import Embedder, TextKind, Vectors
 
 
 @embedders.register
 @dataclass(frozen=True)
-class Model2Vec:
+class Model2Vec(Embedder):
     """A model2vec model, by folder or hub name: the mean of static token vectors, fast.
 
     Every token is read, where the library stops at 512 unless told otherwise. `dimensions` keeps
@@ -32,8 +32,6 @@ class Model2Vec:
 
     name: ClassVar[str] = "model2vec"
     version: ClassVar[int] = 1
-    floor: ClassVar[bool] = False
-    kept: ClassVar[bool] = True
 
     @property
     def tokenizer(self) -> str:
@@ -56,10 +54,6 @@ class Model2Vec:
             raise ModelError(f"model {self.model!r} gave a vector that is not finite")
         return shorten(to_unit_length(vectors), self.dimensions, "none")
 
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return False for each text: every token is read."""
-        return [False] * len(texts)
-
     def identity(self) -> dict[str, Any]:
         """Return name, version, parameters, the library's version and the hash of the files.
 
@@ -79,14 +73,6 @@ class Model2Vec:
             **fingerprint.versions("model2vec"),
             "weights": weights_id(self.model),
         }
-
-    def describe(self) -> dict[str, Any]:
-        """Return nothing: numpy runs it."""
-        return {}
-
-    def warnings(self) -> list[str]:
-        """Return nothing."""
-        return []
 
 
 @lru_cache(maxsize=4)

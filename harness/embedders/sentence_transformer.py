@@ -17,12 +17,12 @@ from harness.models.model_files import DEFAULT_MODEL, weights_id
 from harness.models.runtime import encoder_prompts
 from harness.models.runtime.encoder_prompts import EncoderPrompts
 from harness.models.runtime.encoders import Choice, choose, open_encoder
-from harness.protocols import TextKind, Vectors
+from harness.protocols import Embedder, TextKind, Vectors
 
 
 @embedders.register
 @dataclass(frozen=True)
-class SentenceTransformer:
+class SentenceTransformer(Embedder):
     """A sentence-transformers model, by folder or hub name; vectors are brought to length 1.
 
     `query_prompt` is put before each question and `document_prompt` before each chunk; none: the
@@ -44,8 +44,6 @@ class SentenceTransformer:
 
     name: ClassVar[str] = "sentence_transformer"
     version: ClassVar[int] = 3
-    floor: ClassVar[bool] = False
-    kept: ClassVar[bool] = True
 
     @property
     def tokenizer(self) -> str:

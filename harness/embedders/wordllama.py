@@ -13,14 +13,14 @@ from harness import fingerprint
 from harness.embedders import embedders
 from harness.embedders.shortening import shorten, to_unit_length
 from harness.errors import MissingExtra, ModelError
-from harness.protocols import TextKind, Vectors
+from harness.protocols import Embedder, TextKind, Vectors
 
 _SIZES = (64, 128, 256)
 
 
 @embedders.register
 @dataclass(frozen=True)
-class WordLlama:
+class WordLlama(Embedder):
     """The mean of static token vectors, 256 or fewer numbers: fast, and offline without torch.
 
     The model is l2_supercat, which the package `wordllama` carries; `dimensions` are 64, 128 or
@@ -31,16 +31,10 @@ class WordLlama:
 
     name: ClassVar[str] = "wordllama"
     version: ClassVar[int] = 1
-    floor: ClassVar[bool] = False
-    kept: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.dimensions not in _SIZES:
             raise ValueError(f"dimensions: the model was trained to be cut to {_SIZES}")
-
-    @property
-    def tokenizer(self) -> None:
-        """There is none that chunks could be counted with."""
 
     def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
         """Return one unit vector a text.
@@ -53,21 +47,9 @@ class WordLlama:
         vectors = _load().embed(list(texts), batch_size=1)
         return shorten(to_unit_length(vectors), self.dimensions, "none")
 
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return False for each text: every token is read."""
-        return [False] * len(texts)
-
     def identity(self) -> dict[str, Any]:
         """Return name, version, dimensions, the library's version and its weights' hash."""
         return {**fingerprint.identity(self), **_identity()}
-
-    def describe(self) -> dict[str, Any]:
-        """Return nothing: numpy runs it."""
-        return {}
-
-    def warnings(self) -> list[str]:
-        """Return nothing."""
-        return []
 
 
 def _folder() -> Path:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 from annotated_types import Ge, Gt, Le, Len
 
 from harness.errors import SpecError
-from harness.generators import generators
+from harness.generators import Generator, generators
 from harness.models.chat import ChatModel
 from harness.models.prompts import fill_template, load_prompt
 from harness.records import Answer
@@ -24,7 +24,7 @@ _PLACES = ["context", "question"]
 
 @generators.register
 @dataclass(frozen=True)
-class Chat:
+class Chat(Generator):
     """A chat model, hosted or a local file, and a prompt template.
 
     The model is `model`, or where that is None the run's `chat:`; each setting of it that is None
@@ -54,8 +54,6 @@ class Chat:
 
     name: ClassVar[str] = "chat"
     version: ClassVar[int] = 2
-    answers: ClassVar[bool] = True
-    copies: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.template is not None or "{" in (self.prompt or ""):

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Gt, Le
 
-from harness.generators import generators
+from harness.generators import Generator, generators
 from harness.records import Answer
 from harness.registry import injected
 from harness.text import words as tokens
@@ -23,7 +23,7 @@ _MIN_SCORE = 1e-9
 
 @generators.register
 @dataclass(frozen=True)
-class Extractive:
+class Extractive(Generator):
     """The `sentences` of the context that share most with the question; declines under `threshold`.
 
     A sentence's score is the share of the question's words that it holds, endings and words like
@@ -38,13 +38,7 @@ class Extractive:
 
     name: ClassVar[str] = "extractive"
     version: ClassVar[int] = 2
-    answers: ClassVar[bool] = True
     copies: ClassVar[bool] = True
-    at_once: ClassVar[int] = 1
-    repeat: ClassVar[int] = 1
-
-    def check(self) -> None:
-        """There is nothing to check."""
 
     def answer(self, question: str, context: str, sample: int = 0) -> Answer:
         """Return the best sentences, in their order in the context, or an empty decline."""

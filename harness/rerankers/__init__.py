@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from harness.records import Hit
 from harness.registry import Registry
 
 
-class Reranker(Protocol):
-    """What every file in this package provides."""
+class Reranker(ABC):
+    """What every file in this package provides: `rerank`, and what differs from the defaults."""
 
     name: ClassVar[str]
     version: ClassVar[int]
@@ -18,12 +19,13 @@ class Reranker(Protocol):
     @property
     def keep(self) -> int | None:
         """How many hits stay, at most; None: all."""
-        ...
+        return None
 
     def check(self) -> None:
         """Raise what would stop every question: a library or a model that is missing."""
-        ...
+        return  # Nothing, for most.
 
+    @abstractmethod
     def rerank(self, question: str, hits: Sequence[Hit]) -> list[Hit]:
         """Return the hits in a new order, or the first of them; scores never rise.
 
@@ -32,7 +34,6 @@ class Reranker(Protocol):
         Raises:
             StageError: it gave up on this question.
         """
-        ...
 
 
 rerankers: Registry[Reranker] = Registry("reranker", __name__, Reranker)

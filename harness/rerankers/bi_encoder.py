@@ -15,14 +15,14 @@ from harness import fingerprint
 from harness.embedders import Name, embedders
 from harness.protocols import Embedder, TextKind
 from harness.records import Hit
-from harness.rerankers import order_hits, rerankers
+from harness.rerankers import Reranker, order_hits, rerankers
 
 _MAX_CACHED_VECTORS = 50_000
 
 
 @rerankers.register
 @dataclass(frozen=True)
-class BiEncoder:
+class BiEncoder(Reranker):
     """Orders hits by the cosine of question and chunk under another embedder than the index's.
 
     `embedder` is written as in `embedders`: `sentence_transformer(model=...)`. `keep` hits stay;

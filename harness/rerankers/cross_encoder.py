@@ -13,7 +13,7 @@ from harness import fingerprint
 from harness.models.model_files import weights_id
 from harness.models.runtime import processor
 from harness.records import Hit
-from harness.rerankers import order_hits, rerankers
+from harness.rerankers import Reranker, order_hits, rerankers
 
 Pair = tuple[str, str]
 """A question and a chunk's text."""
@@ -21,7 +21,7 @@ Pair = tuple[str, str]
 
 @rerankers.register
 @dataclass(frozen=True)
-class CrossEncoder:
+class CrossEncoder(Reranker):
     """Orders hits by a sentence-transformers cross-encoder, by folder or hub name.
 
     The score is the model's number before any sigmoid, in float32 on the processor, and the same

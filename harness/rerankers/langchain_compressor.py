@@ -13,14 +13,14 @@ from pydantic import AfterValidator, BeforeValidator
 from harness import fingerprint, user_code
 from harness.errors import MissingExtra, StageError
 from harness.records import Hit
-from harness.rerankers import rerankers
+from harness.rerankers import Reranker, rerankers
 from harness.text.arguments import Arguments, format_arguments
 from harness.text.secrets import describe_error
 
 
 @rerankers.register
 @dataclass(frozen=True)
-class LangChainReranker:
+class LangChainReranker(Reranker):
     """Orders hits by a LangChain `BaseDocumentCompressor`, named as package.module:Class.
 
     `arguments` are what the class is made with; keys come from the environment variables it reads.

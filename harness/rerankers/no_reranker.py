@@ -7,20 +7,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from harness.records import Hit
-from harness.rerankers import rerankers
+from harness.rerankers import Reranker, rerankers
 
 
 @rerankers.register
 @dataclass(frozen=True)
-class NoReranker:
+class NoReranker(Reranker):
     """Leaves the hits as the retriever ranked them."""
 
     name: ClassVar[str] = "none"
     version: ClassVar[int] = 1
-    keep: ClassVar[int | None] = None
-
-    def check(self) -> None:
-        """There is nothing to check."""
 
     def rerank(self, question: str, hits: Sequence[Hit]) -> list[Hit]:
         """Return the hits unchanged."""

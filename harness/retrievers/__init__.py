@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from abc import abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from typing import Annotated, Any, ClassVar, NoReturn, Protocol, Self, TypeVar
@@ -75,8 +75,8 @@ class SearchContext(Protocol):
         ...
 
 
-class Retriever(Protocol):
-    """What every file in this package provides."""
+class Retriever(ABC):
+    """What every file in this package provides: `retrieve`, and what differs from the defaults."""
 
     name: ClassVar[str]
     version: ClassVar[int]
@@ -84,15 +84,26 @@ class Retriever(Protocol):
     @property
     def uses_vectors(self) -> bool:
         """Whether the embedder has any part in it; cells that differ in it alone are one."""
-        ...
+        return True
 
+    def check(self, documents: Mapping[str, Document] | None) -> None:
+        """Raise what would stop every question on these documents: an unknown field, say.
+
+        `documents` is None where what is searched is a collection that was not read yet.
+        """
+        return  # Nothing, for most.
+
+    def in_language(self, language: Language) -> Self:
+        """Return this for texts in a language; most look at no words."""
+        return self
+
+    @abstractmethod
     def retrieve(self, questions: Sequence[str], index: SearchContext, k: int) -> list[list[Hit]]:
         """Return at most `k` hits a question: no repeats, scores never rise, ties by chunk number.
 
         Only chunks that `index.allowed` has are hits. Of those that score as the last one does, the
         hits have the lowest numbers.
         """
-        ...
 
 
 retrievers: Registry[Retriever] = Registry("retriever", __name__, Retriever)
@@ -113,14 +124,14 @@ Part = Annotated[str, BeforeValidator(_check_part, json_schema_input_type=str | 
 """A retriever inside another: `name(option=value, ...)`, or a mapping as at the top."""
 
 
-class CompositeRetriever:
+class CompositeRetriever(Retriever):
     """What retrievers made of others share: the field `of`, a `Part` or several of them."""
 
     of: str | tuple[str, ...]
 
     def parts(self) -> list[Retriever]:
         """Return the retrievers that this one is made of."""
-        return [retrievers.build(spec) for spec in _part_specs(self.of)]
+        return [retrievers.build(s) for s in ((self.of,) if isinstance(self.of, str) else self.of)]
 
     def identity(self) -> dict[str, Any]:
         """Return name, version and parameters, and those of its parts."""
@@ -137,12 +148,15 @@ class CompositeRetriever:
     def check(self, documents: Mapping[str, Document] | None) -> None:
         """Raise what would stop every question on these documents; None: not known yet."""
         for part in self.parts():
-            check(part, documents)
+            part.check(documents)
 
     def in_language(self, language: Language) -> Self:
         """Return this with its parts in a language."""
-        specs = [_in_language(spec, language) for spec in _part_specs(self.of)]
-        of = specs[0] if isinstance(self.of, str) else tuple(specs)
+        of = (
+            _in_language(self.of, language)
+            if isinstance(self.of, str)
+            else tuple(_in_language(spec, language) for spec in self.of)
+        )
         return self if of == self.of else replace(self, of=of)  # type: ignore[type-var]
 
 
@@ -225,24 +239,9 @@ class _Asked:
         raise _AskedError
 
 
-def check(retriever: Retriever, documents: Mapping[str, Document] | None) -> None:
-    """Raise what would stop every question on these documents: an unknown field, say.
-
-    `documents` is None where what is searched is a collection that was not read yet.
-    """
-    own_check = getattr(retriever, "check", None)
-    if own_check is not None:
-        own_check(documents)
-
-
-def _part_specs(of: str | tuple[str, ...]) -> Iterator[str]:
-    yield from (of,) if isinstance(of, str) else of
-
-
 def _in_language(spec: str, language: Language) -> str:
     part = retrievers.build(spec)
-    in_language = getattr(part, "in_language", None)
-    changed = part if in_language is None else in_language(language)
+    changed = part.in_language(language)
     return spec if changed == part else label(changed)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -13,14 +13,14 @@ from annotated_types import Ge, Le
 from harness.corpus.chunk_set import ChunkSet
 from harness.ranking.exact_search import Numbers
 from harness.records import Hit
-from harness.retrievers import SearchContext, retrievers
+from harness.retrievers import Retriever, SearchContext, retrievers
 from harness.text.stopwords import Language, stop_words
 from harness.text.words import search_terms
 
 
 @retrievers.register
 @dataclass(frozen=True)
-class Bm25:
+class Bm25(Retriever):
     """BM25 of the bm25s library over lower-case words; chunks without any match are left out.
 
     Chinese, Japanese and other texts without spaces are searched by pairs of neighbouring
@@ -37,7 +37,7 @@ class Bm25:
     version: ClassVar[int] = 2
     uses_vectors: ClassVar[bool] = False
 
-    def in_language(self, language: Language) -> Bm25:
+    def in_language(self, language: Language) -> Self:
         """Return this with the stop words of a language, unless it names others."""
         return replace(self, stopwords=language) if self.stopwords == "english" else self
 

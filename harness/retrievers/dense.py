@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from harness.records import Hit
-from harness.retrievers import SearchContext, retrievers
+from harness.retrievers import Retriever, SearchContext, retrievers
 
 
 @retrievers.register
 @dataclass(frozen=True)
-class Dense:
+class Dense(Retriever):
     """The chunks whose vectors are nearest to the question's, by the index's distance."""
 
     name: ClassVar[str] = "dense"
     version: ClassVar[int] = 1
-    uses_vectors: ClassVar[bool] = True
 
     def retrieve(self, questions: Sequence[str], index: SearchContext, k: int) -> list[list[Hit]]:
         """Return the nearest chunks, best first."""

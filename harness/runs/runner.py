@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from harness import corpus, index, retrievers, testset
+from harness import corpus, index, testset
 from harness.cache.folders import Cache, check_version
 from harness.cache.tables import ReplyAge, Table
 from harness.chunkers import hit_chunker
@@ -103,7 +103,7 @@ def check_models(prepared: RunInputs) -> None:
                 identity_of(part)
         # The metadata of a collection are known once it has been read.
         existing = prepared.config.settings.index.existing
-        retrievers.check(cell.retriever, None if existing else prepared.corpus.documents)
+        cell.retriever.check(None if existing else prepared.corpus.documents)
         cell.reranker.check()
         cell.generator.check()
     for cell_of_system in prepared.config.systems:
@@ -265,7 +265,7 @@ def _open_collection(
         cache, settings.index.existing, prepared.corpus, progress
     )
     for cell in config.cells:
-        retrievers.check(cell.retriever, collection.chunks.filterable)
+        cell.retriever.check(collection.chunks.filterable)
     for embedder in dict.fromkeys(cell.embedder for cell in config.cells):
         if embedder is not None:
             collection.check(embedder, cache, settings.seed)
