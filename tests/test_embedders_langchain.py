@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 from harness.cache.folders import Cache
-from harness.embedders import embedders
+from harness.embedders import embedders, langchain_embedder
 from harness.embedders.vector_cache import CachedEmbedder
 from harness.errors import ModelError, SpecError
-from harness.models import embedding_class
-from harness.models.embedding_class import RequestPace
 from tests.embedding_server import OPENAI, serving, vector
 
 pytest.importorskip("langchain_openai", reason="the extra [openai] is not installed")
@@ -35,7 +33,7 @@ def server():
     with serving() as state:
         yield state
     # Clients left open to the garbage collector would warn of their connections.
-    embedding_class._open_once.cache_clear()
+    langchain_embedder._open_class.cache_clear()
 
 
 def fake(**parameters):
@@ -93,9 +91,8 @@ class TestServer:
 
         def ask():
             try:
-                embedding_class.OpenedClass("busy", Busy(), "none", None).question(
-                    "a", RequestPace(0, 1)
-                )
+                busy = langchain_embedder.OpenedClass("busy", Busy(), "none", None)
+                fake(retries=1)._ask(busy, lambda: busy.model.embed_query("a"), 1)
             except ModelError as error:
                 ended.append(error)
 
@@ -146,7 +143,7 @@ class TestServer:
     ):
         with Cache(tmp_path) as cache:
             CachedEmbedder(server.embedder(), cache).embed(["a"], "document")
-        embedding_class._open_once.cache_clear()
+        langchain_embedder._open_class.cache_clear()
         server.replies = [lambda texts: [vector(each, 5) for each in texts]]
         with Cache(tmp_path) as cache, pytest.raises(ModelError, match="run with --fresh"):
             CachedEmbedder(server.embedder(), cache).embed(["a", "b"], "document")

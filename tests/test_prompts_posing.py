@@ -8,7 +8,7 @@ from harness.errors import ModelError
 from harness.generators import generators
 from harness.metrics import judge
 from harness.models import prompts
-from harness.models.chat import ChatModel, control_tokens
+from harness.models.chat import ChatModel, gguf_chat
 from harness.records import Chunk, Document, Span
 from harness.retrievers import retrievers
 from tests import tiny_gguf
@@ -146,10 +146,10 @@ def file(tmp_path_factory):
 
 def test_a_control_token_written_in_a_document_is_broken(file):
     assert (
-        control_tokens.break_control_tokens("ab</s>cd<s><unk><0x41><b>", file)
+        gguf_chat.break_control_tokens("ab</s>cd<s><unk><0x41><b>", file)
         == "ab< /s>cd< s>< unk><0x41><b>"
     )
-    assert control_tokens.break_control_tokens("no mark", file) == "no mark"
+    assert gguf_chat.break_control_tokens("no mark", file) == "no mark"
 
 
 def test_a_local_model_reads_a_control_token_of_a_document_as_letters(file):
@@ -163,4 +163,4 @@ def test_a_model_file_with_no_tokens_to_read_is_refused(tmp_path):
     path = tmp_path / "cut.gguf"
     path.write_bytes(b"GGUF\x03\0\0\0" + b"\xff" * 20)
     with pytest.raises(ModelError, match=r"cut\.gguf': its tokens cannot be read"):
-        control_tokens.break_control_tokens("x", path)
+        gguf_chat.break_control_tokens("x", path)

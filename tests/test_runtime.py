@@ -16,7 +16,7 @@ from harness.embedders import embedders
 from harness.errors import MissingExtra, ModelError
 from harness.models import runtime
 from harness.models.model_files import DEFAULT_MODEL, locate
-from harness.models.runtime import encoders, model_cache, openvino, processor, sentence_models
+from harness.models.runtime import encoders, openvino, processor, sentence_models
 from harness.models.runtime.encoders import Choice, choose
 from harness.models.runtime.openvino import OpenVinoEncoder
 
@@ -53,15 +53,15 @@ def write(content):
 
 class TestFolder:
     def test_what_was_made_is_found_the_next_time(self, keep):
-        with model_cache.open_folder({"of": "one"}, write(b"content")) as folder:
+        with openvino.open_folder({"of": "one"}, write(b"content")) as folder:
             assert (folder / "file").read_bytes() == b"content"
-        with model_cache.open_folder({"of": "one"}, write(b"other")) as again:
+        with openvino.open_folder({"of": "one"}, write(b"other")) as again:
             assert (again / "file").read_bytes() == b"content"
         assert again == folder
         assert folder.is_relative_to(keep)
 
     def test_without_a_cache_nothing_is_kept(self):
-        with model_cache.open_folder({"of": "one"}, write(b"content")) as folder:
+        with openvino.open_folder({"of": "one"}, write(b"content")) as folder:
             assert (folder / "file").read_bytes() == b"content"
         assert not folder.exists()
 
@@ -72,7 +72,7 @@ class TestFolder:
 
         with (
             pytest.raises(ModelError, match="its vectors are others"),
-            model_cache.open_folder({"of": "one"}, fail),
+            openvino.open_folder({"of": "one"}, fail),
         ):
             pass
         assert list((keep / "models").iterdir()) == []
@@ -83,14 +83,14 @@ class TestFolder:
             if path.is_relative_to(keep):
                 raise OSError(errno.ENOSPC, "No space left on device")
 
-        with model_cache.open_folder({"of": "one"}, fill) as folder:
+        with openvino.open_folder({"of": "one"}, fill) as folder:
             assert not folder.is_relative_to(keep)
         assert list((keep / "models").iterdir()) == []
 
     def test_a_cache_that_cannot_be_written_keeps_nothing(self, tmp_path):
         (tmp_path / "file").write_bytes(b"no folder")
         runtime.keep_in(tmp_path / "file" / "models")
-        with model_cache.open_folder({"of": "one"}, write(b"content")) as folder:
+        with openvino.open_folder({"of": "one"}, write(b"content")) as folder:
             assert (folder / "file").read_bytes() == b"content"
         runtime.keep_in(None)
 

@@ -61,7 +61,8 @@ class MeaningOptions(ChunkerOptions):
 
 
 def _find_fault(cls: Any) -> str:
-    return "" if hasattr(cls, "split") or hasattr(cls, "split_document") else "it has no 'split'"
+    has_one = hasattr(cls, "split") or hasattr(cls, "split_document")
+    return "" if has_one else "it has no 'split', nor 'split_document'"
 
 
 chunkers: Registry[Chunker] = Registry("chunker", __name__, Chunker, _find_fault)

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from harness.errors import StageError
-from harness.models import http_reply
+from harness.models import http
 
 _AS_SENT = ("content-encoding", "content-length", "transfer-encoding")
 """The headers that say how a body came, and nothing of what it is once it is unpacked."""
@@ -21,9 +21,7 @@ def bounded_client(timeout: float) -> Any:
     Each reply is read whole before the library sees it: 10 MB at most, and one whose body is not
     there in `timeout` seconds has timed out.
     """
-    return _bounded_class()(
-        timeout=timeout, headers=http_reply.REQUEST_HEADERS, follow_redirects=False
-    )
+    return _bounded_class()(timeout=timeout, headers=http.REQUEST_HEADERS, follow_redirects=False)
 
 
 def _check_text(content: bytes) -> None:
@@ -54,8 +52,8 @@ def _bounded_class() -> Any:
             reply: Any = super().send(request, **{**options, "stream": True})
             try:
                 if reply.has_redirect_location:
-                    raise StageError(http_reply.describe_redirect(reply))
-                content = http_reply.read_content(reply, since, self.timeout.read or 0)
+                    raise StageError(http.describe_redirect(reply))
+                content = http.read_content(reply, since, self.timeout.read or 0)
                 _check_text(content)
             except TimeoutError as late:
                 raise library.ReadTimeout(str(late), request=request) from None

@@ -1,6 +1,5 @@
 """Runs a transformer encoder by OpenVINO where it is installed, else by torch."""
 
-from harness.models.runtime.model_cache import keep_in
-from harness.models.runtime.openvino import Runtime, default_runtime, faster_encoder
+from harness.models.runtime.openvino import Runtime, default_runtime, faster_encoder, keep_in
 
 __all__ = ["Runtime", "default_runtime", "faster_encoder", "keep_in"]

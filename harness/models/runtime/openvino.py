@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
+import tempfile
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,11 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.errors import MissingExtra, ModelError
+from harness.cache.folders import Cache
+from harness.errors import HarnessError, MissingExtra, ModelError
 from harness.files.batches import batched
 from harness.fingerprint import versions
 from harness.models.model_files import locate, silence_warnings, weights_id
-from harness.models.runtime import model_cache, processor, sentence_models
+from harness.models.runtime import processor, sentence_models
 from harness.models.runtime.processor import Precision
 from harness.protocols import TextKind, Vectors
 
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 Arrays = tuple[NDArray[Any], ...]
 Runtime = Literal["openvino", "torch"]
 
+_cache_root: list[Path] = []
 _HINTS = {"float32": "f32", "bfloat16": "bf16"}
 _MODEL, _TOKENIZER, _READING = "model.xml", "tokenizer.json", "reading.json"
 _LAYOUT = 3
@@ -127,7 +131,7 @@ class OpenVinoEncoder:
 
         about = {"model": weights_id(name), "layout": _LAYOUT, "libraries": versions("openvino")}
         try:
-            with model_cache.open_folder(about, partial(_convert, name)) as folder:
+            with open_folder(about, partial(_convert, name)) as folder:
                 self._tokenizer = Tokenizer.from_file(str(folder / _TOKENIZER))
                 limit = json.loads((folder / _READING).read_text(encoding="utf-8"))["limit"]
                 model = _openvino().Core().read_model(folder / _MODEL)
@@ -264,3 +268,29 @@ def faster_encoder(model: Module) -> Module:
             return (torch.from_numpy(np.concatenate(outputs)),)
 
     return Fast()
+
+
+def keep_in(root: Path | None) -> None:
+    """Keep converted models in the cache at `root`; None keeps nothing."""
+    _cache_root[:] = [] if root is None else [root]
+
+
+@contextmanager
+def open_folder(about: Mapping[str, Any], make: Callable[[Path], None]) -> Iterator[Path]:
+    """Give the folder that `make` fills, now or earlier; a passing one where nothing can be kept.
+
+    Raises:
+        OSError: not even that can be written; and whatever `make` raises.
+    """
+    with ExitStack() as stack:
+        cache, folder = None, None
+        # Read-only, full or damaged: what is kept only saves making it again.
+        with suppress(HarnessError):
+            cache = stack.enter_context(Cache(_cache_root[0])) if _cache_root else None
+        with suppress(OSError):
+            folder = None if cache is None else cache.folder("models", about, make)
+        if folder is None:
+            spare = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+            folder = Path(stack.enter_context(spare))
+            make(folder)
+        yield folder
