@@ -88,7 +88,6 @@ class TokenMatcher:
         return scores
 
     def _embed(self, texts: list[str]) -> list[_Embedding]:
-        import torch
         from bert_score.utils import get_bert_embedding, sent_encode
 
         by_length = defaultdict(list)
@@ -109,9 +108,9 @@ class TokenMatcher:
                 # Copies, as a part of a batch would keep the whole of it in memory.
                 for text, vector, mask, weight in zip(batch, vectors, masks, weights, strict=False):
                     embeddings[text] = (
-                        vector.to("cpu", torch.float32, copy=True),
-                        mask.to("cpu", copy=True),
-                        weight.to("cpu", torch.float32, copy=True),
+                        vector.float().cpu().clone(),
+                        mask.cpu().clone(),
+                        weight.float().cpu().clone(),
                     )
         return [embeddings[text] for text in texts]
 
@@ -150,7 +149,6 @@ def load_matcher(model: str, layer: int) -> TokenMatcher:
         raise ModelError(f"model {model!r} cannot be used for BERTScore: {error}") from None
     if device == "cpu":
         return TokenMatcher(runtime.faster_encoder(encoder), tokenizer)
-    import torch
-
-    encoder = encoder.to(device, getattr(torch, processor.default_precision()))
-    return TokenMatcher(encoder, tokenizer, device)
+    if processor.default_precision() == "bfloat16":
+        encoder = encoder.bfloat16()
+    return TokenMatcher(encoder.to(device), tokenizer, device)
