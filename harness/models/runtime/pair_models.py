@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import MissingExtra, ModelError
-from harness.models.model_files import hide_progress_bars, locate
+from harness.models.model_files import hide_progress_bars, locate, read_settings
 from harness.models.runtime import processor
-from harness.models.runtime.sentence_models import read_settings
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import MissingExtra, ModelError
-from harness.models.model_files import hide_progress_bars, locate
+from harness.models.model_files import hide_progress_bars, locate, read_modules, read_settings
 from harness.protocols import TextKind, Vectors
 
 if TYPE_CHECKING:
@@ -46,29 +45,16 @@ def looks_usual(folder: Path) -> bool:
 
     Such a model reads all tokens from the left, and pools those of a prompt too.
     """
-    try:
-        modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
-        kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
-        encoder, pooling = (folder / module["path"] for module in modules[:2])
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
+    modules = read_modules(folder)
+    kinds = [kind.rpartition(".")[2] for kind, _ in modules]
     if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
         return False
-    tokenizer = read_settings(encoder / "tokenizer_config.json")
+    tokenizer = read_settings(modules[0][1] / "tokenizer_config.json")
     return (
         tokenizer.get("padding_side", "right") == "right"
         and tokenizer.get("truncation_side", "right") == "right"
-        and read_settings(pooling / "config.json").get("include_prompt", True) is True
+        and read_settings(modules[1][1] / "config.json").get("include_prompt", True) is True
     )
-
-
-def read_settings(file: Path) -> dict[str, Any]:
-    """Return a mapping of settings in JSON; empty where there is none."""
-    try:
-        settings = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}  # The model's library says what is wrong with it, if anything is.
-    return settings if isinstance(settings, dict) else {}
 
 
 def by_length(lengths: Iterable[int]) -> dict[int, list[int]]:
