@@ -13,7 +13,7 @@ from harness.cache.folders import Cache
 from harness.config.run_config import load
 from harness.metrics.named_metrics import NamedMetric, build_metric
 from harness.records import AnswerSample, Failure, Score, Usage
-from harness.retrievers import CellSearch, retrievers
+from harness.retrievers import SearchContext, retrievers
 from harness.runs import aggregate, runner
 from harness.runs.aggregate import count_losses
 from harness.store import expenses, reader
@@ -143,7 +143,7 @@ class TestDeepRankings:
         chunker = chunkers.build({"fixed": {"size": 40}})
         chunk_set.save(tmp_path, documents, chunker)
         chunks = chunk_set.load(tmp_path, "x", documents, chunker)
-        bare = CellSearch(chunks, None, None, None).without_texts().chunks
+        bare = SearchContext(chunks, None, None, None).without_texts().chunks
 
         assert [bare[at].span for at in range(len(bare))] == [chunk.span for chunk in chunks]
         assert {bare[at].text for at in range(len(bare))} == {""}

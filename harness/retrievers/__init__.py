@@ -29,50 +29,107 @@ from harness.text.stopwords import Language
 T = TypeVar("T")
 
 
-class SearchContext(Protocol):
-    """What a retriever searches: the chunks of one corpus and, where asked for, their vectors."""
+class SharedWork(Protocol):
+    """The work that cells share, so that each piece is done once."""
 
-    @property
-    def chunks(self) -> ChunkSet:
-        """All chunks, by number."""
+    def embed_questions(
+        self, questions: Sequence[str], embedder: Embedder, kind: TextKind = "query"
+    ) -> Vectors:
+        """Return the questions' vectors."""
         ...
 
-    @property
-    def allowed(self) -> Numbers | None:
-        """The numbers of the chunks that may be hits, rising; None: all may be."""
+    def ask(self, chat: ChatModel, requests: Sequence[PromptRequest[T]]) -> list[T | StageError]:
+        """Return what a chat model says, or why there is nothing."""
         ...
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` gave the first time that `key` was asked for."""
+        ...
+
+
+class SearchContext:
+    """What a retriever searches: the chunks of one cell and, where asked for, their vectors.
+
+    `allowed` are the numbers of the chunks that may be hits, rising; None: all may be.
+    """
+
+    def __init__(
+        self,
+        chunks: ChunkSet,
+        work: SharedWork,
+        embedder: Embedder | None,
+        opened: Callable[[Embedder], VectorIndex],
+    ) -> None:
+        self.chunks = chunks
+        self.allowed: Numbers | None = None
+        self._work = work
+        self._embedder = embedder
+        self._opened = opened
+        self._stand_ins: Mapping[str, Vectors] = {}
+        self._failed: dict[tuple[str, int], StageError] = {}
 
     def embed_questions(self, questions: Sequence[str], kind: TextKind = "query") -> Vectors:
         """Return the questions' vectors; each question is embedded once."""
-        ...
+        assert self._embedder is not None, "the retriever says that it uses no vectors"
+        if kind == "query" and self._stand_ins:
+            return np.array([self._stand_ins[question] for question in questions])
+        return self._work.embed_questions(questions, self._embedder, kind)
 
     def nearest(self, vectors: Vectors, k: int) -> list[list[Neighbour]]:
         """Return the `k` nearest of the allowed chunks of each vector, best first."""
-        ...
+        return self._index().nearest(vectors, k, self.allowed)
 
     def vectors(self, chunks: Sequence[int]) -> Vectors:
         """Return the vectors of chunks, by number."""
-        ...
+        return self._index().vectors(chunks)
 
     def among(self, allowed: Numbers) -> SearchContext:
         """Return a view of this in which only these chunks may be hits, if they may be here."""
-        ...
+        view = copy.copy(self)
+        if self.allowed is not None:
+            allowed = np.intersect1d(self.allowed, allowed, assume_unique=True)
+        view.allowed = allowed
+        return view
+
+    def without_texts(self) -> SearchContext:
+        """Return a view of this whose hits have no text, for whoever asks for very many."""
+        view = copy.copy(self)
+        view.chunks = self.chunks.without_texts
+        return view
 
     def embedded_as(self, vectors: Mapping[str, Vectors]) -> SearchContext:
         """Return a view of this in which these questions have these vectors [d], and no others."""
-        ...
+        view = copy.copy(self)
+        view._stand_ins = vectors
+        return view
 
     def ask(self, chat: ChatModel, requests: Sequence[PromptRequest[T]]) -> list[T]:
         """Return what is read of the reply to each prompt; several are asked at once, and kept.
 
+        What failed is not asked again, so that a batch that fails can be asked one by one.
+
         Raises:
             StageError: there is no usable reply to one of them; all have been asked by then.
         """
-        ...
+        new = [
+            request for request in requests if (request.prompt, request.sample) not in self._failed
+        ]
+        replies = self._work.ask(chat, new)
+        for request, reply in zip(new, replies, strict=True):
+            if isinstance(reply, StageError):
+                self._failed[request.prompt, request.sample] = reply
+        for request in requests:
+            if (request.prompt, request.sample) in self._failed:
+                raise self._failed[request.prompt, request.sample]
+        return [reply for reply in replies if not isinstance(reply, StageError)]
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what `make` gave the first time that `key` was asked for on these chunks."""
-        ...
+        return self._work.once(key, make)
+
+    def _index(self) -> VectorIndex:
+        assert self._embedder is not None, "the retriever says that it uses no vectors"
+        return self._opened(self._embedder)
 
 
 class Retriever(ABC):
@@ -243,103 +300,3 @@ def _in_language(spec: str, language: Language) -> str:
     part = retrievers.build(spec)
     changed = part.in_language(language)
     return spec if changed == part else label(changed)
-
-
-class SharedWork(Protocol):
-    """The work that cells share, so that each piece is done once."""
-
-    def embed_questions(
-        self, questions: Sequence[str], embedder: Embedder, kind: TextKind = "query"
-    ) -> Vectors:
-        """Return the questions' vectors."""
-        ...
-
-    def ask(self, chat: ChatModel, requests: Sequence[PromptRequest[T]]) -> list[T | StageError]:
-        """Return what a chat model says, or why there is nothing."""
-        ...
-
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what `make` gave the first time that `key` was asked for."""
-        ...
-
-
-class CellSearch:
-    """The chunks and vectors of one cell, as its retriever sees them."""
-
-    def __init__(
-        self,
-        chunks: ChunkSet,
-        work: SharedWork,
-        embedder: Embedder | None,
-        opened: Callable[[Embedder], VectorIndex],
-    ) -> None:
-        self.chunks = chunks
-        self.allowed: Numbers | None = None
-        self._work = work
-        self._embedder = embedder
-        self._opened = opened
-        self._stand_ins: Mapping[str, Vectors] = {}
-        self._failed: dict[tuple[str, int], StageError] = {}
-
-    def embed_questions(self, questions: Sequence[str], kind: TextKind = "query") -> Vectors:
-        """Return the questions' vectors; each question is embedded once."""
-        assert self._embedder is not None, "the retriever says that it uses no vectors"
-        if kind == "query" and self._stand_ins:
-            return np.array([self._stand_ins[question] for question in questions])
-        return self._work.embed_questions(questions, self._embedder, kind)
-
-    def nearest(self, vectors: Vectors, k: int) -> list[list[Neighbour]]:
-        """Return the `k` nearest of the allowed chunks of each vector, best first."""
-        return self._index().nearest(vectors, k, self.allowed)
-
-    def vectors(self, chunks: Sequence[int]) -> Vectors:
-        """Return the vectors of chunks, by number."""
-        return self._index().vectors(chunks)
-
-    def among(self, allowed: Numbers) -> CellSearch:
-        """Return a view of this in which only these chunks may be hits, if they may be here."""
-        view = copy.copy(self)
-        if self.allowed is not None:
-            allowed = np.intersect1d(self.allowed, allowed, assume_unique=True)
-        view.allowed = allowed
-        return view
-
-    def without_texts(self) -> CellSearch:
-        """Return a view of this whose hits have no text, for whoever asks for very many."""
-        view = copy.copy(self)
-        view.chunks = self.chunks.without_texts
-        return view
-
-    def embedded_as(self, vectors: Mapping[str, Vectors]) -> CellSearch:
-        """Return a view of this in which these questions have these vectors [d], and no others."""
-        view = copy.copy(self)
-        view._stand_ins = vectors
-        return view
-
-    def ask(self, chat: ChatModel, requests: Sequence[PromptRequest[T]]) -> list[T]:
-        """Return what is read of the reply to each prompt; several are asked at once, and kept.
-
-        What failed is not asked again, so that a batch that fails can be asked one by one.
-
-        Raises:
-            StageError: there is no usable reply to one of them; all have been asked by then.
-        """
-        new = [
-            request for request in requests if (request.prompt, request.sample) not in self._failed
-        ]
-        replies = self._work.ask(chat, new)
-        for request, reply in zip(new, replies, strict=True):
-            if isinstance(reply, StageError):
-                self._failed[request.prompt, request.sample] = reply
-        for request in requests:
-            if (request.prompt, request.sample) in self._failed:
-                raise self._failed[request.prompt, request.sample]
-        return [reply for reply in replies if not isinstance(reply, StageError)]
-
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what `make` gave the first time that `key` was asked for on these chunks."""
-        return self._work.once(key, make)
-
-    def _index(self) -> VectorIndex:
-        assert self._embedder is not None, "the retriever says that it uses no vectors"
-        return self._opened(self._embedder)

@@ -31,7 +31,7 @@ from harness.models.rephrasing import PromptRequest
 from harness.protocols import Chunker, Embedder, TextKind, VectorIndex, Vectors
 from harness.ranking.relevance import Relevance
 from harness.records import Hit, Question
-from harness.retrievers import CellSearch
+from harness.retrievers import SearchContext
 from harness.runs.result_tables import (
     IndexFacts,
     RankingTable,
@@ -182,11 +182,11 @@ class Artefacts:
             self._relevance = chunks.id, judge
         return self._relevance[1]
 
-    def searchable(self, cell: Cell) -> CellSearch:
+    def searchable(self, cell: Cell) -> SearchContext:
         """Return the chunks of a cell, with their index where its retriever reads vectors."""
         chunks = self.chunks(cell.chunker)
         embedder = cell.embedder if cell.retriever.uses_vectors else None
-        return CellSearch(chunks, self, embedder, partial(self.open_index, cell))
+        return SearchContext(chunks, self, embedder, partial(self.open_index, cell))
 
     def rankings(self, cell: Cell) -> RankingTable:
         """Return the rankings that are known of the cell's retriever."""

@@ -45,14 +45,12 @@ _STRICT = ("api.openai.com", "openai.azure.com")
 _SEEDS = ("seed", "random_seed")
 """What the field for the seed is called in those of LangChain's models that have one."""
 _SETTINGS = {
-    "temperature": "temperature",
-    "max_tokens": "max_tokens",
+    **{name: name for name in ("temperature", "max_tokens", "base_url")},
     "num_predict": "max_tokens",
-    "base_url": "base_url",
+    **dict.fromkeys(("timeout", "client_kwargs", "max_retries")),
 }
-"""The setting of a chat model that each option of a provider's class comes from."""
-_OURS = ("timeout", "client_kwargs", "max_retries")
-"""The options that a class need not take: what they are for is done here then."""
+"""The setting that each option of a provider's class comes from; None where a class need not take
+it, as what it is for is done here then."""
 _OF_OPENAI = ("openai", "azure_openai")
 """The providers whose classes take a client of OpenAI's own library."""
 _FINISHES = ("finish_reason", "stop_reason", "done_reason")
@@ -145,12 +143,9 @@ def _start_once(chat: ChatSettings, server: str | None, key: str | None) -> Base
     try:
         options = _options(chat, server, key)
         model: BaseChatModel = init_chat_model(chat.model, **options)
-        unknown = _unknown_options(chat, type(model), options)
-        if unknown:
-            # Some classes send on what they do not know.
-            accepted = {name: value for name, value in options.items() if name not in unknown}
-            model = init_chat_model(chat.model, **accepted)
-        return model
+        known = _known_options(chat, type(model), options)
+        # Some classes send on what they do not know.
+        return model if known == options else init_chat_model(chat.model, **known)
     except SpecError:
         raise
     except Exception as error:  # noqa: BLE001  every provider has errors of its own
@@ -179,25 +174,23 @@ def _options(chat: ChatSettings, server: str | None, key: str | None) -> dict[st
     return options
 
 
-def _unknown_options(
+def _known_options(
     chat: ChatSettings, kind: type[BaseChatModel], options: Mapping[str, Any]
-) -> list[str]:
-    """Return the options that a class does not take, all of them for settings nobody asked for.
+) -> dict[str, Any]:
+    """Return the options that a class takes; the others are for settings nobody asked for.
 
     Raises:
-        SpecError: one of them was asked for.
+        SpecError: one of the others was asked for.
     """
-    accepted = _accepted_options(kind)
-    plain = ChatSettings(chat.model)
-    ours = (*_SETTINGS, *_OURS)
-    unknown = [name for name in options if name in ours and name not in accepted]
-    for setting in (_SETTINGS[name] for name in unknown if name in _SETTINGS):
+    accepted, plain = _accepted_options(kind), ChatSettings(chat.model)
+    unknown = {name for name in options if name in _SETTINGS and name not in accepted}
+    for setting in filter(None, map(_SETTINGS.get, unknown)):
         if getattr(chat, setting) != getattr(plain, setting):
             raise SpecError(
                 f"chat model {chat.model!r}: {kind.__name__} takes no `{setting}`",
                 f"leave `{setting}` out, or reach the model by another provider",
             )
-    return unknown
+    return {name: value for name, value in options.items() if name not in unknown}
 
 
 def _accepted_options(kind: type[BaseChatModel]) -> list[Any]:
