@@ -12,9 +12,9 @@ from annotated_types import Ge
 
 from harness import fingerprint
 from harness.embedders import embedders
-from harness.embedders.shortening import shorten, to_unit_length
-from harness.errors import HarnessError, MissingExtra, ModelError
-from harness.models.model_files import locate, weights_id
+from harness.embedders.shortening import check_dimensions, shorten, to_unit_length
+from harness.errors import MissingExtra, ModelError
+from harness.models.model_files import explain_load_error, locate, weights_id
 from harness.protocols import Embedder, TextKind, Vectors
 
 
@@ -61,13 +61,7 @@ class Model2Vec(Embedder):
             ModelError: the model cannot be loaded, or has fewer numbers than `dimensions`.
             MissingExtra: the library is not installed.
         """
-        has = _load(self.model).dim
-        if self.dimensions is not None and self.dimensions > has:
-            raise ModelError(
-                f"model {self.model!r} gives vectors of {has} numbers, "
-                f"and `dimensions` asks for {self.dimensions}\n"
-                f"  set dimensions to {has} or fewer, or leave it out"
-            )
+        check_dimensions(self.model, _load(self.model).dim, self.dimensions)
         return {
             **fingerprint.identity(self),
             **fingerprint.versions("model2vec"),
@@ -81,13 +75,8 @@ def _load(name: str) -> Any:
         from model2vec import StaticModel
     except ModuleNotFoundError as error:
         raise MissingExtra("embedder 'model2vec'", str(error.name), "static") from None
-    try:
+    with explain_load_error(name):
         model = StaticModel.from_pretrained(locate(name), force_download=False)
-    except HarnessError:
-        raise
-    except Exception as error:  # noqa: BLE001  the libraries that read its files raise plain ones
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ModelError(f"model {name!r} cannot be loaded: {reason}") from None
     # The mean of many numbers is taken in their own kind, which may be of 16 bits.
     model.embedding = model.embedding.astype(np.float32)
     return model

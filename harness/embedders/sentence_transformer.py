@@ -11,7 +11,7 @@ import numpy as np
 from annotated_types import Ge
 
 from harness.embedders import embedders
-from harness.embedders.shortening import Quantize, shorten, to_unit_length
+from harness.embedders.shortening import Quantize, check_dimensions, shorten, to_unit_length
 from harness.errors import ModelError
 from harness.models.model_files import DEFAULT_MODEL, weights_id
 from harness.models.runtime import encoder_prompts
@@ -89,12 +89,8 @@ class SentenceTransformer(Embedder):
             ModelError: the model cannot be found, or has fewer numbers than `dimensions`.
         """
         chosen = self._chosen()
-        if self.dimensions is not None and self.dimensions > (has := _size(self.whole())):
-            raise ModelError(
-                f"model {self.model!r} gives vectors of {has} numbers, "
-                f"and `dimensions` asks for {self.dimensions}\n"
-                f"  set dimensions to {has} or fewer, or leave it out"
-            )
+        if self.dimensions is not None:
+            check_dimensions(self.model, _size(self.whole()), self.dimensions)
         prompts = self._prompts()
         return {
             "name": self.name,

@@ -11,9 +11,20 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.errors import ModelError
+
 Quantize = Literal["none", "int8", "binary"]
 
 _STEPS = 127
+
+
+def check_dimensions(model: str, has: int, dimensions: int | None) -> None:
+    """Raise `ModelError` where more numbers are asked for than a model's vectors have."""
+    if dimensions is not None and dimensions > has:
+        raise ModelError(
+            f"model {model!r} gives vectors of {has} numbers, and `dimensions` asks for "
+            f"{dimensions}\n  set dimensions to {has} or fewer, or leave it out"
+        )
 
 
 def to_unit_length(vectors: NDArray[Any]) -> NDArray[np.float32]:

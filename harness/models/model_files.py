@@ -13,7 +13,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from harness.errors import MissingExtra, ModelError
+from harness.errors import HarnessError, MissingExtra, ModelError
 from harness.files.requirements import install_command
 from harness.fingerprint import fingerprint, sha256_of
 from harness.text import words
@@ -211,6 +211,18 @@ def hide_progress_bars() -> None:
     import transformers
 
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def explain_load_error(model: str) -> Iterator[None]:
+    """Raise what a library raises over damaged files, which may be anything, as `ModelError`."""
+    try:
+        yield
+    except HarnessError:
+        raise
+    except Exception as error:  # noqa: BLE001  libraries raise what a format has
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ModelError(f"model {model!r} cannot be loaded: {reason}") from None
 
 
 @contextmanager

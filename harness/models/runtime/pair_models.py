@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import MissingExtra, ModelError
-from harness.models.model_files import hide_progress_bars, locate, read_settings
+from harness.models.model_files import explain_load_error, hide_progress_bars, locate, read_settings
 from harness.models.runtime import processor
 
 if TYPE_CHECKING:
@@ -42,12 +42,9 @@ def load(name: str, max_length: int | None) -> CrossEncoder:
     except ModuleNotFoundError as error:
         raise MissingExtra("reranker 'cross_encoder'", str(error.name), "offline") from None
     hide_progress_bars()
-    try:
+    with explain_load_error(name):
         model: CrossEncoder = CrossEncoder(str(folder), local_files_only=True, device="cpu")
         labels, limit = model.num_labels, model.max_seq_length
-    except Exception as error:  # noqa: BLE001  a damaged file may break any library that reads it
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ModelError(f"model {name!r} cannot be loaded: {reason}") from None
     if labels != 1:
         raise ModelError(f"model {name!r} gives {labels} scores a pair; a reranker gives one")
     if max_length is not None:

@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.errors import MissingExtra, ModelError
-from harness.models.model_files import hide_progress_bars, locate, read_modules, read_settings
+from harness.errors import MissingExtra
+from harness.models.model_files import (
+    explain_load_error,
+    hide_progress_bars,
+    locate,
+    read_modules,
+    read_settings,
+)
 from harness.protocols import TextKind, Vectors
 
 if TYPE_CHECKING:
@@ -32,11 +38,9 @@ def load(name: str) -> SentenceTransformer:
     except ModuleNotFoundError as error:
         raise MissingExtra("embedder 'sentence_transformer'", str(error.name), "offline") from None
     hide_progress_bars()
-    try:
-        model = SentenceTransformer(str(locate(name)), local_files_only=True, device="cpu")
-    except Exception as error:  # noqa: BLE001  damaged weights raise what their format has
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ModelError(f"model {name!r} cannot be loaded: {reason}") from None
+    folder = locate(name)
+    with explain_load_error(name):
+        model = SentenceTransformer(str(folder), local_files_only=True, device="cpu")
     return model.float().eval()
 
 
