@@ -9,10 +9,8 @@ from harness.errors import ModelError
 from harness.models.model_files import DEFAULT_MODEL
 from harness.models.runtime import encoders, pair_models, processor, sentence_models
 from harness.models.runtime.encoders import Choice, choose
-from harness.records import Hit
 from harness.rerankers import rerankers
 from tests.cross_encoders import logit, tiny
-from tests.listed import listed
 
 torch = pytest.importorskip("torch")
 
@@ -84,15 +82,6 @@ class TestOthers:
         asked = [("Which planet has two moons?", text) for text in TEXTS]
         found = pair_models.scores(pair_models.load(model, None), asked)
         assert found == pytest.approx([logit(model, *pair) for pair in asked], abs=1e-5)
-
-    def test_what_is_prepared_together_is_ranked_the_same(self, tmp_path):
-        from harness.rerankers import cross_encoder
-
-        reranker = rerankers.build({"cross_encoder": {"model": tiny(tmp_path)}})
-        hits = [Hit(chunk, 1.0) for chunk in listed(TEXTS[:5] + TEXTS[:1])]
-        found = reranker.rerank("Is it?", hits)
-        cross_encoder._memory(reranker.model, None).hold([("Is it?", text) for text in TEXTS[:3]])
-        assert reranker.rerank("Is it?", hits) == found
 
 
 class TestWhereThereIsACard:
