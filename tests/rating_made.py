@@ -39,4 +39,4 @@ def answered(cells, questions, answer="{cell} says {question}", chunks=2, failed
 
 def chosen(stored, n=50, **wishes):
     """Return what is chosen of a run, as the command does it."""
-    return rating_forms.choose_items(stored, rating_forms.FormRequest(n, **wishes))
+    return rating_forms.choose_items(stored, n, **wishes)

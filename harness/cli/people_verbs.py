@@ -38,12 +38,12 @@ def rate(
     from harness.store import reader
 
     stored = reader.load(run)
-    chosen = forms.choose_items(stored, forms.FormRequest(n, raters, shared, cells or (), seed))
+    chosen = forms.choose_items(stored, n, raters, shared, cells or (), seed)
     path = out or forms.form_path(stored, chosen)
     if out is not None:
         new_files.check_new([out], force)
     key = forms.write(stored, chosen, render(stored, chosen.key), path)
-    print_notes(chosen.notes())
+    print_notes(chosen.notes)
     print(f"{path}: {chosen.summary()}")
     print(f"{key}: what is behind each item; keep it with the run, and from those who rate")
     print(f"then: python -m harness import ratings FILE... --run {run}")

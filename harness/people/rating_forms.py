@@ -62,31 +62,13 @@ FORM_KEYS = RecordFormat(FormFile)
 
 
 @dataclass(frozen=True)
-class FormRequest:
-    """What a form is to have: `n` items, dealt out to `raters`, a share of them to two each.
-
-    No `cells`: all. No `seed`: the run's.
-    """
-
-    n: int = 50
-    raters: int = 1
-    shared: float = 0.2
-    cells: Sequence[str] = ()
-    seed: int | None = None
-
-
-@dataclass(frozen=True)
 class Chosen:
     """The key to a form, and what a reader of it should know."""
 
     key: FormFile
     cells: Mapping[str, int]
     """How many items each cell has; those that gave the same share an item."""
-    wished: int
-    failed: int
-    """Records that were left out because they failed."""
-    unanswered: int
-    """Records that were left out because they have no answer."""
+    notes: Sequence[str]
 
     def summary(self) -> str:
         """Return what the form has, in a line."""
@@ -100,38 +82,28 @@ class Chosen:
         twice = sum(len(line.raters) > 1 for line in items)
         return f"{text}; raters 1 to {len(raters)} have {counts}, two people rate {twice} of them"
 
-    def notes(self) -> Iterator[str]:
-        """Yield what a reader should know about the items."""
-        if self.failed or self.unanswered:
-            reasons = [(self.failed, "failed"), (self.unanswered, "have no answer")]
-            text = ", ".join(f"{count} {why}" for count, why in reasons if count)
-            yield f"left out of what could be drawn: {text}"
-        if len(self.key.items) < self.wished:
-            yield f"there is no more to rate than {numbers.count(len(self.key.items), 'item')}"
-        fewest = min(self.cells.values())
-        if fewest < _MIN_ITEMS_PER_CELL:
-            cells = len(self.cells)
-            yield (
-                f"the cell with the fewest has {numbers.count(fewest, 'item')}, too few to tell "
-                f"{numbers.count(cells, 'cell')} apart: raise --n"
-                + (", or name fewer cells: --cell" if cells > 2 else "")
-            )
 
+def choose_items(
+    stored: StoredRun,
+    n: int = 50,
+    raters: int = 1,
+    shared: float = 0.2,
+    cells: Sequence[str] = (),
+    seed: int | None = None,
+) -> Chosen:
+    """Return `n` items of a form about a run, dealt out to `raters`, a share of them to two each.
 
-def choose_items(stored: StoredRun, wishes: FormRequest) -> Chosen:
-    """Return the items of a form about a run.
-
-    Whole questions are drawn, so that cells are compared over the same ones: first those that all
-    cells answered. Of the last, as many items as there is room for. A question's items go to the
-    same rater, and what is shared to one more.
+    No `cells`: all. No `seed`: the run's. Whole questions are drawn, so that cells are compared
+    over the same ones: first those that all cells answered. Of the last, as many items as there is
+    room for. A question's items go to the same rater, and what is shared to one more.
 
     Raises:
         HarnessError: no such cell, nothing to rate, or too little for so many raters.
     """
-    cells = {cell.name: parts_of(cell) for cell in stored.run.cells}
-    named = [find_cell(name, cells, str(stored.folder)) for name in wishes.cells]
-    names = [name for name in cells if not named or name in named]
-    seed = stored.run.provenance.seed if wishes.seed is None else wishes.seed
+    parts = {cell.name: parts_of(cell) for cell in stored.run.cells}
+    named = [find_cell(name, parts, str(stored.folder)) for name in cells]
+    names = [name for name in parts if not named or name in named]
+    seed = stored.run.provenance.seed if seed is None else seed
     columns = stored.frame
     cell_numbers = [number for number, cell in enumerate(stored.run.cells) if cell.name in names]
     indexes = np.flatnonzero(np.isin(columns.cell, cell_numbers))
@@ -145,25 +117,40 @@ def choose_items(stored: StoredRun, wishes: FormRequest) -> Chosen:
     ids = list(stored.questions)
     for index in answered.tolist():
         by_question[ids[columns.question[index]]].append(index)
-    items = _draw_items(stored, by_question, len(names), wishes.n, seed)
-    raters = _assign_raters(items, wishes, seed)
+    items = _draw_items(stored, by_question, len(names), n, seed)
+    assigned = _assign_raters(items, raters, shared, seed)
     ordered = sorted(items, key=lambda item: fingerprint("shown", seed, item.item))
-    lines = tuple(replace(item, raters=tuple(raters[item.item])) for item in ordered)
+    lines = tuple(replace(item, raters=tuple(assigned[item.item])) for item in ordered)
     key = FormFile(
-        id=fingerprint("form", stored.run.id, [asdict(line) for line in lines], wishes.raters)[:10],
+        id=fingerprint("form", stored.run.id, [asdict(line) for line in lines], raters)[:10],
         run=stored.run.id,
         seed=seed,
-        raters=wishes.raters,
+        raters=raters,
         items=lines,
     )
+    per_cell = {name: sum(name in line.cells for line in lines) for name in names}
     failed = int(columns.failed[indexes].sum())
-    return Chosen(
-        key,
-        {name: sum(name in line.cells for line in lines) for name in names},
-        wishes.n,
-        failed,
-        len(indexes) - len(answered) - failed,
-    )
+    unanswered = len(indexes) - len(answered) - failed
+    return Chosen(key, per_cell, list(_notes(key, per_cell, n, failed, unanswered)))
+
+
+def _notes(
+    key: FormFile, per_cell: Mapping[str, int], wished: int, failed: int, unanswered: int
+) -> Iterator[str]:
+    """Yield what a reader should know about the items."""
+    if failed or unanswered:
+        reasons = [(failed, "failed"), (unanswered, "have no answer")]
+        text = ", ".join(f"{count} {why}" for count, why in reasons if count)
+        yield f"left out of what could be drawn: {text}"
+    if len(key.items) < wished:
+        yield f"there is no more to rate than {numbers.count(len(key.items), 'item')}"
+    fewest = min(per_cell.values())
+    if fewest < _MIN_ITEMS_PER_CELL:
+        yield (
+            f"the cell with the fewest has {numbers.count(fewest, 'item')}, too few to tell "
+            f"{numbers.count(len(per_cell), 'cell')} apart: raise --n"
+            + (", or name fewer cells: --cell" if len(per_cell) > 2 else "")
+        )
 
 
 def form_path(stored: StoredRun, chosen: Chosen) -> Path:
@@ -240,26 +227,26 @@ def _build_item(
 
 
 def _assign_raters(
-    items: Sequence[FormItem], wishes: FormRequest, seed: int
+    items: Sequence[FormItem], raters: int, shared: float, seed: int
 ) -> dict[str, list[int]]:
     """Return who rates each item: by whole questions, so that a rater compares its cells."""
     by_question: dict[str, list[str]] = defaultdict(list)
     for item in items:
         by_question[item.question].append(item.item)
-    if len(by_question) < wishes.raters:
+    if len(by_question) < raters:
         raise HarnessError(
             f"{numbers.count(len(items), 'item')} of {numbers.count(len(by_question), 'question')} "
-            f"are too few for {wishes.raters} raters\n  ask for more items: --n"
+            f"are too few for {raters} raters\n  ask for more items: --n"
         )
-    load = dict.fromkeys(range(1, wishes.raters + 1), 0)
+    load = dict.fromkeys(range(1, raters + 1), 0)
     assigned: dict[str, list[int]] = {}
     for ids in by_question.values():
         rater = min(load, key=load.__getitem__)
         load[rater] += len(ids)
         assigned |= {id_: [rater] for id_ in ids}
-    if wishes.raters > 1:
+    if raters > 1:
         permuted = sorted(assigned, key=lambda id_: fingerprint("shared", seed, id_))
-        for id_ in permuted[: int(wishes.shared * len(permuted) + 0.5)]:
+        for id_ in permuted[: int(shared * len(permuted) + 0.5)]:
             others = [rater for rater in load if rater not in assigned[id_]]
             second = min(others, key=load.__getitem__)
             load[second] += 1
