@@ -8,6 +8,7 @@ import tempfile
 import weakref
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, ClassVar, Literal, Protocol
@@ -184,7 +185,7 @@ def load(reader: CorpusReader, cache: Path | None = None, fresh: bool = False) -
     ignored: Counter[str] = Counter()
     content = hashlib.sha256()
     characters, blank = 0, True
-    with Conversions(cache, fresh) as conversions:
+    with closing(Conversions(cache, fresh)) as conversions:
         for item in reader.read():
             converted = _convert(item, conversions) if isinstance(item, File) else item
             document = converted.document if isinstance(converted, Composed) else converted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from annotated_types import Interval, MinLen
 
@@ -17,9 +17,7 @@ from harness.store.record_format import RecordFormat
 
 RATINGS = "ratings.jsonl"
 Aspect = Literal["overall", "correctness", "directness", "completeness", "helpfulness", "chunks"]
-ASPECTS: tuple[Aspect, ...] = (
-    "overall", "correctness", "directness", "completeness", "helpfulness", "chunks",
-)  # fmt: skip
+ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
 """What an answer is rated for, each from 0 to 3; `chunks` is the mean grade of what it got."""
 TOP_GRADE = 3
 Grade = Annotated[int, Interval(ge=0, le=TOP_GRADE)]

@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Timer
-from types import TracebackType
 from typing import Any
 
 from harness import limits
@@ -27,7 +26,7 @@ _HINT = "divide it, or leave it out: on_error: skip, or a narrower `glob`"
 
 
 class Worker:
-    """One such process, started for the first file, and anew where a file has ended it."""
+    """A converting process, started for the first file, and anew where a file has ended it."""
 
     def __init__(self, patience: float = limits.CONVERSION_SECONDS) -> None:
         self.patience = patience
@@ -39,7 +38,13 @@ class Worker:
             bound = f"{limits.MAX_CONVERTED_FILE_BYTES >> 20} is the most that is converted"
             message = f"has {len(raw) >> 20} MB, and {bound}"
             return Problem(where, message, _HINT)
-        process = self._process = self._process or _start_process()
+        process = self._process = self._process or subprocess.Popen(
+            [sys.executable, "-P", "-m", "harness.corpus.converting"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
         late = Timer(self.patience, process.kill)
         late.start()
         try:
@@ -61,23 +66,9 @@ class Worker:
     def close(self) -> None:
         """End the process."""
         if self._process is not None:
-            self._process.kill()
-            for pipe in (self._process.stdin, self._process.stdout):
-                if pipe is not None:
-                    with suppress(OSError):  # there may be what it was not sent
-                        pipe.close()
-            self._process.wait()
+            with suppress(OSError), self._process:  # there may be what it was not sent
+                self._process.kill()
             self._process = None
-
-
-def _start_process() -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-P", "-m", "harness.corpus.converting"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
 
 
 def _request_conversion(
@@ -131,15 +122,8 @@ class Conversions:
         self._cache: Cache | None = None
         self._worker = Worker()
 
-    def __enter__(self) -> Conversions:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """End the process, and close the cache."""
         self._worker.close()
         if self._cache is not None:
             self._cache.close()
