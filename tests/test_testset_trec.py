@@ -181,7 +181,7 @@ def test_a_sign_that_begins_no_tag_is_text(tmp_path, form, title, asked):
     ("topic", "tag"),
     [
         ("<topic number='301'><title>use of <i>E. coli</i> in milk</title></topic>", "<i>"),
-        ("<topic number='301'><title>levels x<y in blood</title></topic>", "<y in blood</title>"),
+        ("<topic number='301'><title>levels x<y in blood</title></topic>", "<y in blood"),
         ("<topic number='301'><title>one <!-- two --> three</title></topic>", "<!-- two -->"),
         ("<top>\n<num> 301\n<title> use of <i>E. coli</i>\n<desc> d\n</top>", "<i>"),
         ("<top>\n<num> 301\n<title> E. coli</i> there\n<desc> d\n</top>", "</i>"),
@@ -190,7 +190,7 @@ def test_a_sign_that_begins_no_tag_is_text(tmp_path, form, title, asked):
 def test_a_tag_inside_the_text_that_is_asked_is_refused_rather_than_cut(tmp_path, topic, tag):
     said = problems(tmp_path, topic, "301 0 d1 1\n")
 
-    assert said[0] == ("line 1", f"its title holds the tag {tag!r}, and would end there")
+    assert said[0] == ("line 1", f"its title holds the tag {tag!r}")
 
 
 def test_classic_elements_of_any_name_end_the_one_before_them(tmp_path):

@@ -22,44 +22,27 @@ from harness.testset.jsonl_questions import resolve_questions
 
 _TOPIC = re.compile(r"<(?:top|topic)\b([^<>]*)>", re.IGNORECASE)
 _END = re.compile(r"</(?:top|topic)\b", re.IGNORECASE)
-_ELEMENT = re.compile(r"<([A-Za-z][\w-]*)>((?:[^<]|<(?![A-Za-z/!]))*)")
-"""Its text reaches to the next tag: `<` before anything else, as in "BP < 140", is text."""
 _NUMBER = re.compile(r"""\b(?:number|num|id)\s*=\s*["']([^"']*)["']""")
 _LABEL = re.compile(r"\A\s*(?:Number|Topic|Description|Narrative)\s*:", re.IGNORECASE)
 _QUESTION_ELEMENTS = ("title", "query", "question", "desc", "description")
-_KNOWN_ELEMENTS = (*_QUESTION_ELEMENTS, "num", "number", "narr", "narrative")
+_START = re.compile(r"<([A-Za-z][\w-]*)>")
+_NEXT = re.compile(
+    rf"^[ \t]*{_START.pattern}|<(?:{'|'.join(_QUESTION_ELEMENTS)}|num|number|narr|narrative)>",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Ends a classic element, which is not closed: a tag that begins a line, or has a known name."""
+_TAG = re.compile(r"<[A-Za-z/!][^>]*>?")
+"""Anything else behind `<`, as in "BP < 140", is text."""
 
 
 @dataclass(frozen=True)
 class _Topic:
     where: str
     id: str
-    body: str
     elements: Mapping[str, str]
     """The first of each name, its white space as single spaces."""
-
-    def cutting_tag(self, name: str) -> str:
-        """Return the tag that cuts an element short; "" where the element is whole.
-
-        Classic elements are not closed: the next one ends them, which begins a line or has one of
-        the known names.
-        """
-        element = next(match for match in _ELEMENT.finditer(self.body) if match[1].lower() == name)
-        rest = self.body[element.end() :]
-        closing = f"</{name}"
-        if closing in rest.lower():
-            whole = rest.lower().startswith(closing)
-        else:
-            tag = re.match(r"<([A-Za-z][\w-]*)", rest)
-            is_element = tag is not None and tag[1].lower() in _KNOWN_ELEMENTS
-            whole = (
-                not rest
-                or is_element
-                or (tag is not None and element[2].rstrip(" \t")[-1:] == "\n")
-            )
-        return (
-            "" if whole else rest[: rest.find(">") + 1][: limits.MAX_VALUE_QUOTE_CHARS] or rest[:20]
-        )
+    tags: Mapping[str, str]
+    """A tag within each element that holds one."""
 
 
 @readers.register
@@ -114,11 +97,10 @@ class Trec:
                 elements = ", ".join(topic.elements) or "none"
                 message = f"has no {'number' if question else self.element or 'text to ask'}"
                 yield Problem(topic.where, message, f"the elements there are: {elements}")
-            elif tag := topic.cutting_tag(name):
-                message = f"its {name} holds the tag {tag!r}, and would end there"
-                yield Problem(
-                    topic.where, message, "take it out, or write &lt; for a < that is text"
-                )
+            elif name in topic.tags:
+                message = f"its {name} holds the tag {topic.tags[name]!r}"
+                hint = "take it out, or write &lt; for a < that is text"
+                yield Problem(topic.where, message, hint)
             else:
                 yield JsonLine(number, {"id": topic.id, "question": question}, topic.where)
         if not number:
@@ -148,11 +130,18 @@ def _parse_topics(text: str) -> Iterator[_Topic]:
     for attributes, body in zip(parts[::2], parts[1::2], strict=True):
         content = _END.split(body)[0]
         fields: dict[str, str] = {}
-        for name, value in _ELEMENT.findall(content):
-            fields.setdefault(name.lower(), " ".join(_LABEL.sub("", html.unescape(value)).split()))
+        tags: dict[str, str] = {}
+        for start in _START.finditer(content):
+            name = start[1].lower()
+            closing = re.compile(rf"</{name}\b", re.IGNORECASE).search(content, start.end())
+            end = closing or _NEXT.search(content, start.end())
+            text = content[start.end() : end.start() if end else len(content)]
+            if name not in fields and (tag := _TAG.search(text)):
+                tags[name] = tag[0][: limits.MAX_VALUE_QUOTE_CHARS]
+            fields.setdefault(name, " ".join(_LABEL.sub("", html.unescape(text)).split()))
         number = _NUMBER.search(attributes)
         id_ = html.unescape(number[1]) if number else fields.get("num", fields.get("number", ""))
-        yield _Topic(f"line {line}", id_, content, fields)
+        yield _Topic(f"line {line}", id_, fields, tags)
         line += attributes.count("\n") + body.count("\n")
 
 
