@@ -102,15 +102,8 @@ def load(reader: TestsetReader, corpus: Corpus) -> Testset:
         problems.append(Problem(reader.path, "holds no question", "look at the path"))
     if problems:
         raise DataError(reader.path, first_problems(problems))
-    found_in = tuple(questions.values())
-    return Testset(found_in, _id(found_in), tuple(_count_notes(notes)), frozenset(drafts))
-
-
-def _id(questions: object) -> str:
-    return fingerprint(repr(list(questions)))  # type: ignore[call-overload]
-
-
-def _count_notes(notes: list[str]) -> list[str]:
-    return [
+    counted = [
         f"{note} ({times} times)" if times > 1 else note for note, times in Counter(notes).items()
     ]
+    id_ = fingerprint(repr(list(questions.values())))
+    return Testset(tuple(questions.values()), id_, tuple(counted), frozenset(drafts))
