@@ -49,7 +49,7 @@ class Data:
             said[f"value-{metric}"] = scores["values"][cell][question]
             said[f"state-{metric}"] = scores["states"][cell][question]
         said["missed"] = [
-            (*self.chunk(line["chunk"]), line["grade"], line["rank"]) for line in said["missed"]
+            (*self.chunk(line["chunk"]), line["grade"], line["missing"]) for line in said["missed"]
         ]
         if isinstance(said["context"], list):
             count, length = said["context"]

@@ -95,8 +95,8 @@ def test_every_record_is_the_stored_one(stored, opened_page):
             largest = max((abs(hit.score) for hit in record.hits), default=0.0)
             scores = pytest.approx([hit.score for hit in record.hits], abs=1e-5 * largest)
             assert [h["score"] for h in its["hits"]] == scores
-            missed = [(m.doc, m.start, m.end, m.grade, m.rank) for m in record.missed]
-            keys = ("doc", "start", "end", "grade", "rank")
+            missed = [(m.doc, m.start, m.end, m.grade) for m in record.missed]
+            keys = ("doc", "start", "end", "grade")
             assert [tuple(m[key] for key in keys) for m in its["missed"]] == missed
             assert its["context"] == context_text(record, stored.texts)
             assert (its["answer"], its["declined"]) == (record.answer, record.declined)

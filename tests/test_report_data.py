@@ -19,7 +19,7 @@ from harness.records import (
 )
 from harness.report.charts.losses_chart import figure
 from harness.report.data import pack_page
-from harness.report.data.arrivals import count_going_on, describe_arrival
+from harness.report.data.arrivals import count_going_on, describe_arrival, true_rank
 from harness.report.data.first_questions import choose_first
 from harness.report.data.page_packing import pack, round_digits, script_json
 from harness.report.run_view import View
@@ -103,7 +103,6 @@ def check(stored):
             assert (said["answer"], said["declined"]) == (record.answer, record.declined)
             assert answers[number] == record.answer
             assert said["searched"] == list(record.searched)
-            assert said["tracedTo"] == record.traced_to
             assert said["without"] == record.without_evidence
             there = record.held_in and any(hit.doc == record.held_in.doc for hit in record.hits)
             place = span_key(record.held_in) if there else None
@@ -113,7 +112,8 @@ def check(stored):
             assert lost[at][number] == (stage if record.error is None else -1)
             assert said["seconds"] == pytest.approx(record.seconds, rel=1e-2)
             missed = [
-                (m.doc, m.start, m.end, _text(stored, m), m.grade, m.rank) for m in record.missed
+                (*span_key(m), _text(stored, m), m.grade, true_rank(m.rank, record.traced_to))
+                for m in record.missed
             ]
             assert said["missed"] == missed
             for known, arrival in zip(said["passages"], record.passages, strict=True):

@@ -39,9 +39,9 @@ def describe_arrival(arrival: Arrival, traced_to: int | None, going_on: int | No
         return f"no chunk holds it whole: it is spread over {over}{largest}"
     if stage == "index":
         found = f"with the index {below}" if below else "not found by the index"
-        return f"{_true_rank(facts.exact_rank, traced_to)}, and {found}"
+        return f"{true_rank(facts.exact_rank, traced_to)}, and {found}"
     if stage == "retrieval":
-        deep = f"not whole in what was retrieved: {_true_rank(facts.exact_rank, traced_to)}"
+        deep = f"not whole in what was retrieved: {true_rank(facts.exact_rank, traced_to)}"
         return below or deep
     if stage == "reranking":
         after = "not kept" if facts.reranked is None else f"at {facts.reranked:,}"
@@ -55,7 +55,8 @@ def _whole(rank: int | None) -> str:
     return "not whole" if rank is None else f"whole at rank {rank:,}"
 
 
-def _true_rank(rank: int | None, traced_to: int | None) -> str:
+def true_rank(rank: int | None, traced_to: int | None) -> str:
+    """Return where exact search has something, or how deep it was looked for."""
     if rank is not None:
         return f"rank {rank:,} under exact search"
     if traced_to is None:

@@ -9,7 +9,7 @@ from typing import Any
 from harness.metrics.judged_ranking import JudgedRankingMetric
 from harness.records import ContextCut, Label, Missed, Outcome, Score, SpanKey
 from harness.records import StoredHit as Hit
-from harness.report.data.arrivals import describe_arrival
+from harness.report.data.arrivals import describe_arrival, true_rank
 from harness.report.data.page_packing import encode_differences, round_digits
 from harness.runs.outcomes import held_sentence
 
@@ -51,10 +51,13 @@ class RecordPacker:
             "similarities": encode_differences([hit.score for hit in record.hits]),
             "before": [before.get(key) for key in keys] if before else None,
             "missed": [
-                {"chunk": self.numbers.get(_span_key(m)), "grade": m.grade, "rank": m.rank}
-                for m in record.missed
+                {
+                    "chunk": self.numbers.get(_span_key(each)),
+                    "grade": each.grade,
+                    "missing": true_rank(each.rank, record.traced_to),
+                }
+                for each in record.missed
             ],
-            "tracedTo": record.traced_to,
             "context": sent,
             "judged": judged and {"grades": judged.grades, "inventory": judged.inventory},
             "declined": record.declined,

@@ -18,12 +18,6 @@ function unnamed({ missed, judged }) {
     `${counted(rest, noun)} ${rest === 1 ? "was" : "were"} not retrieved.`);
 }
 
-function trueRank(rank, tracedTo) {
-  if (rank !== null) return `rank ${grouped(rank)} under exact search`;
-  if (tracedTo === null) return "its true rank is not known";
-  return `not within the first ${grouped(tracedTo)} under exact search`;
-}
-
 /** The context as it was sent, hit by hit, with the prompt around it. */
 function contextOf(recorded, { passages }) {
   const { context, prompt, held } = recorded;

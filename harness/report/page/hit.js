@@ -9,7 +9,7 @@ const BEFORE_EVIDENCE = 90;
  * relevant and was missed, or is hidden. `item` says what a result is judged as: the chunk, or its
  * document.
  */
-function resultsOf({ hits, missed, judged, tracedTo }) {
+function resultsOf({ hits, missed, judged }) {
   const place = ({ doc, start, end }) =>
     index.labels === "documents" ? doc : JSON.stringify([doc, start, end]);
   const items = new Map();
@@ -24,9 +24,8 @@ function resultsOf({ hits, missed, judged, tracedTo }) {
   const hidden = ranked.slice(SHOWN);
   const far = hidden.filter(isRelevant).map((hit) =>
     Object.assign(hit, { missing: `rank ${grouped(ranked.indexOf(hit) + 1)}` }));
-  const lost = missed.filter(isRelevant).map((hit) => ({
-    ...hit, item: place(hit), itemGrade: hit.grade, missing: trueRank(hit.rank, tracedTo),
-  }));
+  const lost = missed.filter(isRelevant).map((hit) =>
+    ({ ...hit, item: place(hit), itemGrade: hit.grade }));
   return { shown, hidden, further: [...far.slice(0, SHOWN), ...lost] };
 }
 
