@@ -222,7 +222,7 @@ def test_no_path_of_this_machine_is_in_the_identity_of_the_packaged_model():
     known = embedders.build(spec).identity()
     assert known == {
         "name": "sentence_transformer",
-        "version": 2,
+        "version": 3,
         "model": DEFAULT_MODEL,
         "runtime": "torch",
         "precision": "float32",

@@ -67,8 +67,8 @@ def read_modules(folder: Path) -> list[tuple[str, Path]]:
     """Return the class and the folder of each module of a sentence-transformers model."""
     try:
         modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
-        return [(str(module["type"]), folder / module["path"]) for module in modules]
-    except (OSError, ValueError, KeyError, TypeError):
+        return [(str(module.get("type", "")), folder / module["path"]) for module in modules]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return []  # The model's library says what is wrong with it, if anything is.
 
 
@@ -114,7 +114,7 @@ def _custom_code(folder: Path) -> str | None:
     """Return the name of a class that a model's settings name and no library has; else None."""
     # Some releases of the library import any other class, from the model's folder first.
     for kind, _ in read_modules(folder):
-        if not kind.startswith("sentence_transformers."):
+        if kind and not kind.startswith("sentence_transformers."):
             return kind
     for name in ("config.json", "tokenizer_config.json"):
         for path in [*sorted(folder.glob(f"*/{name}")), folder / name]:
