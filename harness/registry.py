@@ -156,7 +156,7 @@ class Registry(Generic[T]):
         missing = [item for item in members if item not in known and not hasattr(cls, item)]
         fault = f"it has no {', '.join(map(repr, missing))}" if missing else self._find_fault(cls)
         if fault:
-            raise SpecError(f"{place}: {fault}", f"a {self.family} has: {', '.join(members)}")
+            raise SpecError(f"{place}: {fault}", f"every {self.family} has: {', '.join(members)}")
         about = {"__module__": cls.__module__, "__doc__": cls.__doc__}
         if _has_defaults(self._contract) and not issubclass(cls, self._contract):
             about["__qualname__"] = cls.__qualname__

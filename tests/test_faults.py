@@ -5,7 +5,7 @@ import pytest
 from harness import api
 from harness.config.run_config import load
 from harness.errors import RunError, StageError
-from harness.metrics.judge import MIN_FAILURES_IN_ROW
+from harness.metrics.judge_replies import MIN_FAILURES_IN_ROW
 from harness.models.chat import ChatModel
 from harness.runs import runner
 from harness.systems import systems

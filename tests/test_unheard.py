@@ -6,7 +6,8 @@ import pytest
 
 from harness.cache.folders import Cache
 from harness.errors import RunError
-from harness.metrics.judge import MIN_FAILURES_IN_ROW, CircuitBreaker, ask_for_verdicts
+from harness.metrics.judge import ask_for_verdicts
+from harness.metrics.judge_replies import MIN_FAILURES_IN_ROW, CircuitBreaker
 from harness.runs.result_tables import ScoreTable
 from tests.judge_server import best, sitting
 

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import fsum
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
-from harness.errors import RunError, SpecError
+from harness.errors import SpecError
 from harness.fingerprint import fingerprint
 from harness.metrics.failures import failure_of
+from harness.metrics.judge_replies import CircuitBreaker, JudgeReplies
 from harness.metrics.needs import QualityMetric, ScoringContext
 from harness.models import concurrency, prompts
 from harness.models.chat import ChatModel, ChatReply
@@ -22,8 +23,6 @@ from harness.registry import injected
 
 MAX_TRIES = 3
 """How often a judge is asked where its replies cannot be read."""
-MIN_FAILURES_IN_ROW = 20
-"""So many failures in a row say that a judge is gone; fewer say nothing yet."""
 _MAX_SHOWN_CHARS = 80
 _VERSION = re.compile(r"version: (\d+)\n\n")
 _THOUGHT = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
@@ -40,56 +39,6 @@ _GRADE = re.compile(
     re.IGNORECASE,
 )
 _BEFORE_REASON = re.compile(r"\A[\W_]*(?:(?:second line|line 2|reason)\b[\W_]*)?", re.IGNORECASE)
-
-
-class CircuitBreaker:
-    """How often one judge has failed in a row, in one run; any reply ends the row."""
-
-    def __init__(self, allowed: float = 0.0) -> None:
-        """Start with no failure; it trips above `allowed`, from `MIN_FAILURES_IN_ROW` on."""
-        self._allowed = allowed
-        self._failed = 0
-        self._why = ""
-
-    def add(self, failure: str | None) -> None:
-        """Note why there is no reply to a prompt; None is a reply."""
-        self._failed = 0 if failure is None else self._failed + 1
-        self._why = failure or ""
-
-    @property
-    def tripped(self) -> bool:
-        """Whether the judge need not be asked any more."""
-        return self._failed >= MIN_FAILURES_IN_ROW and self._failed > self._allowed
-
-    def check(self) -> None:
-        """Raise `RunError` where it has tripped."""
-        if self.tripped:
-            raise RunError(
-                f"the judge gave no verdict: {self._why}\n"
-                f"  it failed on {self._failed} prompts in a row; what was done is kept: once it "
-                "answers, the same command continues"
-            )
-
-
-class JudgeReplies(Protocol):
-    """Replies that one judge gave before, by prompt."""
-
-    @property
-    def breaker(self) -> CircuitBreaker:
-        """How often it has failed in a row."""
-        ...
-
-    def get(self, prompts: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-        """Return those that are there: all that were given to a prompt, in order."""
-        ...
-
-    def put(self, prompt: str, replies: Sequence[ChatReply]) -> None:
-        """Keep the replies to one prompt."""
-        ...
-
-    def count(self, replies: Sequence[ChatReply]) -> None:
-        """Count what replies took that are not kept."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
+from harness.metrics.judge_replies import JudgeReplies
 from harness.records import Score
-
-if TYPE_CHECKING:
-    from harness.metrics.judge import JudgeReplies
 
 Need = Literal[
     "evidence", "documents", "keywords", "references", "ranking", "context", "answer", "judge"

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from harness.errors import HarnessError
-from harness.metrics.judge import CircuitBreaker, ask_for_verdicts, fill_prompt
+from harness.metrics.judge import ask_for_verdicts, fill_prompt
+from harness.metrics.judge_replies import CircuitBreaker
 from harness.models.chat import ChatModel
 from harness.records import Question
 from harness.stats.intervals import mean_interval

@@ -150,7 +150,7 @@ class Run:
         """Return an Altair chart of means and intervals, by default of the deciding metric."""
         by = metric or self.view.by
         rows = [
-            intervals_chart.Interval(self.view.name(cell), score.mean, score.low, score.high)
+            intervals_chart.PlottedInterval(self.view.name(cell), score.mean, score.low, score.high)
             for cell in self.view.cells
             if (score := self.view.score(cell, by)).mean is not None
         ]

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from harness.files.paths import make_portable
 from harness.fingerprint import digest
 from harness.metrics import Metric
-from harness.metrics.judge import CircuitBreaker, JudgeReplies, MeanVerdictMetric
+from harness.metrics.judge import MeanVerdictMetric
+from harness.metrics.judge_replies import CircuitBreaker, JudgeReplies
 from harness.metrics.named_metrics import NamedMetric
 from harness.models.chat import ChatModel, ChatReply
 from harness.records import Case, Question, Score

@@ -14,7 +14,7 @@ from harness.cache.tables import Asked, ReplyTable, Table
 from harness.config.chat_models import model_of
 from harness.fingerprint import identity_of, source_id, versions
 from harness.metrics import Metric
-from harness.metrics.judge import CircuitBreaker
+from harness.metrics.judge_replies import CircuitBreaker
 from harness.models.chat import ChatModel, ChatReply
 from harness.records import Answer, Case, Chunk, Hit, Question, Score
 from harness.registry import label

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from harness.fingerprint import fingerprint, is_built_in
 from harness.metrics import Metric, judge_of, parts_of
 from harness.metrics.failures import metric_failed, score_all_safely, score_safely
-from harness.metrics.judge import JudgeReplies
+from harness.metrics.judge_replies import JudgeReplies
 from harness.metrics.named_metrics import (
     LABEL_OF_NEED,
     NamedMetric,

@@ -317,8 +317,8 @@ def test_other_components_of_the_users_own_are_named_the_same_way(own, cli):
 @pytest.mark.parametrize(
     ("name", "fact", "remedy"),
     [
-        ("mine:Nameless", "it has no 'name'", "a metric has: name, version, kind, needs"),
-        ("mine:Unscored", "it has no 'score'", "a metric has: name, version, kind, needs"),
+        ("mine:Nameless", "it has no 'name'", "every metric has: name, version, kind, needs"),
+        ("mine:Unscored", "it has no 'score'", "every metric has: name, version, kind, needs"),
         ("mine:Kindless", "its kind is 'nice', and none of 'quality'", "a metric has"),
         ("mine:Needy", "its needs are frozenset({'the moon'}), and no set of", "a metric has"),
         ("mine:Plan", "'mine' has no 'Plan'", "did you mean 'Plain'?"),

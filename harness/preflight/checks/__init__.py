@@ -18,7 +18,7 @@ from harness.preflight.checks import (
     labels,
     leaks,
     memory,
-    questions,
+    question_set,
     traffic,
     windows,
 )
@@ -49,8 +49,8 @@ CHECKS = (
     Check("keywords", gold.find_poor_strings, _LABELLED, gold.strings_are_expensive),
     Check("leaks", leaks.find_leaks, ("questions", "settings")),
     Check("memory", memory.find_remembered, None),
-    Check("size", questions.find_small_set, ("questions", "settings")),
-    Check("questions", questions.find_poor_questions, None),
+    Check("size", question_set.find_small_set, ("questions", "settings")),
+    Check("questions", question_set.find_poor_questions, None),
     Check("pool", labels.find_small_pool, ("documents", "questions", "settings")),
     Check("traffic", traffic.find_unlike_traffic, None),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.config.run_config import RunConfig
 from harness.preflight.machine import room, services, software
-from harness.preflight.machine.facts import Fact
+from harness.preflight.machine.machine_facts import Fact
 
 __all__ = ["Fact", "run_checks"]
 

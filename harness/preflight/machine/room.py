@@ -25,7 +25,7 @@ from harness.errors import HarnessError, ModelError
 from harness.files import locks
 from harness.files.atomic import check_writable
 from harness.models import model_files
-from harness.preflight.machine.facts import Fact, problem_of
+from harness.preflight.machine.machine_facts import Fact, problem_of
 from harness.preflight.machine.services import Services
 from harness.text.numbers import count
 

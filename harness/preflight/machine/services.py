@@ -24,7 +24,7 @@ from harness.metrics import named_metrics
 from harness.models import model_files
 from harness.models.chat import ChatModel
 from harness.models.chat.hosted_chat import server
-from harness.preflight.machine.facts import Fact, problem_of
+from harness.preflight.machine.machine_facts import Fact, problem_of
 
 _PROVIDERS = (
     *("anthropic", "azure_openai", "cohere", "deepseek", "fireworks", "groq", "nvidia", "openai"),

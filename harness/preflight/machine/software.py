@@ -13,7 +13,7 @@ from harness import fingerprint
 from harness.files.requirements import check_requirements, install_command, read_requirements
 from harness.models import runtime
 from harness.models.runtime import processor
-from harness.preflight.machine.facts import Fact
+from harness.preflight.machine.machine_facts import Fact
 from harness.text.numbers import count
 
 _DAY_SECONDS = 86_400

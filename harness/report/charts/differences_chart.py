@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.report.charts import intervals_chart, svg, theme
-from harness.report.charts.intervals_chart import Interval
+from harness.report.charts.intervals_chart import PlottedInterval
 from harness.report.charts.lettering import short_name
 from harness.report.charts.svg import ChartCache
 from harness.report.charts.theme import Row
@@ -18,7 +18,7 @@ _MAX_ROWS = 8
 
 
 @dataclass(frozen=True)
-class PlottedDifference(Interval):
+class PlottedDifference(PlottedInterval):
     """The best cell's mean less another's, over the same questions.
 
     `significant`: by `p`, which is corrected over a family of so many tests.

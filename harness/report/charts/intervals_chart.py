@@ -17,7 +17,7 @@ _NAMES_WIDTH = 204
 
 
 @dataclass(frozen=True)
-class Interval:
+class PlottedInterval:
     """A value, and the ends of its 95 % interval where it has one."""
 
     name: str
@@ -26,7 +26,7 @@ class Interval:
     high: float | None
 
 
-def row(interval: Interval, looks: Row, digits: int = 2, signed: bool = False) -> Row:
+def row(interval: PlottedInterval, looks: Row, digits: int = 2, signed: bool = False) -> Row:
     """Return the row of a value with its interval.
 
     Args:
@@ -95,7 +95,7 @@ def chart(
     return alt.layer(*layers, width=width, height=alt.Step(26 if wide else 44))
 
 
-def plot(rows: Sequence[Interval], metric: str) -> Any:
+def plot(rows: Sequence[PlottedInterval], metric: str) -> Any:
     """Return an Altair chart for notebooks: a row each, in order."""
     import altair as alt
 

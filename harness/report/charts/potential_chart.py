@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.report.charts import intervals_chart, svg, theme
-from harness.report.charts.intervals_chart import Interval
+from harness.report.charts.intervals_chart import PlottedInterval
 from harness.report.charts.theme import Row
 from harness.report.document import ChartFigure, TableBlock
 from harness.report.run_view import View
@@ -32,7 +32,7 @@ def figure(view: View, potentials: Sequence[Potential], title: str) -> ChartFigu
             span = numbers.interval(score.low, score.high, digits)
             table.append([name, measure, numbers.score(score.mean, digits), span, f"{score.n:,}"])
             if score.mean is not None:
-                interval = Interval(name, score.mean, score.low, score.high)
+                interval = PlottedInterval(name, score.mean, score.low, score.high)
                 rows.append(intervals_chart.row(interval, looks, digits))
     if not rows:
         return None
