@@ -7,6 +7,7 @@ from harness.embedders.hashing import Hashing
 from harness.errors import StageError
 from harness.fingerprint import identity
 from harness.records import Answer
+from harness.retrievers import Retriever
 
 
 def counting_embedder(longest=10_000):
@@ -66,7 +67,7 @@ def counting_retriever(failing=()):
     """
 
     @dataclass(frozen=True)
-    class Counting:
+    class Counting(Retriever):
         name: ClassVar[str] = "counting"
         version: ClassVar[int] = 1
         uses_vectors: ClassVar[bool] = False

@@ -5,10 +5,10 @@ import pytest
 HEADING = "config.yaml is not a valid configuration:"
 KEYS = (
     "answer_test, baseline, cache, chat, chunkers, clusters, context, corpus, cost, decide_by, "
-    "decline_patterns, embedders, execution, gate, generators, index, judge, labels, margin, "
-    "max_cost, max_failures, metrics, min_overlap, oracle, output, prices, relevance_level, "
-    "rerankers, retrieve, retrievers, reuse, sample, sample_seed, seed, system, targets, testset, "
-    "token_budget, traffic"
+    "decline_patterns, embedders, execution, gate, generators, index, judge, labels, language, "
+    "margin, max_cost, max_failures, metrics, min_overlap, oracle, output, prices, "
+    "relevance_level, rerankers, retrieve, retrievers, reuse, sample, sample_seed, seed, system, "
+    "targets, testset, token_budget, traffic"
 )
 
 

@@ -288,8 +288,11 @@ def test_what_is_rated_in_one_window_is_there_in_another(three, browser):
     _, path = three
     with opened(browser, path) as page:
         begin(page)
+        expect(page.locator(".row").first).to_be_visible()
         other = page.context.new_page()
         other.goto(path.as_uri())
+        while not other.locator(".row").count():  # what is stored reaches other windows by and by
+            other.reload()
         page.bring_to_front()
         press(page, "32")
         expect(other.locator(".row input:checked")).to_have_count(2)

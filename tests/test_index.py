@@ -196,7 +196,7 @@ def test_the_id_changes_with_everything_that_shapes_the_vectors_and_with_nothing
         "as it is": name_of("chunks", embedder, settings),
         "chunks": name_of("others", embedder, settings),
         "model": name_of("chunks", retrained, settings),
-        "precision": name_of("chunks", replace(embedder, precision="bfloat16"), settings),
+        "precision": name_of("chunks", replace(embedder, precision="float32"), settings),
         "embedder": name_of("chunks", Hashing(384), settings),
         "dimensions": name_of("chunks", Hashing(383), settings),
         "space": name_of("chunks", embedder, replace(settings, space="l2")),

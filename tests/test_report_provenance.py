@@ -79,15 +79,15 @@ def test_metrics_and_cells_are_there_in_full(stored):
     _, _, folds = told(stored)
 
     assert folds["Metrics, with every option"].rows == [
-        ["recall@2", "1", "quality", "evidence", "recall(k=2, labels=evidence, rel=1)"],
+        ["recall@2", "2", "quality", "evidence", "recall(k=2, labels=evidence, rel=1)"],
         [
             "mrr(labels=documents)",
-            "1",
+            "2",
             "quality",
             "documents",
             "mrr(k=none, labels=documents, rel=1)",
         ],
-        ["bleu(smoothing=2)", "1", "quality", "–", "bleu(smoothing=2, tokens=words)"],
+        ["bleu(smoothing=2)", "2", "quality", "–", "bleu(smoothing=2, tokens=words)"],
     ]
     assert folds["Fingerprints of configurations"].rows == [
         [cell.name, cell.fingerprint] for cell in stored.run.cells

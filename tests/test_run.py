@@ -11,6 +11,7 @@ from harness import api
 from harness.config.run_config import load
 from harness.errors import RunError, StageError
 from harness.records import Answer
+from harness.retrievers import Retriever
 from harness.runs import runner
 from harness.store import reader
 from tests.small import project
@@ -132,7 +133,7 @@ class TestAFinishedRun:
         assert about.metrics["recall@2"].within_chunker is True
         assert about.metrics["hit_rate@2"].within_chunker is False
         assert about.metrics["passage_recall@2"].own_chunks is False
-        assert {"name": "hashing", "version": 1, "dimensions": 384} in [
+        assert {"name": "hashing", "version": 2, "dimensions": 384} in [
             {k: v for k, v in model.items() if k != "used_by"} for model in about.models
         ]
 
@@ -242,7 +243,7 @@ def runs(folder) -> Iterator:
 
 def test_a_retriever_with_a_score_that_is_not_finite_ends_the_run(tmp_path):
     @dataclass(frozen=True)
-    class Broken:
+    class Broken(Retriever):
         name = "broken"
         version = 1
         uses_vectors = False

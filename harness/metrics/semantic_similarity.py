@@ -56,4 +56,6 @@ class SemanticSimilarity(BatchReferenceMetric):
         return self._embedder().identity()
 
     def _embedder(self) -> Embedder:
-        return embedders.build({"sentence_transformer": {"model": self.model}})
+        # A metric's value is that of the library, to the fifth digit; bfloat16 has three.
+        spec = {"model": self.model, "precision": "float32"}
+        return embedders.build({"sentence_transformer": spec})

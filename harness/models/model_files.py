@@ -151,12 +151,16 @@ def weights_id(model: str) -> str:
             files |= {path for path in settings if path.name not in _IGNORED_SETTINGS}
             files |= {*weights[:1]}
     kept = sorted(path for path in files if path.is_file())
-    return fingerprint([[path.relative_to(folder).as_posix(), _sha256(path)] for path in kept])
+    return fingerprint([[path.relative_to(folder).as_posix(), _hash(path)] for path in kept])
+
+
+def _hash(path: Path) -> str:
+    """Return the hash of a file, taken once while the file stays as it is: weights are large."""
+    return _hash_once(path, path.stat().st_mtime_ns)
 
 
 @lru_cache
-def _sha256(path: Path) -> str:
-    """Return the hash of a file, taken once a process: weights are large."""
+def _hash_once(path: Path, changed: int) -> str:
     return sha256_of(path)
 
 
@@ -261,7 +265,7 @@ def _verify_package(package: Path) -> Path:
     weights = sorted(package.rglob("model.safetensors"))
     if not weights:
         raise ModelError(f"package {_PACKAGE!r} holds no model.safetensors; reinstall it")
-    digest = _sha256(weights[0])
+    digest = _hash(weights[0])
     if digest != _PACKAGE_SHA256:
         raise ModelError(
             f"package {_PACKAGE!r}: model.safetensors has SHA-256 {digest},\n"

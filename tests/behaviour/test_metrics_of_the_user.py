@@ -319,8 +319,8 @@ def test_other_components_of_the_users_own_are_named_the_same_way(own, cli):
     [
         ("mine:Nameless", "it has no 'name'", "every metric has: name, version, kind, needs"),
         ("mine:Unscored", "it has no 'score'", "every metric has: name, version, kind, needs"),
-        ("mine:Kindless", "its kind is 'nice', and none of 'quality'", "a metric has"),
-        ("mine:Needy", "its needs are frozenset({'the moon'}), and no set of", "a metric has"),
+        ("mine:Kindless", "its kind is 'nice', and none of 'quality'", "every metric has"),
+        ("mine:Needy", "its needs are frozenset({'the moon'}), and no set of", "every metric has"),
         ("mine:Plan", "'mine' has no 'Plan'", "did you mean 'Plain'?"),
         ("mine:NEEDS", "it is no class", "name the class itself"),
         ("yours:Plain", "module 'yours' cannot be imported", "correct the name, or install"),
