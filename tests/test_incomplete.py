@@ -285,7 +285,7 @@ def test_the_section_gives_shares_bounds_scenarios_and_says_what_they_are(view):
     assert "No judgement of them leads outside." in said
     assert "These are no bounds" in said
     assert "Relevant documents outside every pool would lower recall further." in said
-    assert "All irrelevant, or all relevant" in said
+    assert "if unjudged = irrelevant" in said
     assert "The labels name relevant documents only" in said
     assert "harness pool RUN --k 2" in said
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
+from typing import Literal
 
+from harness.files.batches import batched
 from harness.report.charts.lettering import short_name
 from harness.report.document import Block, Cell, Fold, Measure, Paragraph, TableBlock
 from harness.report.phrases import join_names
@@ -28,10 +31,9 @@ def blocks(view: View) -> Sequence[Block]:
     tables: list[Block] = [_judged_table(view, results)]
     bounded, guessed = results.of_form("bounds"), results.of_form("scenarios")
     if bounded:
-        tables += [_BOUNDS, *_both_ends(view, results, bounded, "to", "What each mean could be")]
+        tables += [_BOUNDS, *_both_ends(view, results, bounded, "bounds")]
     if guessed:
-        caption = "All irrelevant, or all relevant"
-        tables += [_SCENARIOS, *_both_ends(view, results, guessed, "or", caption)]
+        tables += [_SCENARIOS, *_both_ends(view, results, guessed, "scenarios")]
     if view.by in results.open and len(view.cells) > 1:
         order = _order_blocks(view, results)
         paragraphs += order[:1]
@@ -108,31 +110,44 @@ _SCENARIOS = Paragraph(
 
 
 def _both_ends(
-    view: View, results: UnjudgedResults, names: Sequence[str], between: str, caption: str
+    view: View,
+    results: UnjudgedResults,
+    names: Sequence[str],
+    kind: Literal["bounds", "scenarios"],
 ) -> list[TableBlock]:
-    """Return tables of both ends of each mean."""
+    """Return tables of both ends of each mean: bounds in one column, scenarios in two."""
+    parts = [""] if kind == "bounds" else [" if unjudged = irrelevant", " if unjudged = relevant"]
     tables = []
-    for start in range(0, len(names), _MAX_COLUMNS):
-        part = names[start : start + _MAX_COLUMNS]
+    for part in batched(names, _MAX_COLUMNS // len(parts)):
         ends = {name: [results.ends(cell, name) for cell in view.cells] for name in part}
         rows: list[list[Cell]] = [
             [
                 view.name(cell),
-                *(_format_ends(ends[name][at], between, view.digits(name)) for name in part),
+                *chain.from_iterable(
+                    _format_ends(ends[name][at], kind, view.digits(name)) for name in part
+                ),
             ]
             for at, cell in enumerate(view.cells)
         ]
         sizes = [sorted({each.n for each in ends[name] if each is not None}) for name in part]
-        notes = ["", *(" or ".join(f"n = {size:,}" for size in each) for each in sizes)]
-        tables.append(_table(view, ["Configuration", *part], rows, caption, notes))
+        texts = [" or ".join(f"n = {size:,}" for size in each) for each in sizes]
+        head = [f"{name}{text}" for name in part for text in parts]
+        notes = ["", *(text for text in texts for _ in parts)]
+        caption = "What each mean could be"
+        tables.append(_table(view, ["Configuration", *head], rows, caption, notes))
     return tables
 
 
-def _format_ends(ends: Ends | None, between: str, digits: int) -> Measure:
+def _format_ends(
+    ends: Ends | None, kind: Literal["bounds", "scenarios"], digits: int
+) -> list[Measure]:
     if ends is None:
-        return Measure(numbers.MISSING)
-    low, high = (numbers.score(end, digits) for end in (ends.irrelevant, ends.relevant))
-    return Measure(f"{low} {between} {high}", ends.irrelevant)
+        return [Measure(numbers.MISSING)] * (1 if kind == "bounds" else 2)
+    values = (ends.irrelevant, ends.relevant)
+    low, high = (numbers.score(end, digits) for end in values)
+    if kind == "bounds":
+        return [Measure(f"{low} to {high}", ends.irrelevant)]
+    return [Measure(low, ends.irrelevant), Measure(high, ends.relevant)]
 
 
 def _order_blocks(view: View, results: UnjudgedResults) -> list[Block]:
