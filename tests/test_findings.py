@@ -150,6 +150,12 @@ class TestDuplicates:
         assert duplicates.jaccard(shorter, duplicates.shingles("")) == 0.0
         assert duplicates.jaccard(duplicates.shingles("A b"), duplicates.shingles("a  B")) == 1.0
 
+    def test_a_text_without_spaces_has_shingles_of_pairs_of_characters(self):
+        text = "".join(map(chr, range(0x4E00, 0x4E00 + 40)))  # 39 pairs, 35 runs of five
+        changed = text[:-1] + "水"
+        found = duplicates.jaccard(duplicates.shingles(text), duplicates.shingles(changed))
+        assert found == pytest.approx(34 / 36, abs=1e-12)
+
 
 def made_copy():
     return "# Fares\n\nA day pass costs 6 dollars.\n\nA month pass costs 40 dollars.\n"

@@ -6,7 +6,6 @@ Near-duplicates: MinHash with banding finds candidates, each of which is verifie
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -24,6 +23,7 @@ from harness.preflight.checks.check_input import (
 )
 from harness.records import Question
 from harness.text import numbers
+from harness.text.words import search_terms
 
 _MAX_QUICK_CHARS, _MAX_CHARS_BESIDE_MODELS = 500_000, 20_000_000
 """Characters up to which a run looks for duplicates: alone, and where a model embeds them."""
@@ -40,7 +40,6 @@ _MAX_TRIES = 20
 """Texts before it in its bucket that each is compared with, at most."""
 _CACHED_TEXTS = 256
 _REPORT_EVERY = 1_000
-_WORD = re.compile(r"\w+")
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 Hashes = NDArray[np.uint64]
@@ -153,7 +152,7 @@ def find_groups(
 
 def shingles(text: str) -> Hashes:
     """Return a hash of each different run of five words, sorted; of a shorter text, of all."""
-    words = _WORD.findall(text.casefold())
+    words = search_terms(text)
     if not words:
         return np.empty(0, dtype=np.uint64)
     word_hashes = np.fromiter(map(_hash_word, words), dtype=np.uint64, count=len(words))
