@@ -13,7 +13,7 @@ from harness.preflight.checks import (
     Finding,
     boilerplate,
     duplicates,
-    questions,
+    question_set,
     windows,
 )
 from harness.records import Answer
@@ -416,10 +416,10 @@ class TestSize:
         assert looked(made, "size") == []
 
     def test_a_large_difference_is_not_said_to_be_of_one_question_in_ten(self):
-        assert questions.describe_smallest_difference(8).endswith(
+        assert question_set.describe_smallest_difference(8).endswith(
             "shows four times in five where all that change go one way"
         )
-        assert questions.describe_smallest_difference(1000).endswith(
+        assert question_set.describe_smallest_difference(1000).endswith(
             "shows four times in five where one question in ten differs"
         )
 
@@ -430,11 +430,11 @@ class TestSize:
     def test_the_smallest_that_is_significant_is_that_of_the_binomial_test(self):
         least = next(k for k in range(1, 20) if 2 * 0.5**k <= 0.05)  # all k go one way
 
-        assert questions.describe_smallest_difference(40).startswith(
+        assert question_set.describe_smallest_difference(40).startswith(
             f"between two cells, differences under {least / 40:.3f} ({least} questions) cannot show"
         )
         assert (
-            questions.describe_smallest_difference(least - 1)
+            question_set.describe_smallest_difference(least - 1)
             == "no difference between two cells can be significant"
         )
 
