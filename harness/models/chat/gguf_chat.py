@@ -7,10 +7,9 @@ import json
 import re
 import secrets
 import struct
-from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock, Thread, main_thread
+from threading import Event, Lock, Thread, main_thread
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from harness.errors import MissingExtra, ModelError, StageError
@@ -152,14 +151,21 @@ def _stream_reply(server: Server, request: str) -> list[str]:
 
     if ends():
         return []
-    call: Callable[..., None] = server.handle_chat_completions
-    thread = Thread(target=call, args=(request, take), name="local model", daemon=False)
-    thread.start()
+    answered = Event()
+
+    def answer() -> None:
+        try:
+            server.handle_chat_completions(request, take)
+        finally:
+            answered.set()
+
+    Thread(target=answer, name="local model", daemon=False).start()
     try:
-        thread.join()
+        # Not `join`: where that is interrupted, Python 3.11 takes a thread that runs for ended.
+        answered.wait()
     finally:
         stopped.append(True)
-        thread.join()
+        answered.wait()
     return pieces
 
 
