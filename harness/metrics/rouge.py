@@ -73,7 +73,9 @@ class _Rouge(ReferenceMetric):
                     f"an answer of {words:,} words and a reference of {reference_words:,} "
                     "is too long"
                 )
-        every_script = any(_NON_ASCII_LETTER.search(text) for text in (answer, *references))
+        every_script = any(
+            not text.isascii() and _NON_ASCII_LETTER.search(text) for text in (answer, *references)
+        )
         scorer = _scorer(self.name, self.stemmer, every_script)
         best = scorer.score_multi(references, answer)[self.name]
         note = ", every script" if every_script else ""
