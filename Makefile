@@ -11,7 +11,7 @@ AUDIT := $(TOOLS)/pip-audit --strict --disable-pip --progress-spinner off
 COMPILE := ../$(TOOLS)/uv pip compile --quiet --universal --python-version 3.11 \
   --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" $(UPGRADE)
 
-.PHONY: run test check browser format docs golden golden-check bench torture compatible lock audit clean
+.PHONY: run test check browser format docs wheel golden golden-check bench torture compatible lock audit clean
 
 run: .venv/.for-use
 	$(BIN)/python -m harness run config.yaml
@@ -40,6 +40,11 @@ format: .venv/.for-development
 # The generated tables of the documentation.
 docs: .venv/.for-development
 	$(BIN)/python docs/tables.py
+
+# The package as one file, in dist/.
+wheel: .venv/.base
+	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
 # What the behaviour tests compare with, written anew; all questions of all configurations: minutes.
 golden: .venv/.for-development
 	HARNESS_TEST_FULL=1 HARNESS_TEST_GOLDEN=write $(BIN)/python -m pytest --quiet tests/behaviour
