@@ -19,13 +19,17 @@ if TYPE_CHECKING:
     from harness.runs.evaluate_rankings import evaluate_run as evaluate_run
     from harness.runs.evaluate_system import evaluate as evaluate
     from harness.runs.evaluation import Evaluation as Evaluation
+    from harness.stats.calibration import calibrate as calibrate
+    from harness.stats.corrected_mean import corrected_mean as corrected_mean
 
 __all__ = [
     "Evaluation",
     "Run",
     "__version__",
     "apply_gate",
+    "calibrate",
     "compare",
+    "corrected_mean",
     "evaluate",
     "evaluate_answers",
     "evaluate_run",
@@ -40,7 +44,9 @@ _HOMES = {
     "Evaluation": "runs.evaluation",
     "Run": "report.run_result",
     "apply_gate": "api",
+    "calibrate": "stats.calibration",
     "compare": "api",
+    "corrected_mean": "stats.corrected_mean",
     "evaluate": "runs.evaluate_system",
     "evaluate_answers": "runs.evaluate_answers",
     "evaluate_run": "runs.evaluate_rankings",
