@@ -70,6 +70,8 @@ class RunConfig:
     """Names the place of a key, with its line: `where("metrics", 3)`."""
     traffic: Path | None = None
     """A file of questions people really ask."""
+    folder: Path = Path()
+    """Where the file lies."""
 
     @property
     def decide_by(self) -> str:
@@ -136,7 +138,8 @@ def _build(
             raise ConfigError(shown, problems)
         where = places.where("index")
         settings = _find_collection(settings, partial(find, "index"), where, problems)
-        return _Builder(shown, places, settings, find, problems).build()
+        built = _Builder(shown, places, settings, find, problems).build()
+        return replace(built, folder=folder)
 
 
 def _validate_settings(

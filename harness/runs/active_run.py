@@ -18,7 +18,7 @@ from harness.config.grid import Cell, SystemCell
 from harness.errors import HarnessError, RunError
 from harness.files.atomic import write_atomically
 from harness.records import Failure
-from harness.runs import interrupts, provenance, run_warnings, system_cell
+from harness.runs import interrupts, judge_cards, provenance, run_warnings, system_cell
 from harness.runs.aggregate import sum_up_cell
 from harness.runs.artefacts import Artefacts, Progress
 from harness.runs.cell import cell_outcomes
@@ -268,6 +268,7 @@ class ActiveRun:
             prices=self.prices,
             oracle=() if self.oracle is None else tuple(self._oracle_lines(self.oracle)),
             ceilings=() if self.oracle is None else tuple(self.oracle.ceilings()),
+            judges=judge_cards.find_cards(config.folder, prepared.plan.metrics),
         )
 
     def _vectors_begun(self) -> Iterator[tuple[str, str]]:

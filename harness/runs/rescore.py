@@ -33,7 +33,7 @@ from harness.models.chat import ChatModel
 from harness.ranking.relevance import has_label
 from harness.records import AnswerSample, Label, Outcome, Question, Score
 from harness.registry import parse
-from harness.runs import aggregate, judge_replay, scoring, stored_judge
+from harness.runs import aggregate, judge_cards, judge_replay, scoring, stored_judge
 from harness.runs.oracle import oracle_rescore
 from harness.runs.oracle.oracle_file import read_records, to_jsonl
 from harness.runs.oracle.oracle_scores import read_answer_test, score_records
@@ -221,6 +221,7 @@ def _updated_run(
         ),
         decide_by=ranking_metrics(stored, metrics)[0],
         targets={name: target for name, target in stored.run.targets.items() if name in names},
+        judges=judge_cards.recheck_cards(stored.run.judges, metrics),
     )
 
 

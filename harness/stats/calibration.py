@@ -108,8 +108,10 @@ class Card:
     @property
     def chance(self) -> bool:
         """Whether the judge is not shown to be better than chance."""
-        low, high = self.balanced_accuracy.low, self.balanced_accuracy.high
-        return low is not None and high is not None and low <= 0.5 <= high
+        value, low, high = (getattr(self.balanced_accuracy, key) for key in ("value", "low", "high"))
+        if low is None or high is None:
+            return value is not None and value <= 0.5  # one verdict for all has no spread
+        return bool(low <= 0.5 <= high)
 
 
 def calibrate(

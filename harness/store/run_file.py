@@ -16,6 +16,7 @@ from pydantic import AfterValidator, TypeAdapter
 from harness.records import Failure, Label, Number, Score, Usage, Whole
 from harness.stats.aggregate_scores import Aggregate
 from harness.store.cell_results import CellResult, Expenses
+from harness.store.judge_cards import KnownJudge
 from harness.store.record_format import RecordFormat
 
 Given = Literal["evidence", "nothing"]
@@ -223,6 +224,8 @@ class RunFile:
     """By generator, where `oracle` was asked for."""
     ceilings: tuple[ChunkerCeiling, ...] = ()
     """By chunker, where `oracle` was asked for."""
+    judges: Mapping[str, KnownJudge] = field(default_factory=dict)
+    """By metric that asks a judge, where a calibration card lies beside the configuration."""
 
     def describe_reused(self) -> str:
         """Return how many replies to earlier runs its cells used; "" where there were none."""
