@@ -91,9 +91,10 @@ def _check_labels(
 ) -> None:
     from harness.files import new_files
     from harness.metrics import named_metrics
-    from harness.people import judge_labels, label_file
+    from harness.people import judge_labels
     from harness.report import judge_blocks, terminal
     from harness.runs import judge_cards
+    from harness.testset import label_file
 
     if out is not None:
         new_files.check_new([out], force)

@@ -11,13 +11,13 @@ from harness.metrics.judge import MeanVerdictMetric
 from harness.metrics.named_metrics import NamedMetric
 from harness.metrics.needs import ScoringContext
 from harness.people.judge_check import pad
-from harness.people.label_file import LabelFile, LabelRow
 from harness.records import Answer, Case, Chunk, Hit, Question, Score, Span
 from harness.runs.judge_cards import metric_identity
 from harness.stats.calibration import gather_items, make_card
 from harness.stats.estimate import Estimate
 from harness.stats.intervals import mean_interval
 from harness.store.judge_cards import JudgeCard
+from harness.testset.label_file import LabelFile, LabelRow
 
 _PARAGRAPH = "\n\n"
 _TEXTS: Mapping[str, str] = {

@@ -7,7 +7,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,6 @@ from harness.stats.estimate import Estimate, Figures, estimate_figures
 from harness.stats.intervals import mean_interval
 from harness.stats.rank_correlation import spearman
 from harness.stats.whole_sets import Defined
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 Floats = NDArray[np.float64]
 Scale = Literal["binary", "grades", "shares"]
@@ -108,14 +105,16 @@ class Card:
     @property
     def chance(self) -> bool:
         """Whether the judge is not shown to be better than chance."""
-        value, low, high = (getattr(self.balanced_accuracy, key) for key in ("value", "low", "high"))
+        value, low, high = (
+            getattr(self.balanced_accuracy, key) for key in ("value", "low", "high")
+        )
         if low is None or high is None:
             return value is not None and value <= 0.5  # one verdict for all has no spread
         return bool(low <= 0.5 <= high)
 
 
 def calibrate(
-    labels: Sequence[float] | Floats | DataFrame,
+    labels: Sequence[float] | Floats | Any,
     verdicts: Sequence[float] | Floats | None = None,
     *,
     threshold: float | Literal["halves"] | None = None,

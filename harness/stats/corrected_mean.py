@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,6 @@ from harness.stats.intervals import (
     sum_by_cluster,
     too_few,
 )
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 Floats = NDArray[np.float64]
 _ROUNDING = 1e-12
@@ -57,7 +54,7 @@ class CorrectedMean:
 
 
 def corrected_mean(
-    labels: Sequence[float] | Floats | DataFrame,
+    labels: Sequence[float] | Floats | Any,
     verdicts: Sequence[float] | Floats | None = None,
     unlabelled: Sequence[float] | Floats = (),
     clusters: Sequence[Hashable] | None = None,
