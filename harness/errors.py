@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, TypeVar
 
 from harness import limits
@@ -102,6 +102,17 @@ class InputError(HarnessError):
             if problem.hint:
                 lines.append(f"    {problem.hint}")
         super().__init__("\n".join(lines))
+
+    def named_problems(self) -> list[Problem]:
+        """Return the problems with the file's name, for a message about several files."""
+        return [replace(item, where=f"{self.path}, {item.where}") for item in self.problems]
+
+
+def join_errors(errors: Sequence[InputError]) -> InputError:
+    """Return one error with the problems of several files: the first's, then those of others."""
+    first, *others = errors
+    more = [problem for error in others for problem in error.named_problems()]
+    return type(first)(first.path, [*first.problems, *more]) if more else first
 
 
 def _escape_newlines(name: str) -> str:

@@ -87,6 +87,11 @@ class Registry(Generic[T]):
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the known names, sorted."""
+        self._find_all()
+        return iter(sorted({*self._classes, *self._plugins}))
+
+    def _find_all(self) -> None:
+        """Import the package's modules and look for entry points, once."""
         if not self._complete:
             package = importlib.import_module(self.package)
             for module in pkgutil.iter_modules(package.__path__):
@@ -94,7 +99,6 @@ class Registry(Generic[T]):
             plugins = (entry for entry in _entry_points() if entry.group == self.package)
             self._plugins = {entry.name: entry for entry in plugins}
             self._complete = True
-        return iter(sorted({*self._classes, *self._plugins}))
 
     def __getitem__(self, name: str) -> type[T]:
         """Return the class of this name.
@@ -102,13 +106,13 @@ class Registry(Generic[T]):
         Raises:
             SpecError: there is none, it breaks the contract, or only a stored file names it.
         """
-        names = list(self)
+        self._find_all()
         if ":" in name:
             return self._own.get(name) or self._add_own(name)
         if name in self._plugins:
             self._add_plugin(name, self._plugins[name])
-        elif name not in names:
-            raise SpecError(f"unknown {self.family} {name!r}", suggest(name, names))
+        elif name not in self._classes:
+            raise SpecError(f"unknown {self.family} {name!r}", suggest(name, self))
         return self._classes[name]
 
     def _parse(self, spec: Spec) -> tuple[str, dict[str, Any]]:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.config.execution import OnRay
 from harness.config.run_config import load
+from harness.config.settings import OnRay
 from harness.errors import ConfigError, MissingExtra, RunError
 from harness.preflight.machine import Fact
 from harness.preflight.machine.services import check_cluster

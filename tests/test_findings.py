@@ -8,14 +8,8 @@ import pytest
 
 from harness.config.run_config import load
 from harness.errors import HarnessError
-from harness.preflight import checks
-from harness.preflight.checks import (
-    Finding,
-    boilerplate,
-    duplicates,
-    question_set,
-    windows,
-)
+from harness.preflight import checks, near_duplicates
+from harness.preflight.checks import Finding, documents, models, questions
 from harness.records import Answer
 from harness.report import preflight_blocks, terminal
 from harness.runs import runner
@@ -72,7 +66,7 @@ class TestWindows:
     def test_how_much_is_read_is_found_to_the_character(self):
         texts = ["", "a", "a" * 10, "a" * 11, "b" * 999]
 
-        assert windows.readable_lengths(texts, lambda some: [len(each) > 10 for each in some]) == [
+        assert models.readable_lengths(texts, lambda some: [len(each) > 10 for each in some]) == [
             *(0, 1, 10, 10, 10)
         ]
 
@@ -121,7 +115,7 @@ class TestDuplicates:
         assert (found.level, found.remedy) == ("note", "")
 
     def test_what_is_dear_is_left_to_deep_and_then_known_to_runs(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(duplicates, "_MAX_QUICK_CHARS", 0)
+        monkeypatch.setattr(documents, "_MAX_COMPARED_CHARS", 0)
         made = prepared(tmp_path, {"copy.md": made_copy()})
         named = [each.check for each in looked(made, deep=False)]
         assert "duplicates" not in named
@@ -132,28 +126,28 @@ class TestDuplicates:
     @pytest.mark.parametrize("seed", range(2))
     def test_banding_finds_every_pair_that_comparing_all_finds(self, seed):
         texts = variants(seed)
-        hashed = {id_: duplicates.shingles(text) for id_, text in texts.items()}
+        hashed = {id_: near_duplicates.shingles(text) for id_, text in texts.items()}
         exact = [
             pair
             for pair in combinations(texts, 2)
-            if duplicates.jaccard(*map(hashed.get, pair)) >= 0.8
+            if near_duplicates.jaccard(*map(hashed.get, pair)) >= 0.8
         ]
-        groups = duplicates.find_groups(list(texts), texts.__getitem__, seed)
+        groups = near_duplicates.find_groups(list(texts), texts.__getitem__, seed)
         assert {frozenset(pair) for pair in exact} == {frozenset(group) for group in groups}
         assert len(exact) == 10
 
     def test_the_share_of_shingles_is_exact(self):
-        shorter, longer = duplicates.shingles(WORDS), duplicates.shingles(f"{WORDS} a b")
+        shorter, longer = near_duplicates.shingles(WORDS), near_duplicates.shingles(f"{WORDS} a b")
 
         assert (len(shorter), len(longer)) == (200, 202)
-        assert duplicates.jaccard(shorter, longer) == 200 / 202
-        assert duplicates.jaccard(shorter, duplicates.shingles("")) == 0.0
-        assert duplicates.jaccard(duplicates.shingles("A b"), duplicates.shingles("a  B")) == 1.0
+        assert near_duplicates.jaccard(shorter, longer) == 200 / 202
+        assert near_duplicates.jaccard(shorter, near_duplicates.shingles("")) == 0.0
+        assert near_duplicates.jaccard(near_duplicates.shingles("A b"), near_duplicates.shingles("a  B")) == 1.0
 
     def test_a_text_without_spaces_has_shingles_of_pairs_of_characters(self):
         text = "".join(map(chr, range(0x4E00, 0x4E00 + 40)))  # 39 pairs, 35 runs of five
         changed = text[:-1] + "水"
-        found = duplicates.jaccard(duplicates.shingles(text), duplicates.shingles(changed))
+        found = near_duplicates.jaccard(near_duplicates.shingles(text), near_duplicates.shingles(changed))
         assert found == pytest.approx(34 / 36, abs=1e-12)
 
 
@@ -206,7 +200,6 @@ class TestChunks:
         assert found.text == (
             "5 of 8 documents (62 %) begin or end with the line 'For the city only.'"
         )
-        assert boilerplate._edge_lines("# A\n--\n one  two\n") == {"one two"}
 
 
 class TestGold:
@@ -416,10 +409,10 @@ class TestSize:
         assert looked(made, "size") == []
 
     def test_a_large_difference_is_not_said_to_be_of_one_question_in_ten(self):
-        assert question_set.describe_smallest_difference(8).endswith(
+        assert questions.describe_smallest_difference(8).endswith(
             "shows four times in five where all that change go one way"
         )
-        assert question_set.describe_smallest_difference(1000).endswith(
+        assert questions.describe_smallest_difference(1000).endswith(
             "shows four times in five where one question in ten differs"
         )
 
@@ -430,11 +423,11 @@ class TestSize:
     def test_the_smallest_that_is_significant_is_that_of_the_binomial_test(self):
         least = next(k for k in range(1, 20) if 2 * 0.5**k <= 0.05)  # all k go one way
 
-        assert question_set.describe_smallest_difference(40).startswith(
+        assert questions.describe_smallest_difference(40).startswith(
             f"between two cells, differences under {least / 40:.3f} ({least} questions) cannot show"
         )
         assert (
-            question_set.describe_smallest_difference(least - 1)
+            questions.describe_smallest_difference(least - 1)
             == "no difference between two cells can be significant"
         )
 

@@ -103,7 +103,7 @@ def test_what_a_strict_rule_cannot_tell_fails_unless_given(project):
         ),
         (
             {"fail_if": {"metric": "token_f1"}},
-            "the file: the key 'gate.fail_if.0.drop_more_than' is missing",
+            "line 20, gate.fail_if: the key 'drop_more_than' is missing",
             "for example `drop_more_than: 0.02`",
         ),
     ],

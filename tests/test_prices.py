@@ -82,22 +82,23 @@ models:
   "openai:c": {input: true, output: .nan}
   "gguf:models/a.gguf": {input: 0, output: 0}
 """
-    assert [(where, what) for where, what, _ in wrong(tmp_path, text)] == [
+    number = "Input should be"
+    assert {(where, what) for where, what, _ in wrong(tmp_path, text)} == {
         ("line 1, curency", "unknown key 'curency'"),
-        ("the file", "`currency` is missing"),
-        ("line 2, as_of", "must be the day they were looked up, not 'soon'"),
+        ("the file", "the key 'currency' is missing"),
+        ("line 2, as_of", "must be the day they were looked up, as 2026-01-31, not 'soon'"),
         ("line 4, models.gpt-4o", "'gpt-4o' names no provider and model"),
         ("line 5, models.openai:a.outptu", "unknown key 'outptu'"),
-        ("line 5, models.openai:a.input", "must be a number from 0, not -1"),
-        ("line 5, models.openai:a", "`output` is missing"),
-        ("line 6, models.openai:b", "must hold two prices, not 3"),
-        ("line 7, models.openai:c.input", "must be a number from 0, not True"),
-        ("line 7, models.openai:c.output", "must be a number from 0, not nan"),
+        ("line 5, models.openai:a.input", f"{number} greater than or equal to 0, not -1"),
+        ("line 5, models.openai:a", "the key 'output' is missing"),
+        ("line 6, models.openai:b", f"{number} a mapping, not 3"),
+        ("line 7, models.openai:c.input", f"{number} a valid number, not True"),
+        ("line 7, models.openai:c.output", f"{number} a finite number, not nan"),
         ("line 8, models.gguf:models/a.gguf", "'gguf:models/a.gguf' has a folder"),
-    ]
-    assert wrong(tmp_path, text)[0][2] == (
-        "did you mean 'currency'? choose from: as_of, currency, models"
-    )
+    }
+    hints = {where: hint for where, _, hint in wrong(tmp_path, text)}
+    assert hints["line 1, curency"] == "did you mean 'currency'? choose from: as_of, currency, models"
+    assert hints["line 5, models.openai:a.outptu"].startswith("did you mean 'output'?")
 
 
 @pytest.mark.parametrize(
@@ -107,10 +108,10 @@ models:
         ("[1, 2]", "must hold keys, holds list"),
         (b"\xff\xfe\x00", "cannot be read"),
         ("a: [", "is not YAML"),
-        ("currency: USD\nmodels: [1]", "must hold the models by name, not [1]"),
-        ("currency: usd\nmodels: {}", "must be a currency's three letters, not 'usd'"),
-        ("currency: USD\nmodels: {'a:b': {input: 1" + "0" * 400 + ", output: 1}}", "from 0"),
-        ("currency: USD\nmodels: {1: {input: 1, output: 1}}", "1 names no provider"),
+        ("currency: USD\nmodels: [1]", "should be a valid dictionary, not [1]"),
+        ("currency: usd\nmodels: {}", "three capital letters: EUR, not 'usd'"),
+        ("currency: USD\nmodels: {'a:b': {input: 1" + "0" * 400 + ", output: 1}}", "valid number"),
+        ("currency: USD\nmodels: {1: {input: 1, output: 1}}", "valid string, not 1"),
         ("a: &a [1]\na: *a", "the key 'a' is there already"),
     ],
 )

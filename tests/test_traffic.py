@@ -203,18 +203,8 @@ def test_lengths_and_categories_stand_side_by_side():
         lambda texts: np.eye(9)[: len(texts)],
     )
 
-    assert (found.lengths.real, found.lengths.tests) == ((2, 2, 2), (4, 4, 4))
-    assert found.lengths.longer == 0
-    assert found.lengths.p_value < 0.05
+    assert (found.words, found.test_words) == ((2, 2, 2), (4, 4, 4))
     assert found.categories == (CategoryShare("billing", 0.75, 0), CategoryShare("other", 0.25, 1))
-
-
-def test_questions_of_one_length_show_no_difference():
-    found = measure_likeness(
-        asked("one two", "three four"), [Question("q", "five six")], lambda texts: np.eye(9)[:1]
-    )
-
-    assert (found.lengths.longer, found.lengths.p_value) == (0.5, 1.0)
 
 
 QUESTIONS = """What does a day pass cost?
@@ -306,8 +296,7 @@ def test_what_is_said_names_the_figures(prepared):
     assert found[0].examples == ("line 4", "line 6", "line 7")
     assert found[1].text == (
         "half of the questions people ask have up to 4 words (the middle half 4 to 5.5), "
-        "half of the test's up to 6 words (the middle half 5 to 7); "
-        "that they differ in length is not shown"
+        "half of the test's up to 6 words (the middle half 5 to 7)"
     )
 
 

@@ -61,7 +61,8 @@ class MeaningOptions(ChunkerOptions):
 
 
 def _find_fault(cls: Any) -> str:
-    has_one = hasattr(cls, "split") or hasattr(cls, "split_document")
+    forms = {"split": Chunker.split, "split_document": Chunker.split_document}
+    has_one = any(getattr(cls, name, default) is not default for name, default in forms.items())
     return "" if has_one else "it has no 'split', nor 'split_document'"
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import Any
 
-from harness.config.grid import Cell, SystemCell
+from harness.config import gate_rules
+from harness.config.grid import Cell, SystemCell, fit_to_embedder
 from harness.config.settings import Settings
 from harness.errors import Problem, suggest
 from harness.generators import Generator
-from harness.metrics import Metric, asks_judge, named_metrics
-from harness.metrics.named_metrics import NamedMetric
+from harness.metrics import Metric, asks_judge
+from harness.metrics.named_metrics import NamedMetric, leaf_metrics, stored_kind
 from harness.metrics.needs import Need
 from harness.rerankers import Reranker
 
@@ -20,108 +23,144 @@ NOT_IN_REPLY = "say where in its reply they are, or take the metric out"
 
 @dataclass(frozen=True)
 class CrossKeyChecks:
-    """Holds the components of checked settings against each other; `where` names a place."""
+    """Holds the components of settings against each other; `where` names a place.
+
+    `wrong` are the keys that hold something that is not valid: what depends on them is not checked.
+    """
 
     settings: Settings
     where: Callable[..., str]
+    wrong: AbstractSet[str]
+    metrics: Sequence[NamedMetric]
+    systems: Sequence[SystemCell]
+    families: Mapping[str, Sequence[Any]]
+    """The components of each axis of the grid; none where there are systems."""
+    cells: Sequence[Cell]
 
-    def check_metrics(
-        self,
-        metrics: Sequence[NamedMetric],
-        generators: Sequence[Generator],
-        systems: Sequence[SystemCell],
-    ) -> Iterator[Problem]:
-        """Yield what metrics ask for that nothing is, or nothing gives."""
-        names = [named.name for named in metrics]
-        # A name that did not build may be the one that is looked for here, and was named already.
-        complete = len(names) == len(self.settings.metrics)
+    def find_problems(self) -> Iterator[Problem]:
+        """Yield everything that does not fit."""
+        names = [named.name for named in self.metrics]
+        if not self._depends_on("metrics"):
+            yield from self._check_decide_by(names)
+            for target in self.settings.targets:
+                if target not in names:
+                    message = f"{target!r} is not among the metrics"
+                    yield self._problem(message, suggest(target, names), "targets", target)
+            if not any(asks_judge(named.metric) for named in self.metrics):
+                for index, named in enumerate(self.metrics):
+                    if any(map(asks_judge, self._leaves(named))):
+                        message = f"{named.name!r} has a part that asks a judge"
+                        hint = "name that part among the metrics too"
+                        yield self._problem(message, hint, "metrics", index)
+        if not self._depends_on("generators", "system"):
+            yield from self._check_needs(self.families.get("generators", ()))
+        yield from self._check_sizes(self.families.get("rerankers", ()))
+        names = [cell.name for cell in self.cells]
+        for name in dict.fromkeys(name for name in names if names.count(name) > 1):
+            hint = "two models lie in folders of one name: rename one"
+            yield self._problem(f"two cells have the name {name!r}", hint, "embedders")
+        if self.settings.gate is not None:
+            kinds = {named.name: stored_kind(named.metric) for named in self.metrics}
+            cells: list[Cell | SystemCell] = [*self.cells, *self.systems]
+            complete = not self._depends_on("metrics")
+            yield from gate_rules.find_rule_problems(
+                self.settings.gate,
+                kinds,
+                {cell.name: cell.labels() for cell in cells},
+                self.where,
+                complete,
+            )
+
+    def find_baseline(self, parts: Mapping[str, Any] | None) -> Cell | SystemCell | Problem | None:
+        """Return the first cell that has these components, or the system that the baseline names.
+
+        `parts` are those of a grid, by axis. A problem: there is none.
+        """
+        named = self.settings.baseline
+        if self.systems and named:
+            for system in self.systems:
+                if named == {"system": system.name}:
+                    return system
+            hint = f"write {{system: {self.systems[0].name}}}"
+            return self._problem("no system has this name", hint, "baseline")
+        if not parts or not self.cells or self._depends_on(*self.families):
+            return None
+        for cell in self.cells:
+            if all(_has_component(cell, axis, part) for axis, part in parts.items()):
+                return cell
+        names = "; ".join(cell.name for cell in self.cells[:6])
+        hint = f"the cells are: {names}; without a baseline: --set baseline={{}}"
+        return self._problem("no cell of the grid has these components", hint, "baseline")
+
+    def _check_decide_by(self, names: Sequence[str]) -> Iterator[Problem]:
         decide_by = self.settings.decide_by
-        if complete and decide_by is not None and decide_by not in names:
+        if decide_by is not None and decide_by not in names:
             message = f"{decide_by!r} is not among the metrics"
             yield self._problem(message, suggest(decide_by, names), "decide_by")
-        decider = next((named for named in metrics if named.name == decide_by), None)
-        if decider is not None and named_metrics.stored_kind(decider.metric) == "descriptive":
-            message = f"{decider.name!r} is descriptive: it says nothing of quality"
-            suitable = [named.name for named in metrics if named.metric.kind == "quality"]
-            yield self._problem(message, f"choose from: {', '.join(suitable)}", "decide_by")
-        for target in self.settings.targets:
-            if complete and target not in names:
-                message = f"{target!r} is not among the metrics"
-                yield self._problem(message, suggest(target, names), "targets", target)
-        judged = any(asks_judge(named.metric) for named in metrics)
-        for index, named in enumerate(metrics):
-            asks = any(map(asks_judge, self._leaves(named)))
-            if asks and not judged:
-                message = f"{named.name!r} has a part that asks a judge"
-                yield self._problem(
-                    message, "name that part among the metrics too", "metrics", index
-                )
-        if generators and not any(generator.answers for generator in generators):
-            message = "an answer, and no generator gives one"
-            yield from self._unmet(metrics, "answer", message, NO_ANSWER)
-        if systems and not any(cell.system.tells_answers for cell in systems):
-            message = "an answer, and no system gives one"
-            yield from self._unmet(metrics, "answer", message, NOT_IN_REPLY)
-        if systems and not any(cell.system.tells_contexts for cell in systems):
-            message = "contexts, and no system tells any"
-            yield from self._unmet(metrics, "ranking", message, NOT_IN_REPLY)
+        for named in self.metrics:
+            descriptive = stored_kind(named.metric) == "descriptive"
+            if named.name == decide_by and descriptive:
+                message = f"{named.name!r} is descriptive: it says nothing of quality"
+                suitable = [other.name for other in self.metrics if other.metric.kind == "quality"]
+                yield self._problem(message, f"choose from: {', '.join(suitable)}", "decide_by")
 
-    def check_sizes(
-        self, metrics: Sequence[NamedMetric], rerankers: Sequence[Reranker]
-    ) -> Iterator[Problem]:
+    def _check_needs(self, generators: Sequence[Generator]) -> Iterator[Problem]:
+        """Yield what needs an answer or contexts that nothing gives."""
+        answers = any(generator.answers for generator in generators)
+        if generators and not answers:
+            message = "an answer, and no generator gives one"
+            yield from self._unmet("answer", message, NO_ANSWER)
+        if self.systems and not any(cell.system.tells_answers for cell in self.systems):
+            message = "an answer, and no system gives one"
+            yield from self._unmet("answer", message, NOT_IN_REPLY)
+        if self.systems and not any(cell.system.tells_contexts for cell in self.systems):
+            message = "contexts, and no system tells any"
+            yield from self._unmet("ranking", message, NOT_IN_REPLY)
+        if self.settings.oracle and self.systems:
+            message = "`oracle` asks the generators of a grid, and a system brings its own"
+            yield self._problem(message, "take `oracle` out, or run a grid", "oracle")
+        elif self.settings.oracle and generators and not answers:
+            message = "`oracle` asks the generators, and none gives answers"
+            yield self._problem(message, "add a generator, or take `oracle` out", "oracle")
+
+    def _unmet(self, need: Need, message: str, hint: str) -> Iterator[Problem]:
+        for index, named in enumerate(self.metrics):
+            if any(need in leaf.needs for leaf in self._leaves(named)):
+                yield self._problem(f"{named.name!r} needs {message}", hint, "metrics", index)
+
+    def _check_sizes(self, rerankers: Sequence[Reranker]) -> Iterator[Problem]:
         """Yield what reads more hits than there are."""
-        limits = {
-            f"`keep` of {reranker.name}": getattr(reranker, "keep", None) for reranker in rerankers
-        }
-        for name, bound in {"`retrieve`": self.settings.retrieve, **limits}.items():
+        bounds = {f"`keep` of {part.name}": getattr(part, "keep", None) for part in rerankers}
+        if not self._depends_on("retrieve"):
+            bounds["`retrieve`"] = self.settings.retrieve
+        for name, bound in bounds.items():
             if bound is None:
                 continue
             hint = f"raise {name}, or read fewer"
-            for index, named in enumerate(metrics):
+            for index, named in enumerate(self.metrics):
                 k = max((getattr(leaf, "k", None) or 0 for leaf in self._leaves(named)), default=0)
                 if k > bound:
                     message = f"{named.name!r} reads {k} hits, and {name} leaves {bound}"
                     yield self._problem(message, hint, "metrics", index)
-            if self.settings.system is None and self.settings.context.chunks > bound:
-                message = (
-                    f"context.chunks ({self.settings.context.chunks}) is more than {name} leaves"
-                )
-                yield self._problem(f"{message}, {bound}", hint, "context", "chunks")
+            chunks = self.settings.context.chunks
+            if not self.systems and not self._depends_on("context", "system") and chunks > bound:
+                message = f"context.chunks ({chunks}) is more than {name} leaves, {bound}"
+                yield self._problem(message, hint, "context", "chunks")
 
-    def check_names(self, grid: Sequence[Cell]) -> Iterator[Problem]:
-        """Yield each name that two cells have."""
-        names = [cell.name for cell in grid]
-        for name in dict.fromkeys(name for name in names if names.count(name) > 1):
-            message = f"two cells have the name {name!r}"
-            hint = "two models lie in folders of one name: rename one"
-            yield self._problem(message, hint, "embedders")
-
-    def check_oracle(
-        self, generators: Sequence[Generator], systems: Sequence[SystemCell]
-    ) -> Iterator[Problem]:
-        """Yield why there is nobody whom the oracle could ask."""
-        if self.settings.oracle and systems:
-            message = "`oracle` asks the generators of a grid, and a system brings its own"
-            yield self._problem(message, "take `oracle` out, or run a grid", "oracle")
-        elif (
-            self.settings.oracle
-            and generators
-            and not any(generator.answers for generator in generators)
-        ):
-            message = "`oracle` asks the generators, and none gives answers"
-            yield self._problem(message, "add a generator, or take `oracle` out", "oracle")
-
-    def _unmet(
-        self, metrics: Sequence[NamedMetric], need: Need, message: str, hint: str
-    ) -> Iterator[Problem]:
-        for index, named in enumerate(metrics):
-            if any(need in leaf.needs for leaf in self._leaves(named)):
-                yield self._problem(f"{named.name!r} needs {message}", hint, "metrics", index)
+    def _depends_on(self, *keys: str) -> bool:
+        """Return whether one of these keys holds something that is not valid."""
+        return not self.wrong.isdisjoint(keys)
 
     def _leaves(self, named: NamedMetric) -> list[Metric]:
-        return named_metrics.leaf_metrics(
-            named.metric, self.settings.labels, self.settings.relevance_level
-        )
+        return leaf_metrics(named.metric, self.settings.labels, self.settings.relevance_level)
 
     def _problem(self, message: str, hint: str, *place: str | int) -> Problem:
         return Problem(self.where(*place), message, hint)
+
+
+def _has_component(cell: Cell, axis: str, wanted: Any) -> bool:
+    """Return whether a cell has a component, which may have been fitted to its embedder."""
+    component = getattr(cell, axis)
+    if axis == "chunker" and component != wanted and cell.embedder is not None:
+        wanted = fit_to_embedder(wanted, cell.embedder)
+    return bool(component == wanted)

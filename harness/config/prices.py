@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from harness.errors import ConfigError, InputError, Problem, suggest
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    ValidationError,
+)
+
+from harness.config.source import SourceMap
+from harness.errors import ConfigError, InputError
 from harness.files import yaml_lines
-from harness.files.yaml_lines import Place, YamlFile
 from harness.store.expenses import price_of
 from harness.store.run_file import Price, PriceList
 
-_KEYS = ("currency", "as_of", "models")
-_PRICE_KEYS = ("input", "output")
 _LOCAL_PREFIX = "gguf:"
-_CURRENCY = re.compile(r"[A-Z]{3}")
-_START_HINT = 'it starts like this: `currency: USD`, then `models: {"provider:model": ...}`'
 
 
 class PriceError(InputError):
@@ -46,6 +51,54 @@ class Prices:
         return replace(self.line, models=prices)
 
 
+def _check_model(name: str) -> str:
+    if not all(name.partition(":")):
+        raise ValueError(
+            f"{name[:60]!r} names no provider and model\n"
+            'name it as `chat` does, in quotes: "openai:your-model", "gguf:FILE.gguf"'
+        )
+    if name.startswith(_LOCAL_PREFIX) and "/" in name:
+        raise ValueError(f"{name[:60]!r} has a folder\na local file goes by its name alone")
+    return name
+
+
+def _check_day(value: Any) -> Any:
+    with suppress(ValueError):
+        value = date.fromisoformat(value) if isinstance(value, str) else value
+    if value is None or (isinstance(value, date) and not isinstance(value, datetime)):
+        return value
+    shown = str(value)[:60]
+    raise ValueError(f"must be the day they were looked up, as 2026-01-31, not {shown!r}")
+
+
+def _check_currency(value: Any) -> Any:
+    if isinstance(value, str) and len(value) == 3 and value.isascii() and value.isupper():
+        return value
+    raise ValueError(f"must be three capital letters: EUR, not {str(value)[:60]!r}")
+
+
+_Money = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
+
+
+class _Prices(BaseModel):
+    """The money for a million tokens sent, and for a million got."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    input: _Money
+    output: _Money
+
+
+class _PriceFile(BaseModel):
+    """The keys of a price file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    currency: Annotated[str, BeforeValidator(_check_currency)]
+    as_of: Annotated[date | None, BeforeValidator(_check_day)] = None
+    models: dict[Annotated[str, AfterValidator(_check_model)], _Prices]
+
+
 def read_prices(path: Path, shown: str) -> Prices:
     """Read a price file: `currency`, `as_of`, and `models` with `input` and `output` of each.
 
@@ -53,100 +106,15 @@ def read_prices(path: Path, shown: str) -> Prices:
         PriceError: with everything that is wrong with it.
     """
     try:
-        file = yaml_lines.read(path, shown)
+        file = yaml_lines.read(path, shown, "currency: USD")
     except ConfigError as error:
-        # What a configuration starts with is no help here.
-        plain = [
-            Problem(
-                problem.where,
-                problem.what,
-                _START_HINT if "must hold keys" in problem.what else problem.hint,
-            )
-            for problem in error.problems
-        ]
-        raise PriceError(shown, plain) from None
-    problems = list(_find_problems(file))
-    if problems:
-        raise PriceError(shown, problems)
-    data = file.data
-    models = {
-        str(name): Price(input=float(price["input"]), output=float(price["output"]))
-        for name, price in data["models"].items()
-    }
-    as_of = data.get("as_of")
-    day = date.fromisoformat(as_of) if isinstance(as_of, str) else as_of
-    return Prices(shown, PriceList(currency=data["currency"], as_of=day, models=models))
-
-
-def _find_problems(file: YamlFile) -> Iterator[Problem]:
-    data = file.data
-    yield from _find_unknown_keys(file, (), data, _KEYS)
-    for key in ("currency", "models"):
-        if key not in data:
-            yield Problem("the file", f"`{key}` is missing", _START_HINT)
-    currency = data.get("currency", "USD")
-    if not isinstance(currency, str) or not _CURRENCY.fullmatch(currency):
-        message = f"must be a currency's three letters, not {_short_repr(currency)}"
-        yield Problem(file.where(("currency",)), message, "write `currency: USD`, say")
-    if not _is_day(data.get("as_of")):
-        message = f"must be the day they were looked up, not {_short_repr(data['as_of'])}"
-        yield Problem(file.where(("as_of",)), message, "write it as 2026-01-31")
-    models = data.get("models", {})
-    if not isinstance(models, Mapping):
-        message = f"must hold the models by name, not {_short_repr(models)}"
-        yield Problem(file.where(("models",)), message, _START_HINT)
-        return
-    for name, price in models.items():
-        yield from _find_model_problems(file, ("models", str(name)), name, price)
-
-
-def _find_model_problems(file: YamlFile, place: Place, name: Any, price: Any) -> Iterator[Problem]:
-    where = file.where(place)
-    if not isinstance(name, str) or not all(name.partition(":")):
-        hint = 'name it as `chat` does, in quotes: "openai:your-model", "gguf:FILE.gguf"'
-        yield Problem(where, f"{_short_repr(name)} names no provider and model", hint)
-    elif name.startswith(_LOCAL_PREFIX) and "/" in name:
-        yield Problem(where, f"{name!r} has a folder", "a local file goes by its name alone")
-    if not isinstance(price, Mapping):
-        hint = "write {input: 0.1, output: 0.4}, for a million tokens each"
-        yield Problem(where, f"must hold two prices, not {_short_repr(price)}", hint)
-        return
-    yield from _find_unknown_keys(file, place, price, _PRICE_KEYS)
-    for side in _PRICE_KEYS:
-        if side not in price:
-            yield Problem(where, f"`{side}` is missing", "a price of a million tokens; 0 is one")
-        elif not _is_price(price[side]):
-            message = f"must be a number from 0, not {_short_repr(price[side])}"
-            yield Problem(file.where((*place, side)), message, "the money for a million tokens")
-
-
-def _find_unknown_keys(
-    file: YamlFile, place: Place, keys: Mapping[Any, Any], allowed: tuple[str, ...]
-) -> Iterator[Problem]:
-    for key in keys:
-        if key not in allowed:
-            where = file.where((*place, str(key)))
-            yield Problem(where, f"unknown key {_short_repr(key)}", suggest(str(key), allowed))
-
-
-def _is_price(value: Any) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
+        raise PriceError(shown, error.problems) from None
     try:
-        return number and math.isfinite(float(value)) and value >= 0
-    except OverflowError:
-        return False
-
-
-def _is_day(value: Any) -> bool:
-    if isinstance(value, str):
-        try:
-            date.fromisoformat(value)
-        except ValueError:
-            return False
-        return True
-    return value is None or (isinstance(value, date) and not isinstance(value, datetime))
-
-
-def _short_repr(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:59]}…"
+        read = _PriceFile.model_validate(file.data)
+    except ValidationError as error:
+        places = SourceMap(file, {}, _PriceFile)
+        raise PriceError(shown, map(places.to_problem, error.errors())) from None
+    models = {
+        name: Price(input=price.input, output=price.output) for name, price in read.models.items()
+    }
+    return Prices(shown, PriceList(currency=read.currency, as_of=read.as_of, models=models))

@@ -7,20 +7,32 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
-from harness.config.execution import Execution, OnRay
-from harness.config.gate_rules import Drop, Gate, Limits, QuestionSegment
-from harness.config.settings import AnswerTest, ContextLimits, Settings
+from pydantic import BaseModel
+
+from harness.config.settings import Settings
 from harness.errors import Problem, suggest
 from harness.files import yaml_lines
 from harness.files.yaml_lines import Place, YamlFile
-from harness.index import IndexSettings
-from harness.index.index_settings import ChromaServer, Cloud, Existing
-from harness.models.chat import ChatModel
 
 ENVIRONMENT_PREFIX = "HARNESS_"
+_EXAMPLES = {
+    "model": "provider:name",
+    "url": "http://127.0.0.1:8000",
+    "collection": "NAME",
+    "address": "local",
+    "ray": "{address: local}",
+    "metric": "recall@5",
+    "drop_more_than": "0.02",
+    "currency": "USD",
+    "models": '{"provider:model": {input: 0.1, output: 0.4}}',
+    "input": "0.1",
+    "output": "0.4",
+}
+"""What the value of a missing key may look like; others are paths."""
+_UNKNOWN_KEY = ("extra_forbidden", "unexpected_keyword_argument")
 
 
 def apply_overrides(
@@ -75,49 +87,23 @@ def _set_variables(
 def _set_value(data: dict[str, Any], steps: Sequence[str], value: Any) -> None:
     """Put a value where the steps lead; null takes out what is there, or has a default."""
     first, *deeper = steps
-    if not deeper and value is None and (first in data or first in Settings.model_fields):
+    if deeper:
+        inner = dict(data[first]) if isinstance(data.get(first), dict) else {}
+        _set_value(inner, deeper, value)
+        data[first] = inner
+    elif value is None and (first in data or first in Settings.model_fields):
         data.pop(first, None)
-        return
-    if not deeper:
+    else:
         data[first] = value
-        return
-    inner = dict(data[first]) if isinstance(data.get(first), dict) else {}
-    _set_value(inner, deeper, value)
-    data[first] = inner
-
-
-_EXAMPLES = {
-    "model": "provider:name",
-    "url": "http://127.0.0.1:8000",
-    "collection": "NAME",
-    "address": "local",
-    "ray": "{address: local}",
-    "metric": "recall@5",
-    "drop_more_than": "0.02",
-}
-_NESTED_TYPES: Mapping[str, type[Any]] = {
-    "index": IndexSettings,
-    "server": ChromaServer,
-    "cloud": Cloud,
-    "existing": Existing,
-    "chat": ChatModel,
-    "judge": ChatModel,
-    "answer_test": AnswerTest,
-    "gate": Gate,
-    "fail_if": Drop,
-    "segment": QuestionSegment,
-    "max": Limits,
-    "execution": Execution,
-    "ray": OnRay,
-}
 
 
 @dataclass(frozen=True)
 class SourceMap:
-    """A file, and for each key that came from elsewhere (`outside`) what it came from."""
+    """A file of keys of `model`, and for each that came from elsewhere what it came from."""
 
     file: YamlFile
     outside: Mapping[str, str]
+    model: type[BaseModel] = Settings
 
     def where(self, *place: str | int) -> str:
         """Return how errors name a place: its line, or the option that put it there."""
@@ -127,29 +113,53 @@ class SourceMap:
     def to_problem(self, error: Any) -> Problem:
         """Return what one of pydantic's errors means."""
         place: Place = tuple(error["loc"])
-        while len(place) > 1 and place not in self.file.lines and error["type"] != "missing":
-            place = place[:-1]
-        where = self.where(*place) if error["type"] != "missing" else "the file"
-        message = error["msg"].removeprefix("Value error, ")
-        if error["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-            key = str(error["loc"][-1])
-            return Problem(where, f"unknown key {key!r}", suggest(key, _known_keys(error["loc"])))
+        known_place = place
+        while len(known_place) > 1 and known_place not in self.file.lines:
+            known_place = known_place[:-1]
+        where = self.where(*known_place)
         if error["type"] == "missing":
-            description = f"the key {'.'.join(map(str, place))!r} is missing"
+            description = f"the key {str(place[-1])!r} is missing"
             example = _EXAMPLES.get(str(place[-1]), "PATH")
-            return Problem(where, description, f"for example `{place[-1]}: {example}`")
+            hint = f"for example `{place[-1]}: {example}`"
+            return Problem("the file" if len(place) == 1 else where, description, hint)
+        if error["type"] in _UNKNOWN_KEY:
+            keys = _keys_beside(self.model.model_json_schema(), place)
+            return Problem(where, f"unknown key {place[-1]!r}", suggest(str(place[-1]), keys))
+        message = error["msg"].removeprefix("Value error, ")
         if error["type"] == "value_error":
-            return Problem(where, message)  # the value is a mapping, and may hold a secret
-        if error["loc"][-1] in ("str", "dict[str,any]"):
+            # The value is a mapping, and may hold a secret.
+            what, _, hint = message.partition("\n")
+            return Problem(where, what, hint)
+        if place[-1] in ("str", "dict[str,any]"):
             message = "Input should be a text or a mapping"
+        if error["type"] in ("model_type", "dataclass_type"):
+            message = "Input should be a mapping"
         return Problem(where, f"{message}, not {error['input']!r}")
 
 
-def _known_keys(place: Sequence[str | int]) -> Iterable[str]:
-    """Return the keys there are beside the one at `place`."""
-    if place[0] == "context" and len(place) > 1:
-        return ContextLimits.model_fields
-    for depth in range(len(place) - 1, 0, -1):
-        if place[depth - 1] in _NESTED_TYPES:
-            return [field.name for field in fields(_NESTED_TYPES[str(place[depth - 1])])]
-    return Settings.model_fields
+def _keys_beside(schema: Mapping[str, Any], place: Place) -> list[str]:
+    """Return the keys that a JSON schema knows in the mapping that `place` is in."""
+    parts = _alternatives(schema, schema)
+    for step in place[:-1]:
+        inner = [
+            found
+            for part in parts
+            for found in (
+                part.get("items") if isinstance(step, int) else None,
+                part.get("properties", {}).get(step),
+                part.get("additionalProperties"),
+            )
+            if isinstance(found, Mapping)
+        ]
+        # A step that leads nowhere is the name of a type, which pydantic puts into the place.
+        parts = [found for part in inner for found in _alternatives(schema, part)] or parts
+    return [key for part in parts for key in part.get("properties", ())]
+
+
+def _alternatives(schema: Mapping[str, Any], part: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return a part of a schema with its references and its alternatives resolved."""
+    if "$ref" in part:
+        return _alternatives(schema, schema["$defs"][part["$ref"].rpartition("/")[2]])
+    if "anyOf" in part:
+        return [found for choice in part["anyOf"] for found in _alternatives(schema, choice)]
+    return [part]

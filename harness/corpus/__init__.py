@@ -136,7 +136,8 @@ class Corpus:
     """The documents of one corpus, in a stable order, and what identifies their content.
 
     `origins` says of each converted document what it was made from, `ignored` how many files of
-    each suffix nobody reads; `notes` is what a reader of a run should know.
+    each suffix nobody reads; `notes` is what a reader of a run should know. `is_partial`: it could
+    not be read whole, so that a label may name a document that is there.
     """
 
     documents: Mapping[str, Document]
@@ -146,6 +147,7 @@ class Corpus:
     origins: Mapping[str, ConversionOrigin] = field(default_factory=dict)
     ignored: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    is_partial: bool = False
 
     @property
     def remarks(self) -> tuple[str, ...]:

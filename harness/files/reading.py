@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import errno
+import json
+import math
 import os
+import re
 import stat
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -90,12 +93,39 @@ def read_json(path: Path) -> Any:
     Raises:
         DataError: there is no such file, or it is not JSON in UTF-8.
     """
+    content = _read_bytes(path).removeprefix(b"\xef\xbb\xbf")
     try:
-        return from_json(_read_bytes(path).removeprefix(b"\xef\xbb\xbf"), allow_inf_nan=False)
+        value = from_json(content, allow_inf_nan=False)
+        if _LARGE_NUMBER.search(content):
+            json.loads(content, parse_float=partial(_check_finite, content))
+    except _OutOfRange as error:
+        raise DataError(str(path), [error.problem]) from None
     except ValueError as error:
         raise DataError(
             str(path), [Problem("the file", f"is not JSON in UTF-8: {error}")]
         ) from None
+    return value
+
+
+_LARGE_NUMBER = re.compile(rb"[eE]\+?\d{3}|\d{200}")
+"""Found in whatever holds a number beyond the largest float, which a parser takes for infinity."""
+
+
+class _OutOfRange(Exception):
+    """A number that is too large; `problem` names its line."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.what)
+        self.problem = problem
+
+
+def _check_finite(content: bytes, number: str) -> float:
+    value = float(number)
+    if not math.isfinite(value):
+        line = content.count(b"\n", 0, content.find(number.encode())) + 1
+        shown = number[: limits.MAX_VALUE_QUOTE_CHARS]
+        raise _OutOfRange(Problem(f"line {line}", f"{shown} is out of range"))
+    return value
 
 
 def read_text(path: Path) -> str:

@@ -105,8 +105,10 @@ class _Dumper(yaml.SafeDumper):
 _Dumper.add_representer(str, _Dumper.represent_str)
 
 
-def read(path: Path, name: str) -> YamlFile:
+def read(path: Path, name: str, start: str = "corpus: corpora/insurellm") -> YamlFile:
     """Read a YAML file that holds one mapping; safe loader, no key twice.
+
+    `start` is what such a file may start with, for the message about one that holds no mapping.
 
     Raises:
         ConfigError: there is no such file, or it is not a mapping in YAML.
@@ -133,7 +135,7 @@ def read(path: Path, name: str) -> YamlFile:
         raise ConfigError(name, [_as_problem(error)]) from None
     if not isinstance(data, dict):
         kind = "nothing" if data is None else type(data).__name__
-        hint = "it starts like this: `corpus: corpora/insurellm`"
+        hint = f"it starts like this: `{start}`"
         raise ConfigError(name, [Problem("the file", f"must hold keys, holds {kind}", hint)])
     return YamlFile({str(key): value for key, value in data.items()}, lines)
 

@@ -16,7 +16,7 @@ from harness.files.json_lines import JsonLine
 MAX_QUESTIONS = 10_000
 """So many questions are looked at: the share of any kind among them is right to a point or so."""
 _KEYS = ("question", "text", "query")
-_TABLE_SUFFIXES = (".csv", ".tsv")
+_TABLE_SUFFIXES, _JSON_SUFFIXES = (".csv", ".tsv"), (".jsonl", ".ndjson", ".json")
 _MAX_PROBLEMS = 20
 _SEED = 7
 
@@ -58,10 +58,12 @@ def read(path: Path, most: int = MAX_QUESTIONS) -> TrafficFile:
     n_wrong = total = 0
     chance = random.Random(_SEED)
     for item in _read_questions(path):
-        if isinstance(item, Problem):
+        fault = item if isinstance(item, Problem) else _find_fault(item)
+        if fault is not None:
             n_wrong += 1
-            problems += [item] if n_wrong <= _MAX_PROBLEMS else []
+            problems += [fault] if n_wrong <= _MAX_PROBLEMS else []
             continue
+        assert isinstance(item, TrafficQuestion)
         total += 1
         if len(chosen) < most:
             chosen.append(item)
@@ -79,9 +81,8 @@ def read(path: Path, most: int = MAX_QUESTIONS) -> TrafficFile:
 
 def check(path: Path) -> None:
     """Raise `DataError` for what is no file, cannot be read, or is too large."""
-    largest = limits.MAX_TRAFFIC_FILE_BYTES
-    if path.suffix.lower() in _TABLE_SUFFIXES:
-        largest = limits.MAX_TRAFFIC_TABLE_BYTES
+    is_table = path.suffix.lower() in _TABLE_SUFFIXES
+    largest = limits.MAX_TRAFFIC_TABLE_BYTES if is_table else limits.MAX_TRAFFIC_FILE_BYTES
     fault, hint = "", "look at the path"
     try:
         status = path.stat()
@@ -102,14 +103,13 @@ def _read_questions(path: Path) -> Iterator[TrafficQuestion | Problem]:
     is_table = path.suffix.lower() in _TABLE_SUFFIXES
     with path.open("rb") as file:
         has_brace = file.read(1 << 10).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
-    if is_table or has_brace or path.suffix.lower() in (".jsonl", ".ndjson", ".json"):
-        for row in data_rows.read_table(path) if is_table else json_lines.rows(path):
-            if isinstance(row, Problem):
-                yield row
-            elif (item := _parse_row(row, is_table)) is not None:
-                yield item
-        return
-    with path.open("rb") as file:
+        if is_table or has_brace or path.suffix.lower() in _JSON_SUFFIXES:
+            for row in data_rows.read_table(path) if is_table else json_lines.rows(path):
+                item = row if isinstance(row, Problem) else _parse_row(row, is_table)
+                if item is not None:
+                    yield item
+            return
+        file.seek(0)
         for number, raw in enumerate(file, start=1):
             try:
                 text = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip()
@@ -118,7 +118,7 @@ def _read_questions(path: Path) -> Iterator[TrafficQuestion | Problem]:
                 yield Problem(f"line {number}", message, "save the file as UTF-8")
                 continue
             if text:
-                yield _check_question(TrafficQuestion(number, text))
+                yield TrafficQuestion(number, text)
 
 
 def _parse_row(row: JsonLine, is_table: bool) -> TrafficQuestion | Problem | None:
@@ -131,23 +131,21 @@ def _parse_row(row: JsonLine, is_table: bool) -> TrafficQuestion | Problem | Non
         message = f"has no {', '.join(map(repr, _KEYS[:-1]))} or {_KEYS[-1]!r}, but {columns[:200]}"
         return Problem(row.where, message, "name the question by one of these")
     text, category = row.data[key], row.data.get("category")
-    if not isinstance(text, str):
-        return Problem(row.where, f"{key}: is {type(text).__name__}, not a text", "write a text")
-    if category is not None and not isinstance(category, str):
-        message = f"category: is {type(category).__name__}, not a text"
-        return Problem(row.where, message, "write a text, or leave it out")
+    for name, value in ((key, text), ("category", category or "")):
+        if not isinstance(value, str):
+            message = f"{name}: is {type(value).__name__}, not a text"
+            return Problem(row.where, message, "write a text")
     if not text.strip():
         return None
-    return _check_question(
-        TrafficQuestion(row.line, text.strip(), (category or "").strip() or None)
-    )
+    return TrafficQuestion(row.line, text.strip(), (category or "").strip() or None)
 
 
-def _check_question(question: TrafficQuestion) -> TrafficQuestion | Problem:
+def _find_fault(question: TrafficQuestion) -> Problem | None:
+    """Return what is wrong with a question, if anything is."""
     where, size = f"line {question.line}", len(question.text)
     if "\0" in question.text:
         return Problem(where, "holds a NUL character: is this text?", "save it as text in UTF-8")
     if size > limits.MAX_TRAFFIC_QUESTION_CHARS:
         hint = f"take it out, or cut it to {limits.MAX_TRAFFIC_QUESTION_CHARS:,}"
         return Problem(where, f"has {size:,} characters, which is no question", hint)
-    return question
+    return None

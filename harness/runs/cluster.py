@@ -31,9 +31,9 @@ from harness.cache.folders import Cache
 from harness.cache.shared import Store
 from harness.cache.tables import TableRows
 from harness.config.chat_models import embedding_model, model_of
-from harness.config.execution import OnRay
 from harness.config.grid import Cell, RunPlan
 from harness.config.run_config import RunConfig
+from harness.config.settings import OnRay
 from harness.corpus import Corpus, Documents
 from harness.errors import HarnessError, MissingExtra, RunError
 from harness.files.batches import batched

@@ -10,11 +10,10 @@ from datetime import UTC, date, datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from harness import corpus, index, testset
+from harness import index
 from harness.cache.folders import Cache, check_version
 from harness.cache.tables import ReplyAge, Table
 from harness.chunkers import hit_chunker
-from harness.chunkers.given_spans import Spans
 from harness.config import data_checks
 from harness.config.run_config import RunConfig
 from harness.errors import MissingExtra
@@ -45,15 +44,11 @@ def prepare(
     the UTC day whose sample is asked, where the configuration asks for one.
 
     Raises:
-        InputError: with everything that is wrong with one of the files.
+        InputError: with everything that is wrong with the files.
     """
     if config.settings.execution is not None and find_spec("ray") is None:
         raise MissingExtra("`execution` on a cluster", "ray", "ray")
-    documents = corpus.load(config.corpus, config.cache, fresh)
-    questions = testset.load(config.testset, documents)
-    for chunker in dict.fromkeys(cell.chunker for cell in config.cells):
-        if isinstance(chunker, Spans):
-            chunker.check(documents.documents)
+    documents, questions = data_checks.read_data(config, fresh)
     plan = data_checks.build_plan(config, questions, documents)
     if limit is not None:
         first, of = questions.questions[:limit], len(questions.questions)

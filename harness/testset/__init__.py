@@ -29,6 +29,10 @@ class Draft(Note):
     """That no person has accepted a question yet; the text is its id."""
 
 
+class UnknownDocument(Problem):
+    """That a label names a document which the corpus does not hold."""
+
+
 class TestsetReader(Protocol):
     """What every file in this package provides."""
 
@@ -77,6 +81,8 @@ class Testset:
 def load(reader: TestsetReader, corpus: Corpus) -> Testset:
     """Read a whole test set and resolve its labels in the corpus.
 
+    What a corpus that `is_partial` does not hold is no problem.
+
     Raises:
         DataError: a line is broken, two questions have one id, or a label resolves to nothing.
     """
@@ -86,7 +92,8 @@ def load(reader: TestsetReader, corpus: Corpus) -> Testset:
     drafts: set[str] = set()
     for item in reader.read(corpus):
         if isinstance(item, Problem):
-            problems.append(item)
+            known = not (corpus.is_partial and isinstance(item, UnknownDocument))
+            problems += [item] if known else []
         elif isinstance(item, Draft):
             drafts.add(item.text)
         elif isinstance(item, Note):
@@ -98,7 +105,7 @@ def load(reader: TestsetReader, corpus: Corpus) -> Testset:
             questions[item.id] = item
         if len(problems) >= limits.MAX_PROBLEMS:
             break
-    if not questions and not problems:
+    if not questions and not problems and not corpus.is_partial:
         problems.append(Problem(reader.path, "holds no question", "look at the path"))
     if problems:
         raise DataError(reader.path, first_problems(problems))

@@ -12,7 +12,7 @@ from harness import limits
 from harness.corpus import Corpus
 from harness.errors import Problem, suggest
 from harness.records import Document, Passage, Span
-from harness.testset import Note
+from harness.testset import Note, UnknownDocument
 from harness.text.normal_form import normalise
 from harness.text.quotes import locate
 
@@ -93,15 +93,17 @@ def _passage_at(
     return Passage(span, text, group, evidence.grade)
 
 
-def unknown_document(where: str, message: str, doc: str, corpus: Corpus) -> Problem:
+def unknown_document(where: str, message: str, doc: str, corpus: Corpus) -> UnknownDocument:
     """Return the problem of a label that names a document which the corpus does not hold."""
     count = len(corpus.documents)
+    if count == 0:
+        return UnknownDocument(where, f"{message}: the corpus has no such document")
     # In a large corpus, looking for a like name takes seconds, and every label may be wrong.
     ids = sorted(corpus.documents) if count <= _MAX_IDS_COMPARED else [min(corpus.documents)]
     hint = suggest(doc, ids) if count <= 10 else suggest(doc, ids).split(" choose from")[0]
     if hint.startswith("choose from") and count > 10:
         hint = f"the corpus has {count} documents, {ids[0]!r} for one"
-    return Problem(where, f"{message}: the corpus has no such document", hint)
+    return UnknownDocument(where, f"{message}: the corpus has no such document", hint)
 
 
 def shorten_quote(text: str) -> str:

@@ -85,6 +85,14 @@ CONFIGURATION = {
     "key_misspelt": wrong("retreive", "did you mean 'retrieve'", retreive=5),
     "key_of_a_part_misspelt": wrong("context.chunk", "'chunks'", context={"chunk": 2}),
     "chunker_misspelt": wrong("chunkers[0]", "'sentense'", "'sentence'", chunkers=["sentense"]),
+    "chunker_of_ones_own_without_split": wrong(
+        "chunkers[0]", "'chunker_of_this_test:Nothing'", "it has no 'split', nor 'split_document'",
+        chunkers=["chunker_of_this_test:Nothing"],
+        files={
+            "chunker_of_this_test.py": "from harness.protocols import Chunker\n"
+            "class Nothing(Chunker):\n    name, version = 'nothing', 1\n"
+        },
+    ),
     "retriever_misspelt": wrong("'bm52'", "did you mean 'bm25'", retrievers=["bm52"]),
     "generator_unknown": wrong("'oracle'", "chat, extractive, none", generators=["oracle"]),
     "parameter_misspelt": wrong("'sise'", "'size'", chunkers=[{"fixed": {"sise": 9}}]),
@@ -168,6 +176,20 @@ CONFIGURATION = {
             "metrics: [recal@5,\n  ndcg@0]\n"
         },
     ),
+    "configuration_and_test_set_at_once": wrong(
+        "retreive", "metrics[0]: 'passage_recall@2' needs evidence", "metrics[1]: unknown metric",
+        retreive=5, metrics=["passage_recall@2", "recal@2"],
+        files={"testset.jsonl": '{"question": "How far?", "documents": {"moon.md": 1}}\n'},
+    ),
+    "configuration_and_lines_at_once": wrong(
+        "config.yaml is not a valid", "retreive", "testset.jsonl, line 1: is not JSON",
+        "testset.jsonl, line 2", "'mon.md'", retreive=5,
+        files={"testset.jsonl": '{\n{"question": "How far?", "documents": {"mon.md": 1}}\n'},
+    ),
+    "corpus_missing_and_lines_at_once": wrong(
+        "corpus: 'nowhere'", "testset.jsonl, line 1: is not JSON", corpus="nowhere",
+        files={"testset.jsonl": '{\n{"question": "How far?", "documents": {"moon.md": 1}}\n'},
+    ),
     "corpus_missing": wrong("corpus", "'nowhere'", corpus="nowhere"),
     "testset_missing": wrong("testset", "'nowhere.jsonl'", testset="nowhere.jsonl"),
     "testset_of_an_unknown_form": wrong("notes.docx", testset="notes.docx"),
@@ -187,7 +209,7 @@ CONFIGURATION = {
     "prices_missing": wrong("'nowhere.yaml'", prices="nowhere.yaml"),
     "prices_wrong": wrong(
         "prices.yaml, line 1", "'curency'", "'currency'", "line 2, models.gpt.outptu",
-        "line 2, models.gpt",
+        "line 2, models.gpt: 'gpt' names no provider",
         prices="prices.yaml",
         files={"prices.yaml": "curency: EUR\nmodels: {gpt: {input: -1, outptu: 2}}\n"},
     ),
@@ -273,6 +295,18 @@ DATA = {
     ),
     "corpus_empty": wrong("corpus", files={"corpus/moon.md": None, "corpus/mars.md": None}),
     "document_not_utf8": wrong("moon.md", "0xe9", "offset 3", files={"corpus/moon.md": b"caf\xe9"}),
+    "document_and_questions_at_once": wrong(
+        "moon.md: is not UTF-8", "testset.jsonl, line 1: is not JSON", "line 3", "not in document",
+        files={
+            "corpus/moon.md": b"caf\xe9",
+            "testset.jsonl": '{\n{"question": "How far?", "documents": {"moon.md": 1}}\n'
+            '{"question": "How?", "evidence": [{"doc": "mars.md", "quote": "no such words"}]}\n',
+        },
+    ),
+    "number_beyond_all_numbers": wrong(
+        "line 3: 1e400 is out of range", corpus={"squad": "squad.json"},
+        files={"squad.json": '{"version": "2",\n"data": [],\n"more": 1e400}\n'},
+    ),
     "document_ids_twice": wrong(
         "line 2", "'a'", "line 1", corpus="corpus.jsonl",
         files={"corpus.jsonl": '{"id": "a", "text": "one"}\n{"id": "a", "text": "two"}\n'},

@@ -156,7 +156,7 @@ def parse_rules(rules: Mapping[str, Any], run: Operand) -> Gate:
         gate = _Rules.model_validate({"gate": rules}).gate
     except ValidationError as error:
         problems = [
-            replace(SourceMap(file, {}).to_problem(issue), where=file.where(issue["loc"]))
+            replace(SourceMap(file, {}, _Rules).to_problem(issue), where=file.where(issue["loc"]))
             for issue in error.errors()
         ]
         raise ConfigError("rules", problems) from None

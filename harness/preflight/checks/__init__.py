@@ -9,19 +9,7 @@ from harness.cache.tables import Table
 from harness.errors import HarnessError, RunError
 from harness.fingerprint import fingerprint, source_id
 from harness.index import ExistingChunks
-from harness.preflight.checks import (
-    boilerplate,
-    chunks,
-    collection,
-    duplicates,
-    gold,
-    labels,
-    leaks,
-    memory,
-    question_set,
-    traffic,
-    windows,
-)
+from harness.preflight.checks import documents, labels, models, questions, traffic
 from harness.preflight.checks.check_input import Check, CheckInput, Finding, Level, Part
 from harness.runs.artefacts import Artefacts, Progress
 from harness.runs.run_inputs import RunInputs
@@ -32,25 +20,27 @@ _LEVELS: tuple[Level, ...] = ("error", "warning", "note")
 _LABELLED: tuple[Part, ...] = ("chunks", "questions", "settings")
 
 CHECKS = (
-    Check("windows", windows.find_truncated, ("chunks", "embedders", "settings")),
-    Check("pairs", windows.find_truncated_pairs, ("rerankers", *_LABELLED)),
-    Check("prompts", windows.find_missing_prompts, ("embedders",)),
-    Check("collection", collection.find_unfit_vectors, None),
+    Check("windows", models.find_truncated, ("chunks", "embedders", "settings")),
+    Check("pairs", models.find_truncated_pairs, ("rerankers", *_LABELLED)),
+    Check("prompts", models.find_missing_prompts, ("embedders",)),
+    Check("collection", models.find_unfit_vectors, None),
     Check(
         "duplicates",
-        duplicates.find_duplicates,
+        documents.find_duplicates,
         ("documents", "questions", "settings"),
-        duplicates.is_expensive,
+        documents.takes_long_to_compare,
     ),
-    Check("chunks", chunks.find_poor_chunks, ("chunks",), chunks.is_expensive),
-    Check("boilerplate", boilerplate.find_repeated_lines, ("documents",), boilerplate.is_expensive),
-    Check("labels", labels.find_missing, ("documents", *_LABELLED), labels.is_expensive),
-    Check("gold", gold.find_cut_gold, _LABELLED),
-    Check("keywords", gold.find_poor_strings, _LABELLED, gold.strings_are_expensive),
-    Check("leaks", leaks.find_leaks, ("questions", "settings")),
-    Check("memory", memory.find_remembered, None),
-    Check("size", question_set.find_small_set, ("questions", "settings")),
-    Check("questions", question_set.find_poor_questions, None),
+    Check("chunks", documents.find_poor_chunks, ("chunks",), documents.has_many_chunks),
+    Check(
+        "boilerplate", documents.find_repeated_lines, ("documents",), documents.takes_long_to_read
+    ),
+    Check("labels", labels.find_missing, ("documents", *_LABELLED), labels.answers_take_long),
+    Check("gold", labels.find_cut_gold, _LABELLED),
+    Check("keywords", labels.find_poor_strings, _LABELLED, labels.strings_take_long),
+    Check("leaks", questions.find_leaks, ("questions", "settings")),
+    Check("memory", questions.find_remembered, None),
+    Check("size", questions.find_small_set, ("questions", "settings")),
+    Check("questions", questions.find_poor_questions, None),
     Check("pool", labels.find_small_pool, ("documents", "questions", "settings")),
     Check("traffic", traffic.find_unlike_traffic, None),
 )

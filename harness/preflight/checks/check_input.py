@@ -147,6 +147,11 @@ class Check:
     is_expensive: Callable[[CheckInput], bool] = lambda run: False
 
 
+def level_of_share(part: int, total: int, warning_share: float) -> Level:
+    """Return `warning` where `part` is more than such a share of `total`, else `note`."""
+    return "warning" if part > warning_share * total else "note"
+
+
 def describe_share(part: int, total: int, noun: str, more: str = "") -> str:
     """Return `3 of 20 chunks (15.0 %)`, with `more` said of the chunks."""
     share = numbers.percent(part / total)

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from harness.cache.folders import Cache
 from harness.embedders import embedders
@@ -38,6 +37,9 @@ _MAX_MEASURED = 2_000
 """Test questions that the bound is measured on, at most."""
 _MAX_CATEGORIES = 5
 
+Quartiles = tuple[float, float, float]
+"""Lower quartile, median and upper quartile."""
+
 
 @dataclass(frozen=True)
 class Far:
@@ -50,19 +52,6 @@ class Far:
     times: int
     similarity: float
     nearest: str
-
-
-@dataclass(frozen=True)
-class Lengths:
-    """Words a question: quartiles and median, and how two samples of them differ.
-
-    `longer` is how often a real question is longer than a test question, ties as a half.
-    """
-
-    real: tuple[float, float, float]
-    tests: tuple[float, float, float]
-    longer: float
-    p_value: float
 
 
 @dataclass(frozen=True)
@@ -93,7 +82,9 @@ class Likeness:
     far: tuple[Far, ...]
     far_share: float
     interval: Interval
-    lengths: Lengths
+    words: Quartiles
+    test_words: Quartiles
+    """Words a question, of the real ones and of the test's."""
     categories: tuple[CategoryShare, ...]
 
 
@@ -108,7 +99,9 @@ def find_unlike_traffic(run: CheckInput) -> Iterator[Finding]:
         yield Finding("traffic", "warning", text, "run: python -m harness validate --deep")
         return
     yield _report_nearness(result, label(_first_embedder(run.prepared)))
-    yield Finding("traffic", "note", _describe_lengths(result.lengths))
+    real, tests = map(_describe_quartiles, (result.words, result.test_words))
+    text = f"half of the questions people ask have up to {real}, half of the test's up to {tests}"
+    yield Finding("traffic", "note", text)
     if result.categories:
         yield Finding("traffic", "note", _describe_categories(result.categories))
 
@@ -231,7 +224,8 @@ def measure_likeness(
         ),
         far_share=n_far / n_compared,
         interval=mean_interval([1.0] * n_far + [0.0] * (n_compared - n_far)),
-        lengths=_compare_lengths(traffic.questions, tests),
+        words=_word_quartiles(question.text for question in traffic.questions),
+        test_words=_word_quartiles(question.text for question in tests),
         categories=_compare_categories(traffic.questions, tests),
     )
 
@@ -251,27 +245,9 @@ def _measure_bound(vectors: Vectors) -> tuple[float | None, float]:
     return sorted(nearest)[k - 1], k / (number + 1)
 
 
-def _compare_lengths(real: Sequence[TrafficQuestion], tests: Sequence[Question]) -> Lengths:
-    """Compare the words of questions: p is Mann and Whitney's, corrected for ties and continuity.
-
-    p is 1 where all are equal.
-    """
-    from scipy.stats import mannwhitneyu
-
-    theirs, ours = (
-        np.array([len(question.text.split()) for question in questions], dtype=np.float64)
-        for questions in (real, tests)
-    )
-    longer, p_value = 0.5, 1.0
-    if np.ptp(np.concatenate([theirs, ours])):
-        test = mannwhitneyu(theirs, ours, method="asymptotic")
-        longer, p_value = float(test.statistic) / (len(theirs) * len(ours)), float(test.pvalue)
-    return Lengths(_quartiles(theirs), _quartiles(ours), longer, p_value)
-
-
-def _quartiles(values: NDArray[np.float64]) -> tuple[float, float, float]:
-    low, median, high = np.quantile(values, [0.25, 0.5, 0.75]).tolist()
-    return low, median, high
+def _word_quartiles(texts: Iterable[str]) -> Quartiles:
+    low, median, high = np.quantile([len(text.split()) for text in texts], [0.25, 0.5, 0.75])
+    return float(low), float(median), float(high)
 
 
 def _compare_categories(
@@ -315,18 +291,9 @@ def _report_nearness(result: Likeness, embedder: str) -> Finding:
     return Finding("traffic", "warning", text, remedy, lines)
 
 
-def _describe_lengths(lengths: Lengths) -> str:
-    real, tests = (
-        f"{median:g} words (the middle half {low:g} to {high:g})"
-        for low, median, high in (lengths.real, lengths.tests)
-    )
-    text = f"half of the questions people ask have up to {real}, half of the test's up to {tests}"
-    if lengths.p_value >= 0.05:
-        return f"{text}; that they differ in length is not shown"
-    how, share = "longer", lengths.longer
-    if share < 0.5:
-        how, share = "shorter", 1 - share
-    return f"{text}: of a pair, the one people ask is {how} in {numbers.percent(share)}"
+def _describe_quartiles(words: Quartiles) -> str:
+    low, median, high = words
+    return f"{median:g} words (the middle half {low:g} to {high:g})"
 
 
 def _describe_categories(shares: Sequence[CategoryShare]) -> str:

@@ -1,33 +1,17 @@
-"""Finds documents that duplicate another, exactly or nearly, and the questions they bear on.
-
-Near-duplicates: MinHash with banding finds candidates, each of which is verified exactly.
-"""
+"""Finds texts that are nearly the same, by MinHash with banding; each candidate is verified."""
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.fingerprint import digest
-from harness.preflight.checks.check_input import (
-    MAX_EXAMPLES,
-    CheckInput,
-    Finding,
-    Level,
-    describe_share,
-)
-from harness.records import Question
-from harness.text import numbers
 from harness.text.words import search_terms
 
-_MAX_QUICK_CHARS, _MAX_CHARS_BESIDE_MODELS = 500_000, 20_000_000
-"""Characters up to which a run looks for duplicates: alone, and where a model embeds them."""
-_MIN_JACCARD = 0.8
+MIN_JACCARD = 0.8
 """The share of shingles in common (Jaccard) from which two texts are nearly the same."""
 _SHINGLE_WORDS = 5
 _BANDS, _ROWS = 16, 4
@@ -43,71 +27,6 @@ _REPORT_EVERY = 1_000
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 Hashes = NDArray[np.uint64]
-
-
-def is_expensive(run: CheckInput) -> bool:
-    """Return whether the corpus is so large that the run would be held up."""
-    limit = _MAX_CHARS_BESIDE_MODELS if run.embeds else _MAX_QUICK_CHARS
-    return run.prepared.corpus.characters > limit
-
-
-def find_duplicates(run: CheckInput) -> Iterator[Finding]:
-    """Yield what is the same word for word, then what is nearly the same."""
-    documents = run.prepared.corpus.documents
-    same: dict[bytes, list[str]] = {}
-    for document in documents.values():
-        if words := document.text.split():
-            same.setdefault(digest(" ".join(words)), []).append(document.id)
-    labelled = [_labelled_documents(question, run) for question in run.questions]
-    yield from _report(same.values(), len(documents), "the same, word for word, as", labelled)
-    firsts = [group[0] for group in same.values()]
-    near = find_groups(
-        firsts,
-        lambda id_: documents[id_].text,
-        run.seed,
-        lambda done: run.progress("comparing documents", done, len(firsts)),
-    )
-    how = f"nearly the same ({numbers.percentage(_MIN_JACCARD)} of runs of five words) as"
-    yield from _report(near, len(documents), how, labelled)
-
-
-def _labelled_documents(question: Question, run: CheckInput) -> set[str]:
-    """Return the documents that hold what a question is judged by."""
-    kinds, level = run.prepared.plan.kinds, run.prepared.config.settings.relevance_level
-    documents: set[str] = set()
-    if "evidence" in kinds:
-        documents |= {passage.span.doc for passage in question.passages}
-    if "documents" in kinds:
-        documents |= {doc for doc, grade in (question.documents or {}).items() if grade >= level}
-    return documents
-
-
-def _report(
-    groups: Iterable[Sequence[str]],
-    total: int,
-    how: str,
-    labelled: Sequence[set[str]],
-) -> Iterator[Finding]:
-    twins = {id_: {*group} - {id_} for group in groups if len(group) > 1 for id_ in group}
-    if not twins:
-        return
-    unlabelled = [
-        [doc for doc in sorted(documents) if twins.get(doc, set()) - documents]
-        for documents in labelled
-    ]
-    n_affected = sum(map(bool, unlabelled))
-    text = f"{describe_share(len(twins), total, 'document')} are {how} another"
-    if n_affected:
-        verb = "has its" if n_affected == 1 else "have their"
-        text += (
-            f"; {numbers.count(n_affected, 'question')} {verb} gold in one whose twin is not "
-            "labelled: retrieved in its place, the twin counts as wrong"
-        )
-    affected = Counter(doc for docs in unlabelled for doc in docs)
-    examples = dict.fromkeys([*(id_ for id_, _ in affected.most_common(MAX_EXAMPLES)), *twins])
-    remedy = "take the copies out of the corpus, or label them too" if n_affected else ""
-    level: Level = "warning" if n_affected else "note"
-    yield Finding("duplicates", level, text, remedy, tuple(examples)[:MAX_EXAMPLES])
 
 
 def find_groups(
@@ -140,7 +59,7 @@ def find_groups(
     for pair in _candidates(signatures):
         one, other = map(find_group, pair)
         if one != other and pair not in rejected:
-            if jaccard(*map(read, pair)) >= _MIN_JACCARD:
+            if jaccard(*map(read, pair)) >= MIN_JACCARD:
                 group_of[other] = one
             else:
                 rejected.add(pair)
