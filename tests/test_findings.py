@@ -142,12 +142,19 @@ class TestDuplicates:
         assert (len(shorter), len(longer)) == (200, 202)
         assert near_duplicates.jaccard(shorter, longer) == 200 / 202
         assert near_duplicates.jaccard(shorter, near_duplicates.shingles("")) == 0.0
-        assert near_duplicates.jaccard(near_duplicates.shingles("A b"), near_duplicates.shingles("a  B")) == 1.0
+        assert (
+            near_duplicates.jaccard(
+                near_duplicates.shingles("A b"), near_duplicates.shingles("a  B")
+            )
+            == 1.0
+        )
 
     def test_a_text_without_spaces_has_shingles_of_pairs_of_characters(self):
         text = "".join(map(chr, range(0x4E00, 0x4E00 + 40)))  # 39 pairs, 35 runs of five
         changed = text[:-1] + "水"
-        found = near_duplicates.jaccard(near_duplicates.shingles(text), near_duplicates.shingles(changed))
+        found = near_duplicates.jaccard(
+            near_duplicates.shingles(text), near_duplicates.shingles(changed)
+        )
         assert found == pytest.approx(34 / 36, abs=1e-12)
 
 

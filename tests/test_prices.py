@@ -97,7 +97,9 @@ models:
         ("line 8, models.gguf:models/a.gguf", "'gguf:models/a.gguf' has a folder"),
     }
     hints = {where: hint for where, _, hint in wrong(tmp_path, text)}
-    assert hints["line 1, curency"] == "did you mean 'currency'? choose from: as_of, currency, models"
+    assert (
+        hints["line 1, curency"] == "did you mean 'currency'? choose from: as_of, currency, models"
+    )
     assert hints["line 5, models.openai:a.outptu"].startswith("did you mean 'output'?")
 
 
