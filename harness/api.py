@@ -121,8 +121,8 @@ def run(
         said = [*preflight_blocks.to_do(costs), *preflight_blocks.limits(costs, config.settings)]
         for line in terminal.render(said).splitlines():
             note(line)
-        finished = opened.run([str(warning) for warning in warnings], progress, note, render)
-    return FinishedRun(finished.folder, finished.run, views[-1], next(iter(results), None))
+        stored = opened.run([str(warning) for warning in warnings], progress, note, render)
+    return FinishedRun(stored.folder, stored.run, views[-1], next(iter(results), None))
 
 
 def run_config(

@@ -18,7 +18,6 @@ from harness.cache import housekeeping
 from harness.comparison.baselines import baseline_reader, promotion
 from harness.config.run_config import load
 from harness.runs import runner
-from harness.runs.active_run import RunResult
 from harness.store import reader, rewriting
 from tests import damage, rated, small
 from tests.kills import content
@@ -142,7 +141,7 @@ def _gc(folder: Path) -> Verb:
     path = small.project(folder, chunkers=["markdown"])
     cache = folder / "cache"
 
-    def run() -> RunResult:
+    def run() -> api.FinishedRun:
         return api.run(runner.prepare(load(path, [], {})), lambda *_: None)
 
     run()

@@ -23,9 +23,8 @@ from harness.report.potential_words import summary_line as line_of
 from harness.report.run_view import View
 from harness.report.sections import oracle, parts
 from harness.runs import runner
-from harness.runs.oracle.oracle_file import read_records, to_jsonl
 from harness.runs.oracle.oracle_run import evidence_context
-from harness.runs.oracle.oracle_scores import select_answer_metrics
+from harness.runs.oracle.oracle_scores import read_records, select_answer_metrics, to_jsonl
 from harness.stats.difference_estimate import DifferenceEstimate
 from harness.store import reader
 from tests import small

@@ -10,7 +10,7 @@ from harness import api
 from harness.config.run_config import load
 from harness.report import run_summary, terminal
 from harness.report.run_view import View
-from harness.runs import runner, sampling
+from harness.runs import run_inputs, runner
 from harness.stats.clusters import find_clusters
 from harness.store import reader
 from tests.small import QUESTIONS, project
@@ -24,7 +24,7 @@ def ids(size):
 
 def days(all_, size, number, seed=7, first=DAY):
     return [
-        sampling.sample_of_day(all_, size, seed, first + timedelta(days=after))
+        run_inputs.sample_of_day(all_, size, seed, first + timedelta(days=after))
         for after in range(number)
     ]
 
@@ -56,13 +56,13 @@ class TestOfDay:
             asked = [
                 id_
                 for number in whole
-                for id_ in sampling.sample_of_day(ids(of), size, 7, date.fromordinal(number))
+                for id_ in run_inputs.sample_of_day(ids(of), size, 7, date.fromordinal(number))
             ]
             assert len(asked) == len(set(asked)) == len(whole) * size
 
     def test_only_the_day_on_which_a_round_ends_may_have_fewer(self):
         sizes = {
-            number: len(sampling.sample_of_day(ids(50), 20, 7, date.fromordinal(number)))
+            number: len(run_inputs.sample_of_day(ids(50), 20, 7, date.fromordinal(number)))
             for number in range(700_000, 700_200)
         }
         fewer = [number for number, size in sizes.items() if size < 20]
@@ -85,18 +85,18 @@ class TestOfDay:
         assert len({today, tomorrow, next_round, other_seed}) == 4
 
     def test_more_than_there_are_is_all_of_them(self):
-        assert sampling.sample_of_day(ids(5), 5, 7, DAY) == tuple(ids(5))
-        assert sampling.sample_of_day(ids(5), 1_000_000, 7, DAY) == tuple(ids(5))
+        assert run_inputs.sample_of_day(ids(5), 5, 7, DAY) == tuple(ids(5))
+        assert run_inputs.sample_of_day(ids(5), 1_000_000, 7, DAY) == tuple(ids(5))
 
     def test_a_question_more_leaves_the_order_of_the_others_as_it_is(self):
-        before = sampling.fixed_sample(ids(100), 30, 7)
-        after = sampling.fixed_sample([*ids(100), "new"], 31, 7)
+        before = run_inputs.fixed_sample(ids(100), 30, 7)
+        after = run_inputs.fixed_sample([*ids(100), "new"], 31, 7)
 
         assert len(set(before) - set(after)) <= 1
 
     def test_each_question_is_as_likely_as_any_other(self):
         drawn = Counter(
-            id_ for seed in range(2_000) for id_ in sampling.fixed_sample(ids(10), 3, seed)
+            id_ for seed in range(2_000) for id_ in run_inputs.fixed_sample(ids(10), 3, seed)
         )
 
         # 600 of 2,000 each; the standard deviation is the root of 2,000 x 0.3 x 0.7, 20.5.
@@ -105,12 +105,12 @@ class TestOfDay:
 
 class TestFixed:
     def test_it_has_so_many_and_the_same_for_one_seed(self):
-        assert len(sampling.fixed_sample(ids(50), 20, 1)) == 20
-        assert sampling.fixed_sample(ids(50), 20, 1) == sampling.fixed_sample(ids(50), 20, 1)
-        assert sampling.fixed_sample(ids(50), 20, 1) != sampling.fixed_sample(ids(50), 20, 2)
+        assert len(run_inputs.fixed_sample(ids(50), 20, 1)) == 20
+        assert run_inputs.fixed_sample(ids(50), 20, 1) == run_inputs.fixed_sample(ids(50), 20, 1)
+        assert run_inputs.fixed_sample(ids(50), 20, 1) != run_inputs.fixed_sample(ids(50), 20, 2)
 
     def test_more_than_there_are_is_all_of_them(self):
-        assert sampling.fixed_sample(ids(3), 9, 1) == tuple(ids(3))
+        assert run_inputs.fixed_sample(ids(3), 9, 1) == tuple(ids(3))
 
 
 def prepared(folder, today=DAY, limit=None, **changes):

@@ -12,7 +12,7 @@ import yaml
 from harness.api import run
 from harness.config.run_config import load
 from harness.errors import ConfigError, RunError
-from harness.runs import rescore, run_warnings
+from harness.runs import active_run, rescore
 from harness.runs.runner import prepare
 from harness.store.reader import load as stored
 from harness.text.align import MatchCounts
@@ -193,15 +193,14 @@ def test_contexts_are_found_in_the_corpus_judged_there_and_counted(tmp_path):
 def test_a_few_contexts_that_are_nowhere_are_no_cause_for_a_warning():
     assert (
         list(
-            run_warnings.matching_warnings(
+            active_run.matching_warnings(
                 "mine", MatchCounts(contexts=100, unmatched=5, example="x")
             )
         )
         == []
     )
     assert (
-        len(list(run_warnings.matching_warnings("mine", MatchCounts(contexts=100, unmatched=6))))
-        == 1
+        len(list(active_run.matching_warnings("mine", MatchCounts(contexts=100, unmatched=6)))) == 1
     )
 
 

@@ -47,7 +47,7 @@ class ChunkSet:
             lambda doc: heading_trails(documents[doc].text)
         )
         self._number = {doc: number for number, doc in enumerate(self._ids)}
-        self._recent = lru_cache(_CACHED_CHUNKS)(self._read)
+        self._at_hand: dict[int, Chunk] = {}
         self._textless = False
 
     @cached_property
@@ -77,8 +77,14 @@ class ChunkSet:
         return self._chunk(index)
 
     def _chunk(self, index: int) -> Chunk:
-        _, start, end = self._places[index].tolist()
-        return self._recent(index) if end - start <= _MAX_CACHED_CHARS else self._read(index)
+        chunk = self._at_hand.get(index)
+        if chunk is None:
+            chunk = self._read(index)
+            if len(chunk.text) <= _MAX_CACHED_CHARS:
+                if len(self._at_hand) >= _CACHED_CHUNKS:
+                    self._at_hand.clear()
+                self._at_hand[index] = chunk
+        return chunk
 
     def _read(self, index: int) -> Chunk:
         number, start, end = self._places[index].tolist()

@@ -40,7 +40,7 @@ def find_cut(texts: Iterable[str], context: str) -> ContextCut | None:
     """Return of which of these texts, from the first on, a context is made; None: of others."""
     begin = 0
     for count, text in enumerate(texts, start=1):
-        if text.startswith(context[begin:]):
+        if len(text) >= len(context) - begin and text.startswith(context[begin:]):
             return ContextCut(count, len(context) - begin)
         if not context.startswith(text + SEPARATOR, begin):
             return None

@@ -62,16 +62,22 @@ def gold_spans(case: Case, read: Sequence[Span]) -> list[Span]:
         length = passage.span.end - passage.span.start
         return spans.count_characters(spans.intersect(passage.span, covered)) / length
 
-    return spans.union(max(group, key=share).span for group in passage_groups(case).values())
+    return spans.union(
+        (max(group, key=share) if len(group) > 1 else group[0]).span
+        for group in passage_groups(case).values()
+    )
 
 
 def covered_share(passage: Passage, covered: Sequence[Span]) -> float:
     """Return the share of a passage's visible characters that `covered` (disjoint) holds."""
+    parts = spans.intersect(passage.span, covered)
+    if not parts:
+        return 0.0
+    if parts[0] == passage.span:
+        return float(bool(passage.text.strip()))
+    start = passage.span.start
     visible = sum(
-        spans.count_visible(
-            passage.text[part.start - passage.span.start : part.end - passage.span.start]
-        )
-        for part in spans.intersect(passage.span, covered)
+        spans.count_visible(passage.text[part.start - start : part.end - start]) for part in parts
     )
     return visible / spans.count_visible(passage.text) if visible else 0.0
 

@@ -1,38 +1,55 @@
-"""Runs the cells of one run in order, and stores its results, also when the run is ended early."""
+"""Runs the cells of one run in order, and stores its results, also when the run is ended early.
+
+Warnings that only a run can find are made here; what is known before is said by `preflight`.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from harness.cache.folders import Cache
-from harness.config.chat_models import embedding_model, models_of_cell, models_of_run
-from harness.config.grid import Cell, SystemCell
+from harness.cache.tables import Table
+from harness.config.chat_models import embedding_model, models_of_run
+from harness.config.grid import Cell, RunPlan, SystemCell
 from harness.errors import HarnessError, RunError
 from harness.files.atomic import write_atomically
-from harness.records import Failure
-from harness.runs import interrupts, judge_cards, provenance, run_warnings, system_cell
+from harness.fingerprint import fingerprint
+from harness.index import ExistingChunks
+from harness.metrics.named_metrics import label_of
+from harness.records import Failure, Outcome
+from harness.runs import interrupts, judge_cards, provenance, system_cell
 from harness.runs.aggregate import sum_up_cell
 from harness.runs.artefacts import Artefacts, Progress
 from harness.runs.cell import cell_outcomes
-from harness.runs.loop import Report
-from harness.runs.oracle.oracle_file import to_jsonl
-from harness.runs.oracle.oracle_run import OracleRun, answering_generators
+from harness.runs.loop import Report, Spending
+from harness.runs.oracle.oracle_run import OracleRun
+from harness.runs.oracle.oracle_scores import to_jsonl
 from harness.runs.run_inputs import RunInputs
-from harness.store import expenses, reader
+from harness.store import reader
 from harness.store.cell_labels import parts_of, short_labels
 from harness.store.cell_results import CellResult, ReusedLine
 from harness.store.frame import FrameBuilder
 from harness.store.reader import StoredRun
-from harness.store.run_file import MachineWork, OracleResult, Provenance, RunFile
+from harness.store.run_file import MachineWork, Provenance, RunFile
 from harness.store.writer import RunWriter
+from harness.text.align import MatchCounts
+
+if TYPE_CHECKING:
+    from harness.runs.cluster import Machines
+
+_MAX_UNMATCHED_SHARE = 0.05
+"""The share of a system's contexts that may be nowhere in the corpus before a run warns."""
+_MAX_NAMED = 10
+"""Missing questions that a warning names."""
+_MIN_INDEX_RECALL = 0.99
+"""Index recall under which a run warns."""
 
 Status = Literal["finished", "interrupted", "failed"]
 
@@ -41,12 +58,54 @@ Render = Callable[[StoredRun, Cache], None]
 """Writes the reports of a stored run beside it; a run is handed one, as it knows no reports."""
 
 
-@dataclass(frozen=True)
-class RunResult:
-    """What a run came to."""
+@dataclass
+class OpenRun:
+    """A run whose models and folders were found, with its cache open and nothing asked yet."""
 
-    folder: Path
-    run: RunFile
+    prepared: RunInputs
+    artefacts: Artefacts
+    cache: Cache
+    collection: ExistingChunks | None
+    machines: Machines | None
+    fresh: bool
+    clock: float
+    """When it was opened."""
+    about: Provenance
+    continues: str
+    """The fingerprint of all that shapes the run."""
+
+    def run(
+        self,
+        warnings: Sequence[str],
+        progress: Progress,
+        note: Callable[[str], None],
+        render: Render,
+    ) -> StoredRun:
+        """Run every cell over every question and store it, with `warnings`; then `render` it.
+
+        Raises:
+            RunError: too many questions failed; what was done is stored, and rendered.
+            KeyboardInterrupt: on Ctrl-C; what was done is stored, and rendered.
+        """
+        prepared, config, cache = self.prepared, self.prepared.config, self.cache
+        bounds = (config.settings.max_cost, config.settings.token_budget)
+        cache.spending = Spending(config.prices, *bounds)
+        ran: Sequence[MachineWork] = ()
+        if self.machines is not None:
+            ran = self.machines.work(prepared, self.artefacts, cache, progress)
+        begun_runs(cache).put({self.continues: cache.replies.age.since})
+        id_ = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{fingerprint(self.continues)[:6]}"
+        with RunWriter(config.output, id_, self.continues, self.fresh) as writer:
+            if writer.resumed:
+                note(f"continuing {writer.folder}")
+            stored = ActiveRun(self, writer, progress, render, warnings, ran).complete()
+        begun_runs(cache).put({self.continues: 0.0})
+        return stored
+
+
+def begun_runs(cache: Cache) -> Table[float]:
+    """Return when runs began that have not finished, by all that shapes them; 0: it has."""
+    return cache.table("begun", float, {"of": "runs that have not finished"}, counted=False)
 
 
 class ActiveRun:
@@ -54,63 +113,52 @@ class ActiveRun:
 
     def __init__(
         self,
-        prepared: RunInputs,
-        artefacts: Artefacts,
-        cache: Cache,
+        opened: OpenRun,
         writer: RunWriter,
-        about: Provenance,
         progress: Progress,
         render: Render,
-        warnings: Sequence[str] = (),
-        clock: float | None = None,
-        ran: Sequence[MachineWork] = (),
+        warnings: Sequence[str],
+        ran: Sequence[MachineWork],
     ) -> None:
-        """Begin.
-
-        `warnings` are the warnings there are before, `clock` is when the run was begun, `ran` what
-        other machines did for it.
-        """
-        self.warnings = warnings
-        self.ran = ran
-        self.prepared = prepared
-        self.artefacts = artefacts
-        self.cache = cache
-        self.writer = writer
-        self.about = about
-        self.progress = progress
-        self.render = render
-        self.started = _now()
-        self.clock = time.perf_counter() if clock is None else clock
-        self.lines: list[CellResult] = []
-        cells: list[Cell | SystemCell] = [*prepared.config.cells, *prepared.config.systems]
-        ids = [question.id for question in prepared.testset.questions]
+        """Begin; `warnings` are those there are before, `ran` what other machines did for it."""
+        self._opened = opened
+        self._prepared = prepared = opened.prepared
+        self._artefacts = opened.artefacts
+        self._cache = opened.cache
+        self._writer = writer
+        self._progress = progress
+        self._render = render
+        self._warnings = warnings
+        self._ran = ran
+        self._started = _now()
+        self._lines: list[CellResult] = []
+        questions, config = prepared.testset.questions, prepared.config
+        cells: list[Cell | SystemCell] = [*config.cells, *config.systems]
         metrics = [metric.name for metric in prepared.plan.metrics]
-        self.numbers = FrameBuilder([cell.name for cell in cells], ids, metrics)
-        self.short_rankings = run_warnings.ShortRankings(prepared.plan)
-        questions, clusters = prepared.testset.questions, prepared.clusters
-        with_oracle = prepared.config.settings.oracle
-        self.oracle = OracleRun(questions, prepared.plan, clusters) if with_oracle else None
-        price_file = prepared.config.prices
+        self._numbers = FrameBuilder([cell.name for cell in cells], prepared.ids, metrics)
+        self._short_rankings = _ShortRankings(prepared.plan)
+        self._oracle: OracleRun | None = None
+        if config.settings.oracle:
+            self._oracle = OracleRun(questions, prepared.plan, prepared.clusters)
         # What a system's models are called is known once it has answered.
-        models = list(price_file.line.models) if price_file and prepared.config.systems else []
-        priced_models = [*models_of_run(prepared.config), *models]
-        self.prices = None if price_file is None else price_file.select(priced_models)
-        self.sample = None if prepared.sample is None else prepared.sample.line
+        models = list(config.prices.line.models) if config.prices and config.systems else []
+        priced = [*models_of_run(config), *models]
+        self._prices = None if config.prices is None else config.prices.select(priced)
 
-    def complete(self) -> RunResult:
+    def complete(self) -> StoredRun:
         """Go through the cells; whatever ends the run, what was done is stored.
 
         Raises:
             RunError: too many questions failed, or a metric failed on too many: then all is done.
         """
         try:
-            for cell in self.prepared.config.cells:
+            for cell in self._prepared.config.cells:
                 self._run_cell(cell)
-            for system in self.prepared.config.systems:
+            for system in self._prepared.config.systems:
                 self._run_cell(system)
-            if self.oracle is not None:
-                self._ask_oracle(self.oracle)
-            result = self._store("finished")
+            if self._oracle is not None:
+                self._ask_oracle(self._oracle)
+            stored = self._store("finished")
         except KeyboardInterrupt:
             self._store_partial("interrupted")
             raise
@@ -121,40 +169,38 @@ class ActiveRun:
             self._store_partial("failed")
             raise RunError(
                 f"the run cannot go on: {error}\n"
-                f"  what was done is in {self.writer.folder}; with what was lacking, such as room "
+                f"  what was done is in {self._writer.folder}; with what was lacking, such as room "
                 "on the disk, the same command continues"
             ) from error
         self._check_metrics()
-        return result
+        return stored
 
     def _run_cell(self, cell: Cell | SystemCell) -> None:
         """Ask every question in one cell; of its records only what sums them up stays in memory."""
-        questions = self.prepared.testset.questions
-        begin = len(self.numbers)
-        self.cache.replies.reused.clear()  # another cell's, or the forecast's
+        questions = self._prepared.testset.questions
+        begin = len(self._numbers)
+        self._cache.replies.reused.clear()  # another cell's, or the forecast's
         imported = isinstance(cell, SystemCell) and cell.system.imported
         answered = self._count_failures(cell.name, "cell ", may_stop=not imported)
         try:
-            plan = self.prepared.plan
+            plan = self._prepared.plan
             if isinstance(cell, SystemCell):
                 results = system_cell.system_outcomes(
-                    cell, questions, self.artefacts, plan, answered
+                    cell, questions, self._artefacts, plan, answered
                 )
             else:
-                results = cell_outcomes(cell, questions, self.artefacts, plan, answered)
+                results = cell_outcomes(cell, questions, self._artefacts, plan, answered)
             for outcome, chunks in results:
                 with interrupts.defer():  # what is stored is counted
-                    self.writer.append(outcome, chunks)
-                    self.numbers.add(outcome)
+                    self._writer.append(outcome, chunks)
+                    self._numbers.add(outcome)
                 if isinstance(cell, Cell):  # how much a system retrieves is its own affair
-                    self.short_rankings.add(outcome)
-                    if self.oracle is not None:
-                        self.oracle.add_ceiling(cell, outcome)
+                    self._short_rankings.add(outcome)
         finally:
-            if len(self.numbers) > begin:
+            if len(self._numbers) > begin:
                 with interrupts.defer():  # records of a cell that is not there would be damage
                     self._sum_up(cell, begin)
-        self.artefacts.release(cell)
+        self._artefacts.release(cell)
 
     def _ask_oracle(self, oracle: OracleRun) -> None:
         """Ask the generators with all evidence, and with none."""
@@ -163,17 +209,17 @@ class ActiveRun:
         def answered(work: str, question: str, failure: Failure | None) -> None:
             reports.setdefault(work, self._count_failures(work))(question, failure)
 
-        with self.artefacts.ledger.timed("oracle"):
-            oracle.ask(self.prepared.config.cells, self.artefacts, answered)
+        with self._artefacts.ledger.timed("oracle"):
+            oracle.ask(self._prepared.config.cells, self._artefacts, answered)
 
     def _count_failures(self, work: str, kind: str = "", may_stop: bool = True) -> Report:
         """Return what shows how far `work` is, and ends the run where too many questions fail."""
-        total, done, failed = len(self.prepared.testset.questions), 0, 0
+        total, done, failed = len(self._prepared.testset.questions), 0, 0
 
         def answered(question: str, failure: Failure | None) -> None:
             nonlocal done, failed
             done, failed = done + 1, failed + (failure is not None)
-            self.progress(work, done, total)
+            self._progress(work, done, total)
             if failure is not None and may_stop:
                 last = f"{kind}{work}, question {question!r}: {failure.reason}"
                 self._check_failures(last, failed, done)
@@ -182,123 +228,118 @@ class ActiveRun:
 
     def _sum_up(self, cell: Cell | SystemCell, begin: int) -> None:
         """Add the line of a cell, whose outcomes are those from the number `begin` on."""
-        questions = self.prepared.testset.questions
-        frame = self.numbers.frame()
+        questions = self._prepared.testset.questions
+        frame = self._numbers.frame()
         frame = frame.at(np.arange(begin, len(frame)))
+        asked = [questions[number] for number in frame.question.tolist()]
         whole = len(frame) == len(questions)
-        measured = self.artefacts.measure_index(cell) if whole and isinstance(cell, Cell) else None
+        if self._oracle is not None and isinstance(cell, Cell):
+            self._oracle.add_ceiling(cell, asked, self._artefacts)
+        measured = self._artefacts.measure_index(cell) if whole and isinstance(cell, Cell) else None
         if isinstance(cell, SystemCell) and cell.system.imported:
-            missing = [questions[number].id for number in frame.question[frame.failed].tolist()]
-            for warning in run_warnings.missing_warnings(cell.name, missing, len(frame)):
-                self.cache.warn(warning)
-        with self.artefacts.ledger.timed("summing up"):
-            line = sum_up_cell(cell, frame, self.artefacts, self.prepared, self.prices, measured)
-            self.lines.append(replace(line, reused=_reused_line(self.cache.replies.reused)))
+            missing = [
+                question.id for question, failed in zip(asked, frame.failed, strict=True) if failed
+            ]
+            for warning in _missing_warnings(cell.name, missing, len(frame)):
+                self._cache.warn(warning)
+        with self._artefacts.ledger.timed("summing up"):
+            line = sum_up_cell(cell, frame, self._artefacts, self._prepared, self._prices, measured)
+            self._lines.append(replace(line, reused=_reused_line(self._cache.replies.reused)))
 
     def _check_failures(self, last: str, failed: int, done: int) -> None:
-        settings, questions = self.prepared.config.settings, self.prepared.testset.questions
+        settings, questions = self._prepared.config.settings, self._prepared.testset.questions
         if failed > settings.allowed_failures(len(questions)):
             bound = settings.max_failures
             raise RunError(
                 f"{last}\n"
                 f"  {failed} of {done} questions failed, more than "
-                f"`max_failures: {bound:g}` allows; what was done is in {self.writer.folder}, "
+                f"`max_failures: {bound:g}` allows; what was done is in {self._writer.folder}, "
                 "and the same command continues from there"
             )
 
     def _check_metrics(self) -> None:
-        settings = self.prepared.config.settings
-        for cell in self.lines:
+        settings = self._prepared.config.settings
+        for cell in self._lines:
             for name, line in cell.scores.items():
                 if line.metric_failed > settings.allowed_failures(cell.asked):
                     raise RunError(
                         f"cell {cell.name}: metric {name!r} failed on {line.metric_failed} of "
                         f"{cell.asked} questions, more than `max_failures: "
                         f"{settings.max_failures:g}` allows\n"
-                        f"  the run is stored in {self.writer.folder}, with the reasons; "
+                        f"  the run is stored in {self._writer.folder}, with the reasons; "
                         "tracebacks: --debug"
                     )
 
     def _store_partial(self, status: Status) -> None:
         # Where this fails too, what ended the run is the better thing to say.
         with suppress(OSError, HarnessError):
-            self._store(status)
+            if self._writer.started:
+                self._store(status)
 
-    def _store(self, status: Status) -> RunResult:
-        if not self.writer.started:
-            return RunResult(self.writer.folder, self._build_run_file(status))
-        self.writer.write_questions(self.prepared.testset.questions, self.prepared.clusters)
-        self.writer.write_documents(self.prepared.corpus.converted_documents())
+    def _store(self, status: Status) -> StoredRun:
+        writer, prepared = self._writer, self._prepared
+        writer.write_questions(prepared.testset.questions, prepared.clusters)
+        writer.write_documents(prepared.corpus.converted_documents())
         file = self._build_run_file(status)
-        if self.oracle is not None:
-            write_atomically(self.writer.folder / reader.ORACLE, to_jsonl(self.oracle.records))
-        self.render(self.writer.finish(file, self.numbers.frame()), self.cache)
+        if self._oracle is not None:
+            write_atomically(writer.folder / reader.ORACLE, to_jsonl(self._oracle.records))
+        stored = writer.finish(file, self._numbers.frame())
+        self._render(stored, self._cache)
         if status == "finished":
-            self.writer.close()
-        return RunResult(self.writer.folder, file)
+            writer.close()
+        return stored
 
     def _build_run_file(self, status: Status) -> RunFile:
-        prepared, config = self.prepared, self.prepared.config
-        labels = short_labels({cell.name: parts_of(cell) for cell in self.lines})
+        prepared, config, oracle = self._prepared, self._prepared.config, self._oracle
+        labels = short_labels({cell.name: parts_of(cell) for cell in self._lines})
+        ledger, clock = self._artefacts.ledger, self._opened.clock
         return RunFile(
-            id=self.writer.id,
+            id=self._writer.id,
             status=status,
-            started=self.started,
-            ended=max(self.started, _now()),  # the clock may have been set back
+            started=self._started,
+            ended=max(self._started, _now()),  # the clock may have been set back
             config=provenance.resolved_config(config),
-            provenance=self.about,
-            cells=tuple(replace(cell, label=labels[cell.name]) for cell in self.lines),
+            provenance=self._opened.about,
+            cells=tuple(replace(cell, label=labels[cell.name]) for cell in self._lines),
             decide_by=config.decide_by,
             baseline=None if config.baseline is None else config.baseline.name,
-            sample=self.sample,
+            sample=None if prepared.sample is None else prepared.sample.line,
             targets=dict(config.settings.targets),
-            seconds={**self.artefacts.ledger.seconds, "all": time.perf_counter() - self.clock},
-            cache=self.cache.counted(),
+            seconds={**ledger.seconds, "all": time.perf_counter() - clock},
+            cache=self._cache.counted(),
             vectors=dict(self._vectors_begun()),
-            ran=(*self.ran, *self._own_machine_lines()) if self.ran else (),
+            ran=(*self._ran, *self._own_machine_lines()) if self._ran else (),
             warnings=(
-                *self.warnings,
-                *run_warnings.index_warnings(self.lines),
-                *(warning for cell in config.systems for warning in self._matching_warnings(cell)),
+                *self._warnings,
+                *_index_warnings(self._lines),
+                *(
+                    warning
+                    for cell in config.systems
+                    for warning in matching_warnings(cell.name, self._artefacts.match_counts(cell))
+                ),
                 *prepared.corpus.remarks,
                 *prepared.testset.notes,
-                *self.short_rankings.warnings(),
-                *self.cache.warnings,
+                *self._short_rankings.warnings(),
+                *self._cache.warnings,
             ),
-            prices=self.prices,
-            oracle=() if self.oracle is None else tuple(self._oracle_lines(self.oracle)),
-            ceilings=() if self.oracle is None else tuple(self.oracle.ceilings()),
+            prices=self._prices,
+            oracle=() if oracle is None else oracle.summaries(config.cells, self._prices),
+            ceilings=() if oracle is None else oracle.ceilings(),
             judges=judge_cards.find_cards(config.folder, prepared.plan.metrics),
         )
 
     def _vectors_begun(self) -> Iterator[tuple[str, str]]:
         """Yield each hosted embedding model, and from when on its vectors were kept."""
-        for embedder in dict.fromkeys(cell.embedder for cell in self.prepared.config.cells):
+        for embedder in dict.fromkeys(cell.embedder for cell in self._prepared.config.cells):
             name = None if embedder is None else embedding_model(embedder)
             if embedder is not None and name is not None:
-                begun = self.artefacts.vectors_begun(embedder)
+                begun = self._artefacts.vectors_begun(embedder)
                 if begun is not None:
                     yield name, begun.isoformat(timespec="seconds")
 
-    def _oracle_lines(self, oracle: OracleRun) -> Iterator[OracleResult]:
-        """Yield what the oracle came to, and what its answers took."""
-        cells = answering_generators(self.prepared.config.cells)
-        for line in oracle.summaries():
-            part = (line.generator, line.given)
-            records = [
-                record for record in oracle.records if (record.generator, record.given) == part
-            ]
-            model, _ = models_of_cell(cells[line.generator])
-            usages = [record.usage for record in records if record.usage is not None]
-            spent = expenses.sum_spent(usages, len(usages), model, [], self.prices)
-            yield replace(line, spent=spent)
-
     def _own_machine_lines(self) -> Iterator[MachineWork]:
-        for stage, elapsed in self.artefacts.ledger.seconds.items():
+        for stage, elapsed in self._artefacts.ledger.seconds.items():
             yield MachineWork(stage=stage, node="the run's own machine", tasks=1, seconds=elapsed)
-
-    def _matching_warnings(self, cell: SystemCell) -> Iterator[str]:
-        return run_warnings.matching_warnings(cell.name, self.artefacts.match_counts(cell))
 
 
 def _reused_line(reused: Mapping[Hashable, float]) -> ReusedLine:
@@ -311,3 +352,68 @@ def _reused_line(reused: Mapping[Hashable, float]) -> ReusedLine:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _index_warnings(cells: Iterable[CellResult]) -> Iterator[str]:
+    """Yield where an index loses so much that it may change the order of cells."""
+    for cell in cells:
+        recall = cell.index_recall
+        if recall is not None and recall.mean < _MIN_INDEX_RECALL:
+            raised = "raise index.ef_search and index.ef_construction, or "
+            yield (
+                f"{cell.name}: the index finds {100 * recall.mean:.1f} % of the {recall.k} nearest "
+                f"chunks (over {recall.questions} questions): "
+                f"{raised if cell.matched is None else ''}set index.exact: true"
+            )
+
+
+def matching_warnings(cell: str, counts: MatchCounts) -> Iterator[str]:
+    """Yield how many of a system's contexts are nowhere in the corpus, where that is many."""
+    if counts.unmatched > _MAX_UNMATCHED_SHARE * counts.contexts:
+        share = 100 * counts.unmatched / counts.contexts
+        yield (
+            f"{cell}: {counts.unmatched} of {counts.contexts} contexts ({share:.1f} %) are nowhere "
+            f"in the corpus, so no evidence is seen in them: the first is {counts.example}"
+        )
+
+
+def _missing_warnings(cell: str, missing: Sequence[str], asked: int) -> Iterator[str]:
+    """Yield which questions the files of a system lack, if any."""
+    if missing:
+        names = ", ".join(map(repr, missing[:_MAX_NAMED]))
+        rest = f" and {len(missing) - _MAX_NAMED} more" if len(missing) > _MAX_NAMED else ""
+        yield (
+            f"{cell}: {len(missing)} of {asked} questions are missing, and count 0 where "
+            f"they are: {names}{rest}"
+        )
+
+
+class _ShortRankings:
+    """Counts rankings that hold fewer distinct documents than the deepest metric reads.
+
+    Several chunks of one document count as one under `documents`; a ranking that was short to
+    begin with is the retriever's affair.
+    """
+
+    def __init__(self, plan: RunPlan) -> None:
+        depths = [
+            getattr(named.metric, "k", None)
+            for named in plan.metrics
+            if label_of(named.metric) == "documents"
+        ]
+        self._deepest = max((k for k in depths if k is not None), default=0)
+        self._rankings = self._few = 0
+
+    def add(self, record: Outcome) -> None:
+        """Look at one more ranking."""
+        self._rankings += 1
+        documents = {hit.doc for hit in record.hits}
+        self._few += len(documents) < min(self._deepest, len(record.hits))
+
+    def warnings(self) -> Iterator[str]:
+        """Yield the warning, if there is cause for one."""
+        if self._few:
+            yield (
+                f"{self._few:,} of {self._rankings:,} rankings hold fewer than {self._deepest} "
+                "distinct documents, as several chunks of one count as one: raise `retrieve`"
+            )

@@ -23,7 +23,7 @@ from harness.records import Answer, Case, Chunk, Failure, Hit, Label, Outcome, Q
 from harness.retrievers import SearchContext
 from harness.runs import loop, scoring
 from harness.runs.artefacts import Artefacts
-from harness.runs.loss_trace import TracedQuestion, trace_losses
+from harness.runs.attribution import TracedQuestion, trace_losses
 from harness.runs.outcomes import make_outcome
 from harness.runs.result_tables import (
     AnswerRequest,

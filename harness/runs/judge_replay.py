@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from harness.files.paths import make_portable
 from harness.fingerprint import digest
@@ -40,7 +39,7 @@ def stored_replies(
         for entry in named
         if isinstance(entry.metric, MeanVerdictMetric) and _is_same_judge(stored, entry.metric)
     }
-    by_metric: dict[str, dict[bytes, tuple[str, ...]]] = {name: {} for name in judge_metrics}
+    replies: dict[bytes, tuple[str, ...]] = {}
     for scores, case in judged if judge_metrics else ():
         for name, metric in judge_metrics.items():
             score = scores.get(name)
@@ -48,14 +47,12 @@ def stored_replies(
             if score is None or isinstance(items, Score):
                 continue
             if [item.of for item in items] == [verdict.of for verdict in score.verdicts]:
-                for item, verdict in zip(items, score.verdicts, strict=True):
-                    if verdict.value is not None:
-                        by_metric[name][digest(item.prompt)] = tuple(verdict.replies)
-    return {
-        key: replies
-        for replies_by_key in by_metric.values()
-        for key, replies in replies_by_key.items()
-    }
+                replies |= {
+                    digest(item.prompt): tuple(verdict.replies)
+                    for item, verdict in zip(items, score.verdicts, strict=True)
+                    if verdict.value is not None
+                }
+    return replies
 
 
 def _is_same_judge(stored: StoredRun, metric: MeanVerdictMetric) -> bool:
@@ -63,16 +60,18 @@ def _is_same_judge(stored: StoredRun, metric: MeanVerdictMetric) -> bool:
     return about in stored.run.provenance.models
 
 
-@dataclass(frozen=True)
 class ReplayingScores:
     """Gives out what a run's judge said, by the key of its prompt, and for the rest asks `keeper`.
 
     Without one, what a judge says now is kept here: the next questions may have the same prompt.
     """
 
-    run_replies: Mapping[bytes, tuple[str, ...]]
-    keeper: ScoreCache | None
-    _anew: dict[ChatModel, _NewReplies] = field(default_factory=dict)
+    def __init__(
+        self, run_replies: Mapping[bytes, tuple[str, ...]], keeper: ScoreCache | None
+    ) -> None:
+        self._run_replies = run_replies
+        self._keeper = keeper
+        self._by_judge: dict[ChatModel, _ReplayedReplies] = {}
 
     def get_or_score(
         self,
@@ -82,59 +81,38 @@ class ReplayingScores:
         score: Callable[[Sequence[Case]], Sequence[Score]],
     ) -> list[Score]:
         """Return the score of each case; `score` makes those that are not there."""
-        if self.keeper is None:
+        if self._keeper is None:
             return list(score(cases))
-        return self.keeper.get_or_score(metric, cases, keys, score)
+        return self._keeper.get_or_score(metric, cases, keys, score)
 
     def replies(self, judge: ChatModel) -> JudgeReplies:
         """Return the replies that a judge gave before, which also keeps those it gives now."""
-        if self.keeper is not None:
-            return _ReplayedReplies(self.run_replies, self.keeper.replies(judge))
-        return _ReplayedReplies(self.run_replies, self._anew.setdefault(judge, _NewReplies()))
+        if judge not in self._by_judge:
+            kept = None if self._keeper is None else self._keeper.replies(judge)
+            self._by_judge[judge] = _ReplayedReplies(dict(self._run_replies), kept)
+        return self._by_judge[judge]
 
 
-class _NewReplies:
-    """Replies of this process alone."""
-
-    def __init__(self) -> None:
-        self.breaker = CircuitBreaker()
-        self._replies: dict[bytes, tuple[str, ...]] = {}
-
-    def get(self, prompts: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-        return _find_replies(self._replies, prompts)
-
-    def put(self, prompt: str, replies: Sequence[ChatReply]) -> None:
-        self._replies[digest(prompt)] = tuple(reply.text for reply in replies)
-
-    def count(self, replies: Sequence[ChatReply]) -> None:
-        """Nothing is spent by a limit here."""
-
-
-@dataclass(frozen=True)
 class _ReplayedReplies:
-    """Replies by prompt: a run's first, then those that are kept."""
+    """Replies by prompt: those of the run, those of this process, then those that are `kept`."""
 
-    run_replies: Mapping[bytes, tuple[str, ...]]
-    new_replies: JudgeReplies
-
-    @property
-    def breaker(self) -> CircuitBreaker:
-        return self.new_replies.breaker
+    def __init__(self, known: dict[bytes, tuple[str, ...]], kept: JudgeReplies | None) -> None:
+        self.breaker = CircuitBreaker() if kept is None else kept.breaker
+        self._known = known
+        self._kept = kept
 
     def get(self, prompts: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-        known = _find_replies(self.run_replies, prompts)
-        rest = [prompt for prompt in prompts if prompt not in known]
-        return {**self.new_replies.get(rest), **known}
+        keys = {prompt: digest(prompt) for prompt in prompts}
+        known = {prompt: self._known[key] for prompt, key in keys.items() if key in self._known}
+        if self._kept is None:
+            return known
+        return {**self._kept.get([prompt for prompt in prompts if prompt not in known]), **known}
 
     def put(self, prompt: str, replies: Sequence[ChatReply]) -> None:
-        self.new_replies.put(prompt, replies)
+        self._known[digest(prompt)] = tuple(reply.text for reply in replies)
+        if self._kept is not None:
+            self._kept.put(prompt, replies)
 
     def count(self, replies: Sequence[ChatReply]) -> None:
-        self.new_replies.count(replies)
-
-
-def _find_replies(
-    replies: Mapping[bytes, tuple[str, ...]], prompts: Sequence[str]
-) -> dict[str, tuple[str, ...]]:
-    keys = {prompt: digest(prompt) for prompt in prompts}
-    return {prompt: replies[key] for prompt, key in keys.items() if key in replies}
+        if self._kept is not None:
+            self._kept.count(replies)

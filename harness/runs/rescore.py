@@ -34,12 +34,9 @@ from harness.ranking.relevance import has_label
 from harness.records import AnswerSample, Label, Outcome, Question, Score
 from harness.registry import parse
 from harness.runs import aggregate, judge_cards, judge_replay, scoring, stored_judge
-from harness.runs.oracle import oracle_rescore
-from harness.runs.oracle.oracle_file import read_records, to_jsonl
-from harness.runs.oracle.oracle_scores import read_answer_test, score_records
+from harness.runs.oracle import oracle_scores
 from harness.runs.outcomes import make_cases
 from harness.runs.result_tables import ScoreTable
-from harness.runs.stored_judge import check_metric
 from harness.store import reader, rewriting
 from harness.store.cell_results import CellResult
 from harness.store.frame import Frame, FrameBuilder
@@ -74,7 +71,7 @@ def rescore(
     labels = stored.run.provenance.labels
     level = int(stored.run.config["resolved"]["relevance_level"])
     questions = stored.questions
-    old_records = read_records(stored)
+    old_records = oracle_scores.read_records(stored)
     selected = build_metrics(stored, metrics, questions, labels, level)
     selected = named_metrics.fit_metrics(
         selected, list(questions.values()), stored.run.provenance.seed
@@ -96,7 +93,10 @@ def rescore(
             open_cache.replies.age = ReplyAge(_began(stored), earlier=False)
         judged = chain(
             judge_replay.stored_answers(stored, questions),
-            oracle_rescore.judged_answers(old_records, questions),
+            (
+                (record.scores, oracle_scores.to_case(record, questions[record.question]))
+                for record in old_records
+            ),
         )
         replies = judge_replay.stored_replies(stored, selected, judged)
         keeper = judge_replay.ReplayingScores(
@@ -114,21 +114,27 @@ def rescore(
                 lost_verdicts.compare(record, rescored)
                 numbers.add(rescored)
                 file.write(OUTCOME_FORMAT.line(rescored))
-        new_records = score_records(
-            old_records, questions, selected, labels, level, read_answer_test(stored.run), keeper
+        new_records = oracle_scores.score_records(
+            old_records,
+            questions,
+            selected,
+            labels,
+            level,
+            oracle_scores.read_answer_test(stored.run),
+            keeper,
         )
         for old, new in zip(old_records, new_records, strict=True):
             lost_verdicts.compare(old, new)
         lost_verdicts.check()
         run = replace(
             _updated_run(stored, selected, _cell_lines(stored, selected, numbers.frame())),
-            oracle=tuple(oracle_rescore.summarise_again(stored, new_records, selected)),
-            ceilings=tuple(oracle_rescore.recompute_ceilings(stored, questions)),
+            oracle=oracle_scores.summarise_again(stored, new_records, selected),
+            ceilings=tuple(oracle_scores.recompute_ceilings(stored)),
         )
         file.seek(0)
         files: dict[str, Iterable[str]] = {reader.RECORDS: file}
         if new_records:
-            files[reader.ORACLE] = [to_jsonl(new_records)]
+            files[reader.ORACLE] = [oracle_scores.to_jsonl(new_records)]
         files[reader.RUN] = [RUN_FORMAT.text(run)]
         with rewriting.lock_run(folder):
             rewriting.replace(folder, files)
@@ -253,7 +259,7 @@ def build_metrics(
             problems.append(Problem(name, error.what, error.hint))
             continue
         if not metrics:
-            check_metric(candidate.metric, stored.folder)
+            stored_judge.check_metric(candidate.metric, stored.folder)
         missing = dict.fromkeys(_find_missing(candidate, stored, questions, labels))
         problems += [Problem(name, reason, "ask less of it, or run again") for reason in missing]
         selected.append(candidate)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from harness import index
 from harness.cache.folders import Cache, check_version
-from harness.cache.tables import ReplyAge, Table
+from harness.cache.tables import ReplyAge
 from harness.chunkers import hit_chunker
 from harness.config import data_checks
 from harness.config.run_config import RunConfig
@@ -23,13 +23,11 @@ from harness.index import ExistingChunks
 from harness.metrics import asks_judge
 from harness.models import runtime
 from harness.models.model_files import token_counter
-from harness.runs import provenance, sampling
-from harness.runs.active_run import ActiveRun, Render, RunResult
+from harness.runs import provenance, run_inputs
+from harness.runs.active_run import OpenRun, begun_runs
 from harness.runs.artefacts import Artefacts, Progress
-from harness.runs.loop import Spending
 from harness.runs.run_inputs import RunInputs, SampledQuestions
-from harness.store.run_file import Provenance, QuestionSample
-from harness.store.writer import RunWriter
+from harness.store.run_file import QuestionSample
 
 if TYPE_CHECKING:
     from harness.runs.cluster import Machines
@@ -59,19 +57,18 @@ def prepare(
 
 def _draw_sample(prepared: RunInputs, today: date | None) -> RunInputs:
     """Return what is prepared with the part of its questions that the configuration asks for."""
-    settings = prepared.config.settings
-    ids = [question.id for question in prepared.testset.questions]
+    settings, ids = prepared.config.settings, prepared.ids
     if settings.sample is None or settings.sample >= len(ids):
         return prepared
+    day, seed = None, settings.seed
     if settings.sample_seed == "date":
-        day, seed = today or datetime.now(UTC).date(), settings.seed
-        chosen = sampling.sample_of_day(ids, settings.sample, seed, day)
-        line = QuestionSample(size=len(chosen), of=len(ids), seed=seed, day=day)
+        day = today or datetime.now(UTC).date()
+        chosen = run_inputs.sample_of_day(ids, settings.sample, seed, day)
     else:
         seed = settings.sample_seed
-        chosen = sampling.fixed_sample(ids, settings.sample, seed)
-        line = QuestionSample(size=len(chosen), of=len(ids), seed=seed, day=None)
+        chosen = run_inputs.fixed_sample(ids, settings.sample, seed)
     chosen_ids = set(chosen)
+    line = QuestionSample(size=len(chosen), of=len(ids), seed=seed, day=day)
     questions = tuple(
         question for question in prepared.testset.questions if question.id in chosen_ids
     )
@@ -111,64 +108,6 @@ def check_models(prepared: RunInputs) -> None:
             metric.identity()
 
 
-@dataclass
-class OpenRun:
-    """A run whose models and folders were found, with its cache open and nothing asked yet."""
-
-    prepared: RunInputs
-    artefacts: Artefacts
-    cache: Cache
-    collection: ExistingChunks | None
-    machines: Machines | None
-    fresh: bool
-    clock: float
-    about: Provenance
-    continues: str
-    """The fingerprint of all that shapes the run."""
-
-    def run(
-        self,
-        warnings: Sequence[str],
-        progress: Progress,
-        note: Callable[[str], None],
-        render: Render,
-    ) -> RunResult:
-        """Run every cell over every question and store it, with `warnings`; then `render` it.
-
-        Raises:
-            RunError: too many questions failed; what was done is stored, and rendered.
-            KeyboardInterrupt: on Ctrl-C; what was done is stored, and rendered.
-        """
-        prepared, config = self.prepared, self.prepared.config
-        bounds = (config.settings.max_cost, config.settings.token_budget)
-        self.cache.spending = Spending(config.prices, *bounds)
-        ran = (
-            []
-            if self.machines is None
-            else self.machines.work(prepared, self.artefacts, self.cache, progress)
-        )
-        _begun(self.cache).put({self.continues: self.cache.replies.age.since})
-        id_ = _new_id(self.continues)
-        with RunWriter(config.output, id_, self.continues, self.fresh) as writer:
-            if writer.resumed:
-                note(f"continuing {writer.folder}")
-            run = ActiveRun(
-                prepared,
-                self.artefacts,
-                self.cache,
-                writer,
-                self.about,
-                progress,
-                render,
-                warnings,
-                self.clock,
-                ran,
-            )
-            result = run.complete()
-        _begun(self.cache).put({self.continues: 0.0})
-        return result
-
-
 @contextmanager
 def open_run(prepared: RunInputs, progress: Progress, fresh: bool = False) -> Iterator[OpenRun]:
     """Open a run: its models, folders, machines, cache and, if there is one, its collection.
@@ -202,7 +141,7 @@ def open_run(prepared: RunInputs, progress: Progress, fresh: bool = False) -> It
         continues = provenance.records_fingerprint(config, about)
         if prepared.sample is not None:  # what another day asks continues nothing of this one's
             continues = fingerprint(continues, [question.id for question in questions])
-        began = _begun(cache).get([continues]).get(continues, 0.0)
+        began = begun_runs(cache).get([continues]).get(continues, 0.0)
         cache.replies.age = ReplyAge(began or time.time(), config.settings.reuses)
         yield OpenRun(
             prepared, artefacts, cache, collection, machines, fresh, clock, about, continues
@@ -216,11 +155,6 @@ def _open_machines(config: RunConfig, fresh: bool) -> AbstractContextManager[Mac
     from harness.runs.cluster import open_machines
 
     return open_machines(config, config.settings.execution.ray, fresh)
-
-
-def _begun(cache: Cache) -> Table[float]:
-    """Return when runs began that have not finished, by all that shapes them; 0: it has."""
-    return cache.table("begun", float, {"of": "runs that have not finished"}, counted=False)
 
 
 @contextmanager
@@ -265,7 +199,3 @@ def _open_collection(
         if embedder is not None:
             collection.check(embedder, cache, settings.seed)
     return collection
-
-
-def _new_id(shape: str) -> str:
-    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{fingerprint(shape)[:6]}"

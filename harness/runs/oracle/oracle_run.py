@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import get_args
 
+from harness.config.chat_models import models_of_cell
 from harness.config.grid import Cell, RunPlan
 from harness.ranking import context, coverage
-from harness.records import Case, Chunk, Failure, Hit, Outcome, Question
+from harness.records import Case, Chunk, Failure, Hit, Question
 from harness.runs import loop
 from harness.runs.artefacts import Artefacts
 from harness.runs.cell import AnswerCalls, QuestionState
-from harness.runs.oracle.chunker_ceilings import CeilingScores
-from harness.runs.oracle.oracle_scores import score_records, summarise
+from harness.runs.oracle.oracle_scores import chunker_ceiling, score_records, summarise
 from harness.runs.outcomes import usage_of
-from harness.store.run_file import ChunkerCeiling, Given, OracleOutcome, OracleResult
+from harness.store import expenses
+from harness.store.run_file import ChunkerCeiling, Given, OracleOutcome, OracleResult, PriceList
 
 KINDS: tuple[Given, ...] = get_args(Given)
 RecordCallback = Callable[[str, str, Failure | None], None]
@@ -32,16 +34,22 @@ class OracleRun:
         self._questions = {question.id: question for question in questions}
         self._plan = plan
         self._clusters = clusters
-        self._ceilings: dict[str, tuple[str, CeilingScores]] = {}
+        self._ceilings: dict[str, ChunkerCeiling] = {}
 
-    def add_ceiling(self, cell: Cell, outcome: Outcome) -> None:
-        """Note what the chunker of a cell allows; the first cell of each chunker is looked at."""
+    def add_ceiling(self, cell: Cell, questions: Sequence[Question], artefacts: Artefacts) -> None:
+        """Note what the chunker of a cell allows on the questions that were asked there.
+
+        The first cell of each chunker is looked at.
+        """
         chunker = str(cell.labels()["chunker"])
-        first, scores = self._ceilings.setdefault(
-            chunker, (cell.name, CeilingScores(chunker, self._plan.settings.context.chunks))
-        )
-        if first == cell.name:
-            scores.add(outcome, self._questions[outcome.question])
+        if chunker not in self._ceilings:
+            near = artefacts.relevance(cell.chunker).spans_near_gold
+            self._ceilings[chunker] = chunker_ceiling(
+                chunker,
+                self._plan.settings.context.chunks,
+                [(question, near(question)) for question in questions],
+                self._clusters,
+            )
 
     def ask(self, cells: Iterable[Cell], artefacts: Artefacts, report: RecordCallback) -> None:
         """Ask every generator that answers; whatever ends this, what was answered is kept.
@@ -60,13 +68,22 @@ class OracleRun:
             ):
                 self.records.append(record)
 
-    def summaries(self) -> list[OracleResult]:
-        """Return what each generator came to with each of the two, so far."""
-        return summarise(self.records, self._plan.metrics, self._clusters)
+    def summaries(
+        self, cells: Iterable[Cell], prices: PriceList | None
+    ) -> tuple[OracleResult, ...]:
+        """Return what each generator came to with each of the two, so far, and what that took."""
+        by_name = answering_generators(cells)
+        lines: list[OracleResult] = []
+        for line, records in summarise(self.records, self._plan.metrics, self._clusters):
+            model, _ = models_of_cell(by_name[line.generator])
+            usages = [record.usage for record in records if record.usage is not None]
+            spent = expenses.sum_spent(usages, len(usages), model, [], prices)
+            lines.append(replace(line, spent=spent))
+        return tuple(lines)
 
-    def ceilings(self) -> list[ChunkerCeiling]:
+    def ceilings(self) -> tuple[ChunkerCeiling, ...]:
         """Return what each chunker allows, of those looked at so far."""
-        return [scores.line(self._clusters) for _, scores in self._ceilings.values()]
+        return tuple(self._ceilings.values())
 
 
 def oracle_subjects(
@@ -75,8 +92,8 @@ def oracle_subjects(
     """Yield each generator that answers, twice: with all evidence, and with nothing."""
     tokens = plan.settings.context.tokens
     contexts: dict[Given, dict[str, str | None]] = {
-        "evidence": {each.id: evidence_context(each, tokens) for each in questions},
-        "nothing": dict.fromkeys((each.id for each in questions), ""),
+        "evidence": {q.id: evidence_context(q, tokens) for q in questions},
+        "nothing": dict.fromkeys((q.id for q in questions), ""),
     }
     for name, cell in answering_generators(cells).items():
         for given in KINDS:

@@ -1,27 +1,55 @@
-"""Scores and summarises the oracle's records."""
+"""Scores and sums up the answers of the oracle, kept in `oracle.jsonl`, in and after a run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from harness.config.settings import AnswerTest
 from harness.errors import DataError, Problem
+from harness.metrics import metrics as registry
 from harness.metrics import named_metrics
 from harness.metrics.named_metrics import NamedMetric, total_of
-from harness.records import AnswerSample, Case, Label, Question, not_scored
+from harness.metrics.needs import Need
+from harness.records import AnswerSample, Case, Label, Question, Span, not_scored
 from harness.runs import scoring
 from harness.runs.outcomes import answer_of
 from harness.runs.scoring import ScoreCache
 from harness.stats.aggregate_scores import aggregate
-from harness.store.run_file import OracleOutcome, OracleResult, RunFile
+from harness.store.reader import ORACLE, StoredRun
+from harness.store.record_format import RecordFormat
+from harness.store.run_file import ChunkerCeiling, OracleOutcome, OracleResult, RunFile
 
+_FORMAT = RecordFormat(OracleOutcome)
 _NOT_ASKED = "nothing was asked: the question has no passages"
 DECLINE_METRICS = frozenset({"decline_precision", "decline_recall"})
 """Judge over unanswerable questions too, which have no evidence to be asked from."""
-_RETRIEVAL_NEEDS = frozenset({"ranking", "context"})
+_RETRIEVAL_NEEDS: frozenset[Need] = frozenset({"ranking", "context"})
+
+
+def to_jsonl(records: Iterable[OracleOutcome]) -> str:
+    """Return records as `oracle.jsonl` holds them."""
+    return "".join(map(_FORMAT.line, records))
+
+
+def read_records(stored: StoredRun) -> list[OracleOutcome]:
+    """Return the oracle's records of a stored run; none where it was not asked.
+
+    Raises:
+        DataError: the file is damaged, or about questions that the run has not.
+    """
+    if not stored.run.oracle:
+        return []
+    records = list(stored.lines(ORACLE, _FORMAT))
+    for number, record in enumerate(records, start=1):
+        if record.question not in stored.questions:
+            message = f"the run has no question {record.question!r}"
+            problem = Problem(f"{ORACLE}, line {number}", message, "run it again")
+            raise DataError(str(stored.folder), [problem])
+    return records
 
 
 def select_answer_metrics(
@@ -31,12 +59,15 @@ def select_answer_metrics(
 
     `labels` and `level` are the run's. What combines others follows its parts.
     """
-    return [named for named in metrics if _needs_only_answers(named, labels, level)]
 
+    def needs(named: NamedMetric) -> list[frozenset[Need]]:
+        return [leaf.needs for leaf in named_metrics.leaf_metrics(named.metric, labels, level)]
 
-def _needs_only_answers(named: NamedMetric, labels: Label, level: int) -> bool:
-    needs = [leaf.needs for leaf in named_metrics.leaf_metrics(named.metric, labels, level)]
-    return all("answer" in need and not need & _RETRIEVAL_NEEDS for need in needs)
+    return [
+        named
+        for named in metrics
+        if all("answer" in part and not part & _RETRIEVAL_NEEDS for part in needs(named))
+    ]
 
 
 def to_case(record: OracleOutcome, question: Question) -> Case:
@@ -102,38 +133,86 @@ def summarise(
     records: Sequence[OracleOutcome],
     metrics: Sequence[NamedMetric],
     clusters: Mapping[str, str] | None = None,
-) -> list[OracleResult]:
-    """Return what each generator came to with each of the two; `metrics` as of `score_records`."""
-    by_name = {named.name: named for named in metrics}
+) -> Iterator[tuple[OracleResult, Sequence[OracleOutcome]]]:
+    """Yield what each generator came to with each of the two, and its records.
+
+    `metrics` are as of `score_records`; what the answers took is left out.
+    """
+    by_name = {named.name: named.metric for named in metrics}
     parts: dict[tuple[str, str], list[OracleOutcome]] = {}
     for record in records:
         parts.setdefault((record.generator, record.given), []).append(record)
-    return [_summary_line(part, by_name, clusters) for part in parts.values()]
+    for part in parts.values():
+        first = part[0]
+        groups = None if clusters is None else [clusters[record.question] for record in part]
+        tested = [record.answered for record in part if record.answered is not None]
+        names = [
+            name
+            for name in first.scores
+            if first.given == "nothing" or by_name[name].name not in DECLINE_METRICS
+        ]
+        line = OracleResult(
+            generator=first.generator,
+            given=first.given,
+            asked=sum(record.context is not None for record in part),
+            answered=sum(record.answer is not None for record in part),
+            declined=sum(bool(record.declined) for record in part),
+            failed=sum(record.error is not None for record in part),
+            right=sum(tested) if tested else None,
+            tested=len(tested),
+            scores={
+                name: aggregate(
+                    [record.scores[name] for record in part], total_of(by_name[name]), groups
+                )
+                for name in names
+            },
+        )
+        yield line, part
 
 
-def _summary_line(
-    records: Sequence[OracleOutcome],
-    metrics: Mapping[str, NamedMetric],
-    clusters: Mapping[str, str] | None,
-) -> OracleResult:
-    groups = None if clusters is None else [clusters[record.question] for record in records]
-    tested = [record.answered for record in records if record.answered is not None]
-    return OracleResult(
-        generator=records[0].generator,
-        given=records[0].given,
-        asked=sum(record.context is not None for record in records),
-        answered=sum(record.answer is not None for record in records),
-        declined=sum(bool(record.declined) for record in records),
-        failed=sum(record.error is not None for record in records),
-        right=sum(tested) if tested else None,
-        tested=len(tested),
-        scores={
-            name: aggregate(
-                [record.scores[name] for record in records],
-                total_of(metrics[name].metric),
-                groups,
-            )
-            for name in records[0].scores
-            if records[0].given == "nothing" or metrics[name].metric.name not in DECLINE_METRICS
-        },
+def summarise_again(
+    stored: StoredRun, records: Sequence[OracleOutcome], metrics: Sequence[NamedMetric]
+) -> tuple[OracleResult, ...]:
+    """Return what records that were scored again come to; what the answers took stays."""
+    spent = {(line.generator, line.given): line.spent for line in stored.run.oracle}
+    return tuple(
+        replace(line, spent=spent.get((line.generator, line.given)))
+        for line, _ in summarise(records, metrics, stored.clusters)
     )
+
+
+def chunker_ceiling(
+    chunker: str,
+    k: int,
+    touching: Sequence[tuple[Question, Sequence[Span] | None]],
+    clusters: Mapping[str, str] | None,
+) -> ChunkerCeiling:
+    """Return the highest recall that a chunker allows at `k` chunks, whatever is retrieved.
+
+    `touching` are the chunks at the gold of each question (`Case.touching`); with a `parent` those
+    that are handed over.
+    """
+    groups = None if clusters is None else [clusters[question.id] for question, _ in touching]
+    cases = [
+        Case(question, touching=None if near is None else tuple(near))
+        for question, near in touching
+    ]
+    ceilings: list[Any] = [registry.build(f"evidence_ceiling@{k}"), registry.build("chunk_ceiling")]
+    of_recall, of_chunks = (
+        aggregate([metric.score(case) for case in cases], clusters=groups) for metric in ceilings
+    )
+    return ChunkerCeiling(chunker=chunker, k=k, evidence_recall=of_recall, chunk_ceiling=of_chunks)
+
+
+def recompute_ceilings(stored: StoredRun) -> Iterator[ChunkerCeiling]:
+    """Yield what each chunker allows, from the first cell that has it."""
+    for line in stored.run.ceilings:
+        first = next(cell.name for cell in stored.run.cells if cell.chunker == line.chunker)
+        touching = [
+            (
+                stored.questions[record.question],
+                None if record.touching is None else [Span(*key) for key in record.touching],
+            )
+            for record in stored.records_of([first])
+        ]
+        yield chunker_ceiling(line.chunker, line.k, touching, stored.clusters)

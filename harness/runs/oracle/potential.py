@@ -10,8 +10,12 @@ from numpy.typing import NDArray
 
 from harness.metrics.named_metrics import stored_total
 from harness.records import Answer, Case, Score, not_scored
-from harness.runs.oracle.oracle_file import read_records
-from harness.runs.oracle.oracle_scores import DECLINE_METRICS, is_right, read_answer_test
+from harness.runs.oracle.oracle_scores import (
+    DECLINE_METRICS,
+    is_right,
+    read_answer_test,
+    read_records,
+)
 from harness.stats.aggregate_scores import Aggregate, aggregate
 from harness.stats.difference_estimate import DifferenceEstimate
 from harness.stats.differences import estimate_differences
@@ -94,6 +98,8 @@ def compute_potentials(
 
     `cells` are in the order of their means; the generator of the `shipped` one comes first.
     """
+    if not stored.run.oracle:
+        return []
     by_generator: dict[str, list[OracleOutcome]] = {}
     for record in read_records(stored):
         by_generator.setdefault(record.generator, []).append(record)
