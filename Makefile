@@ -11,7 +11,7 @@ AUDIT := $(TOOLS)/pip-audit --strict --disable-pip --progress-spinner off
 COMPILE := ../$(TOOLS)/uv pip compile --quiet --universal --python-version 3.11 \
   --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" $(UPGRADE)
 
-.PHONY: run test check browser format docs wheel golden golden-check bench torture compatible lock audit clean
+.PHONY: run test check browser format docs docs-site wheel golden golden-check bench torture compatible lock audit clean
 
 run: .venv/.for-use
 	$(BIN)/python -m harness run config.yaml
@@ -37,9 +37,13 @@ format: .venv/.for-development
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# The generated tables of the documentation.
+# The generated pages and tables of the documentation.
 docs: .venv/.for-development
 	$(BIN)/python docs/tables.py
+
+# The documentation as a site, in build/site; nothing in it comes from elsewhere.
+docs-site: .venv/.for-development
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 # The package as one file, in dist/.
 wheel: .venv/.base
