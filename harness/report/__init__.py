@@ -6,8 +6,7 @@ from pathlib import Path
 
 from harness.files.atomic import delete_abandoned, write_atomically
 from harness.report import chart_files, html, markdown, run_index
-from harness.report.charts.svg import ChartCache
-from harness.report.run_view import View
+from harness.report.run_view import ChartCache, View
 from harness.report.sections import parts
 from harness.store.reader import load
 

@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import compress
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.cache.tables import Table
 from harness.comparison import costs
 from harness.comparison.cell_differences import CellDifferences
 from harness.comparison.decision import Decision, decide
@@ -25,7 +26,6 @@ from harness.records import Outcome, Question
 from harness.registry import full_label
 from harness.report import bands, phrases
 from harness.report.cell_marks import marks
-from harness.report.charts.svg import ChartCache
 from harness.report.document import Mark
 from harness.report.verdict_words import VerdictText, VerdictWords
 from harness.runs.oracle.potential import Potential, compute_potentials
@@ -41,6 +41,8 @@ _ROUNDING = 1e-9
 _COPY_METRIC = "context_overlap"
 """1 for every answer of a generator that copies from its context."""
 Floats = NDArray[np.float64]
+ChartCache: TypeAlias = Table[tuple[str, str]]
+"""Keeps what was drawn, so that the same need not be drawn again."""
 NOT_COUNTED = "Embedding the question is not in these seconds."
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.report.charts import chart_cells, svg, theme
-from harness.report.charts.lettering import fit, short_name
+from harness.report.charts import theme
+from harness.report.charts.lettering import short_name
+from harness.report.charts.svg import Chart
 from harness.report.charts.theme import Row
 from harness.report.document import ChartFigure, Drawing, TableBlock
 from harness.report.run_view import View
@@ -28,8 +29,6 @@ _WORDS = {
 _AXIS = "k, results looked at (log scale)"
 _TOPS = (0.02, 0.04, 0.06, 0.08, 0.1, 0.2, 0.4)
 """Where the axis of the means may end: at the lowest above all of them, or at 1."""
-_NAME_GAP = 16
-"""Pixels between two names."""
 
 
 def figure(view: View) -> ChartFigure | None:
@@ -52,11 +51,11 @@ def figure(view: View) -> ChartFigure | None:
 
 
 def _drawing(view: View, measure: str, ks: Sequence[int], curves: Mapping[str, Curve]) -> Drawing:
-    highlighted = chart_cells.highlighted_cells(view)
+    highlighted = theme.highlighted_cells(view)
     scored = [cell for cell in view.cells if cell.name in curves]
     lines = [
         {
-            **chart_cells.cell_row(view, cell),
+            **theme.cell_row(view, cell),
             "highlighted": cell.name in highlighted,
             "means": curves[cell.name].means[: len(ks)],
         }
@@ -81,7 +80,7 @@ def _drawing(view: View, measure: str, ks: Sequence[int], curves: Mapping[str, C
     title = words.format(k=numbers.count(k, "result"), share=written)
     title = title.replace("The first 1 result hold ", "The first result holds ")
     caption, data = _caption(measure, ks, lines, focus, k), (ks, lines, sent)
-    return svg.draw(label, title, caption, table, _chart, data, view.drawn)
+    return Chart(title, caption, table, _spec, data, label).draw(view.drawn)
 
 
 def _caption(measure: str, ks: Sequence[int], lines: Sequence[Row], focus: Row, k: int) -> str:
@@ -97,81 +96,73 @@ def _caption(measure: str, ks: Sequence[int], lines: Sequence[Row], focus: Row, 
     return caption + (f" Thin grey lines: the {grey} others." if grey else "")
 
 
-def _chart(width: int, ks: Sequence[int], lines: Sequence[Row], sent: int | None) -> Any:
+def _spec(width: int, ks: Sequence[int], lines: Sequence[Row], sent: int | None) -> Any:
     import altair as alt
 
-    wide = width >= svg.WIDE
-    inner, height = (width - 280, 290) if wide else (width - 50, 230)
+    wide = width >= theme.WIDE
     highest = max(max(line["means"]) for line in lines)
     top = next((top for top in _TOPS if highest <= top), 1.0)
-    x = alt.X(
-        "k:Q",
-        scale=alt.Scale(type="log", domain=[ks[0], ks[-1]]),
-        axis=theme.axis(False, values=ks, title=_AXIS, labelOverlap="greedy"),
-    )
-    y = alt.Y("mean:Q", scale=alt.Scale(domain=[0, top]), axis=theme.axis(tickCount=4))
+    grey = {"stroke": theme.STRONG, "strokeDash": (1, 0)}
+    lines = [line if line["highlighted"] else {**line, **grey} for line in lines]
     # Lines that come later lie above: the best above those in colour, and these above the grey.
-    order = sorted(lines, key=lambda line: (line["highlighted"], line["best"]))
-    points = theme.data(
+    lines = sorted(lines, key=lambda line: (line["highlighted"], line["best"]))
+    base = theme.data(
         [
             {
-                **line,
-                "means": None,
                 "line": number,
                 "k": k,
                 "mean": mean,
+                "highlighted": line["highlighted"],
                 "strokeWidth": 3 if line["best"] else 1.5 if line["highlighted"] else 1,
-                **({} if line["highlighted"] else {"stroke": theme.STRONG, "strokeDash": (1, 0)}),
+                "strokeDash": line["strokeDash"],
             }
-            for number, line in enumerate(order)
+            for number, line in enumerate(lines)
             for k, mean in zip(ks, line["means"], strict=True)
         ]
     )
-    looks = theme.literal("stroke", "strokeDash", "strokeWidth")
+    axis = theme.axis(False, values=ks, title=_AXIS, labelOverlap="greedy")
+    x = alt.X("k:Q", scale=alt.Scale(type="log", domain=[ks[0], ks[-1]]), axis=axis)
+    y = alt.Y("mean:Q", scale=alt.Scale(domain=[0, top]), axis=theme.axis(tickCount=4))
+    looks = _looks(lines, 2 if top > 0.1 else 3, wide)
+    line = base.mark_line(strokeJoin="round").encode(x=x, y=y, stroke=looks["stroke"])
+    points = base.transform_filter("datum.highlighted").mark_point(size=22, opacity=1)
     layers = [
-        points.mark_line(strokeJoin="round").encode(x=x, y=y, detail="line:N", **looks),
-        theme.symbols(points.transform_filter("datum.highlighted"), x, y, 22, strokeWidth=1.5),
+        line.encode(detail="line:N", **theme.literal("strokeDash", "strokeWidth")),
+        points.encode(x=x, y=y, **looks),
     ]
     if sent is not None:
         rule = theme.data([{"k": sent, "note": "sent to the prompt"}])
         left = sent <= ks[len(ks) // 2 - 1]
         side = {"align": "left", "dx": 6} if left else {"align": "right", "dx": -6}
-        note = theme.words(rule, "note", x, alt.value(height - 12), color=theme.THIRD, **side)
+        low = alt.YDatum(0.04 * top)
+        note = theme.words(rule, "note", x, low, color=theme.THIRD, **side)
         layers = [rule.mark_rule().encode(x=x), note, *layers]
-    return alt.layer(*layers, *_names(lines, inner, height, top, wide), width=inner, height=height)
+    return theme.layers(*layers, width=width, height=290 if wide else 230)
 
 
-def _names(lines: Sequence[Row], inner: int, height: int, top: float, wide: bool) -> list[Any]:
-    """Return the names: each beside the end of its line, or on a phone all below the axis."""
+def _looks(lines: Sequence[Row], digits: int, wide: bool) -> dict[str, Any]:
+    """Return stroke, fill and shape of the lines, with one legend: the highest end first."""
     import altair as alt
 
-    named = sorted((line for line in lines if line["highlighted"]), key=lambda x: -x["means"][-1])
-    places = [height + 58.0 + _NAME_GAP * number for number in range(len(named))]
-    if wide:
-        ends = [height * (1 - line["means"][-1] / top) for line in named]
-        lowest = height - 4.0
-        for number, end in enumerate(ends):  # what would touch the name above moves down
-            places[number] = max([end, *(place + _NAME_GAP for place in places[:number][-1:])])
-        for number in reversed(range(len(places))):  # and what then stands too low, up
-            places[number] = min(places[number], lowest)
-            lowest = places[number] - _NAME_GAP
-    left, room = (inner + 14 if wide else -24), (190 if wide else inner - 20)
-    digits = 2 if top > 0.1 else 3
-    base = theme.data(
-        [
-            {
-                **line,
-                "means": None,
-                "figure": numbers.score(line["means"][-1], digits),
-                "name": fit(line["name"], room),
-                "place": place,
-            }
-            for line, place in zip(named, places, strict=True)
-        ]
-    )
-    y = alt.Y("place:Q", scale=None, axis=None)
-    return [
-        theme.symbols(base, alt.value(left), y),
-        theme.words(base, "figure", alt.value(left + 12), y, color=theme.SECOND),
-        theme.words(base, "name", alt.value(left + 24 + 9 * digits), y),
+    names = [
+        f"{numbers.score(line['means'][-1], digits)} {short_name(line['name'], 28)}"
+        for line in lines
     ]
+    highlighted = [number for number, line in enumerate(lines) if line["highlighted"]]
+    legend = alt.Legend(
+        values=sorted(highlighted, key=lambda number: -lines[number]["means"][-1]),
+        orient="right" if wide else "bottom",
+        columns=1,
+        labelExpr=theme.lookup(names),
+        labelFontWeight=theme.bold(len(lines) - 1 if lines[-1]["best"] else -1),
+    )
+    channels = {"stroke": alt.Stroke, "fill": alt.Fill, "shape": alt.Shape}
+    every = list(range(len(lines)))
+    return {
+        channel: kind(
+            "line:N",
+            scale=alt.Scale(domain=every, range=[line[channel] for line in lines]),
+            legend=legend,
+        )
+        for channel, kind in channels.items()
+    }

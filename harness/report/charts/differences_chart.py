@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.report.charts import intervals_chart, svg, theme
+from harness.report.charts import intervals_chart, theme
 from harness.report.charts.intervals_chart import PlottedInterval
 from harness.report.charts.lettering import short_name
-from harness.report.charts.svg import ChartCache
-from harness.report.charts.theme import Row
+from harness.report.charts.svg import Chart
 from harness.report.document import ChartFigure, Mark, TableBlock
+from harness.report.run_view import ChartCache
 from harness.text import numbers
 
 _MAX_ROWS = 8
@@ -48,7 +48,11 @@ def figure(
     """
     if not rows:
         return None
-    plotted = [_row(row, digits) for row in rows[:_MAX_ROWS]]
+    plotted = []
+    for row in rows[:_MAX_ROWS]:
+        looks = {**theme.symbol(row.mark), "shape": "circle"}
+        looks["fill"] = looks["stroke"] if row.significant else theme.BACKGROUND
+        plotted.append(intervals_chart.row(row, looks, digits, signed=True))
     caption = (
         f"Mean {metric} of {short_name(best)} less that of each other configuration over the same "
         "questions, with its 95 % interval. Filled: significant by max-T; hollow: not."
@@ -71,17 +75,8 @@ def figure(
         marks=[row.mark for row in rows],
     )
     data = (plotted, {"zero": True, "nice": 5}, 0.0, "+.3~f")
-    drawing = svg.draw(
-        "difference", _title(best, rows), caption, table, intervals_chart.chart, data, cache
-    )
-    return ChartFigure("differences", [drawing])
-
-
-def _row(row: PlottedDifference, digits: int) -> Row:
-    hue = theme.symbol(row.mark)["stroke"]
-    fill = hue if row.significant else theme.BACKGROUND
-    looks = {"shape": "circle", "fill": fill, "stroke": hue}
-    return intervals_chart.row(row, looks, digits, signed=True)
+    chart = Chart(_title(best, rows), caption, table, intervals_chart.spec, data)
+    return ChartFigure("differences", [chart.draw(cache)])
 
 
 def _title(best: str, rows: Sequence[PlottedDifference]) -> str:

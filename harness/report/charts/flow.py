@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.report.charts import svg, theme
-from harness.report.charts.lettering import short_name, text_width
+from harness.report.charts import theme
+from harness.report.charts.lettering import short_name
+from harness.report.charts.svg import Chart
 from harness.report.document import ChartFigure, TableBlock
 from harness.report.loss_tables import format_share, stages
 from harness.report.phrases import join_names
@@ -29,7 +30,6 @@ STEPS = {
 ANSWERED = "Question answered"
 ELSEWHERE = "others missing"
 """Stands for a group that arrived, of a question that lost another."""
-_NAMES_WIDTH, _LOSSES_WIDTH = 190, 200
 
 
 @dataclass(frozen=True)
@@ -105,9 +105,9 @@ def figure(view: View, cell: CellResult) -> ChartFigure | None:
         ],
         "Groups of passages after each step, and questions",
     )
-    title, data = _title(flow_steps, name), (flow_steps,)
-    drawing = svg.draw("flow", title, caption, table, _chart, data, view.drawn, svg.FULL_WIDTH)
-    return ChartFigure("flow", [drawing])
+    title = _title(flow_steps, name)
+    chart = Chart(title, caption, table, _spec, (flow_steps,), width=theme.FULL_WIDTH)
+    return ChartFigure("flow", [chart.draw(view.drawn)])
 
 
 def _title(flow_steps: Sequence[FlowStep], name: str) -> str:
@@ -117,45 +117,37 @@ def _title(flow_steps: Sequence[FlowStep], name: str) -> str:
     return title if flow_steps[-2] is arrived else f"{title}, and {end}"
 
 
-def _chart(width: int, flow_steps: Sequence[FlowStep]) -> Any:
+def _spec(width: int, flow_steps: Sequence[FlowStep]) -> Any:
     import altair as alt
 
-    wide = width >= svg.WIDE
-    ends = [_NAMES_WIDTH, width - _LOSSES_WIDTH] if wide else [0, width]
-    rows = []
-    for number, step in enumerate(flow_steps):
-        of, figure = step.of or 1, f"{step.left:,} · {step.percent}"
-        inside = text_width(figure) + 16 <= (ends[1] - ends[0]) * step.left / of
-        rows.append(
-            {
-                "row": number,
-                "name": step.name,
-                "left": step.left / of,
-                "before": (step.left + step.lost) / of,
-                "fill": theme.STAGES.get(step.stage, theme.STRONG),
-                "figure": figure,
-                "from": 0 if inside else (step.left + step.lost) / of,
-                "loss": f"{numbers.MINUS}{step.lost:,} {step.stage}" if step.lost else "",
-                "right": 10 if inside else text_width(figure) + 24,
-            }
-        )
+    wide = width >= theme.WIDE
+    rows = [
+        {
+            "row": number,
+            "name": step.name,
+            "left": step.left / (step.of or 1),
+            "before": (step.left + step.lost) / (step.of or 1),
+            "fill": theme.STAGES.get(step.stage, theme.STRONG),
+            "loss": f"{numbers.MINUS}{step.lost:,} {step.stage}  ·  " if step.lost else "",
+        }
+        for number, step in enumerate(flow_steps)
+    ]
     base = theme.data(rows)
     # A row of its own without a bar: the last counts questions, the others evidence.
     last = len(rows) - 1
-    y = alt.Y("row:O", scale=alt.Scale(domain=[*range(last), "", last]), axis=None)
-    x = alt.X("left:Q", scale=alt.Scale(domain=[0, 1], range=ends), axis=None)
-    marks, letters = (0, 0) if wide else (10, -14)
-    bar = {"size": 26, "yOffset": marks}
-    lost = base.transform_filter("datum.loss").mark_bar(**bar)
-    beside = {"dy": letters, "align": "right"} | (
-        {"dx": alt.expr("datum.right"), "align": "left"} if wide else {}
-    )
-    end = alt.X("before:Q") if wide else alt.value(width)
-    layers = [
-        base.mark_bar(color=theme.STAGES["none"], **bar).encode(x=x, x2=alt.X2Datum(0), y=y),
-        lost.encode(x=x, x2=alt.X2("before:Q"), y=y, **theme.literal("fill")),
-        theme.words(base, "name", alt.value(0), y, dy=letters),
-        theme.words(base, "figure", alt.X("from:Q"), y, fontWeight=600, dx=8, dy=marks),
-        theme.words(base, "loss", end, y, color=theme.SECOND, **beside),
+    scale = alt.Scale(domain=[*range(last), "", last])
+    texts = [
+        f"{row['loss']}{step.left:,} · {step.percent}"
+        for row, step in zip(rows, flow_steps, strict=True)
     ]
-    return alt.layer(*layers, width=width, height=alt.Step(32 if wide else 50))
+    names = alt.Y("row:O", scale=scale, axis=theme.names(rows, width))
+    right = theme.row_axis(texts, width, orient="right", labelColor=theme.SECOND)
+    x = alt.X("left:Q", scale=alt.Scale(domain=[0, 1]), axis=None)
+    bar = {"size": 24, "yOffset": 0 if wide else 10}
+    lost = base.mark_bar(**bar).encode(x2=alt.X2("before:Q"), **theme.literal("fill"))
+    layers = [
+        base.mark_bar(color=theme.STAGES["none"], **bar).encode(x=x, x2=alt.X2Datum(0), y=names),
+        lost.encode(x=x, y=alt.Y("row:O", scale=scale, axis=right)),
+    ]
+    height = (32 if wide else 50) * (last + 2)
+    return theme.layers(*layers, width=width, height=height).resolve_scale(y="independent")

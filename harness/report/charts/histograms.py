@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.report.charts import chart_cells, svg, theme
-from harness.report.charts.lettering import fit, short_name
+from harness.report.charts import theme
+from harness.report.charts.lettering import short_name
+from harness.report.charts.svg import Chart
 from harness.report.charts.theme import Row
 from harness.report.document import ChartFigure, TableBlock
 from harness.report.run_view import View
@@ -16,8 +17,8 @@ from harness.text import numbers
 _MAX_PANELS = 8
 _TENTHS = 10
 _GAP = 24
-_HEIGHT, _LEAST_HEIGHT = 66, 1.5
-"""Of the highest bar and of the lowest, in pixels."""
+_HEIGHT, _LEAST_SHARE = 66, 0.025
+"""Pixels of the highest bar, and the share of it that the lowest has."""
 
 
 def scores(view: View) -> ChartFigure | None:
@@ -36,7 +37,7 @@ def scores(view: View) -> ChartFigure | None:
         tenths = count_tenths(of_cell)
         counts = [*tenths, of_cell.count(0.0), of_cell.count(1.0), len(of_cell)]
         rows.append([view.name(cell), *(f"{count:,}" for count in counts)])
-        row = chart_cells.cell_row(view, cell)
+        row = theme.cell_row(view, cell)
         panels.append({**row, "counts": tenths, "step": 1 / _TENTHS, "fill": row["stroke"]})
     title = _scores_title(panels[0]["name"], values[scored[0].name])
     caption = f"How many questions have which {view.by}, from 0 to 1 in tenths."
@@ -51,9 +52,9 @@ def scores(view: View) -> ChartFigure | None:
         f"Questions by {view.by}, tenths from",
         marks=[view.mark(cell) for cell in scored],
     )
-    data = (panels[:_MAX_PANELS], 3, 1, True)
-    drawing = svg.draw("distribution", title, caption, table, _chart, data, view.drawn)
-    return ChartFigure("distribution", [drawing])
+    data = (panels[:_MAX_PANELS], 3, 1)
+    chart = Chart(title, caption, table, _spec, data)
+    return ChartFigure("distribution", [chart.draw(view.drawn)])
 
 
 def count_tenths(values: Sequence[float]) -> tuple[int, ...]:
@@ -106,10 +107,9 @@ def lengths(view: View) -> ChartFigure | None:
         rows.append([name, *(f"{count:,.0f}" for count in counts)])
     head = ["Chunker", "Chunks", "Shortest", "Median", "Longest"]
     table = TableBlock(head, rows, "Characters a chunk")
-    data = (panels, 2, max(len(line.bins) * line.width for line in shown.values()), False)
-    title = _lengths_title(shown)
-    drawing = svg.draw("lengths", title, caption, table, _chart, data, view.drawn)
-    return ChartFigure("lengths", [drawing])
+    data = (panels, 2, max(len(line.bins) * line.width for line in shown.values()))
+    chart = Chart(_lengths_title(shown), caption, table, _spec, data)
+    return ChartFigure("lengths", [chart.draw(view.drawn)])
 
 
 def _lengths_title(by_chunker: Mapping[str, ChunkLengths]) -> str:
@@ -127,71 +127,51 @@ def _lengths_title(by_chunker: Mapping[str, ChunkLengths]) -> str:
     return f"{first} cuts the shortest chunks, {last} the longest: {medians}"
 
 
-def _chart(width: int, panels: Sequence[Row], columns: int, last: float, shared: bool) -> Any:
-    """Return the panels in rows of so many, fewer on a phone.
+def _spec(width: int, panels: Sequence[Row], columns: int, last: float) -> Any:
+    """Return the panels in rows of so many, fewer on a phone; the scales end at `last`.
 
-    Args:
-        width: In pixels.
-        panels: Each has `name`, `counts`, `step`: how broad a bar is, and `fill`; perhaps `note`,
-            and `rule`: a value that is marked.
-        columns: How many panels stand side by side at most.
-        last: Where the scale that begins at 0 ends.
-        shared: Whether a bar is as high for as many in every panel; the highest tell their count.
+    Each panel has `name`, `counts`, `step`: how broad a bar is, and `fill`. Those with a `rule`,
+    a value that is marked, have a `note` and a scale of counts of their own.
     """
     import altair as alt
 
-    columns = columns if width >= svg.WIDE else 2
-    inner = (width - _GAP * (columns - 1)) // columns - 2  # as half pixels of lines count
-    rows = []
-    for number, panel in enumerate(panels):
-        most = max(panel["counts"])
-        about = {key: panel.get(key) for key in ("fill", "best", "note", "rule")}
-        about |= {"panel": number, "name": fit(panel["name"], inner)}
-        rows += [
-            {
-                **about,
-                "start": place * panel["step"],
-                "middle": (place + 0.5) * panel["step"],
-                "end": (place + 1) * panel["step"],
-                # However few, they are seen.
-                "high": max(count, most * _LEAST_HEIGHT / _HEIGHT) if count else 0,
-                "first": place == 0,
-                "top": f"{count:,}" if place == panel["counts"].index(most) and shared else "",
-            }
-            for place, count in enumerate(panel["counts"])
-            if count or place == 0
-        ]
-    ends = {"values": [0, last], "format": ",.0f", "ticks": False, "labelFlush": True}
-    x = alt.X(
-        "start:Q",
-        bin="binned",
-        scale=alt.Scale(domain=[0, last]),
-        axis=theme.axis(False, labelPadding=4, **ends),
-    )
+    columns = columns if width >= theme.WIDE else 2
+    inner = (width - _GAP * (columns - 1)) // columns
+    rows = [
+        {
+            **{key: panel.get(key) for key in ("fill", "rule")},
+            "panel": number,
+            "start": place * panel["step"],
+            "end": (place + 1) * panel["step"],
+            # However few, they are seen.
+            "high": max(count, most * _LEAST_SHARE) if count else 0,
+            "top": f"{count:,}" if place == panel["counts"].index(most) else "",
+        }
+        for number, panel in enumerate(panels)
+        for most in [max(panel["counts"])]
+        for place, count in enumerate(panel["counts"])
+    ]
+    axis = theme.axis(False, values=[0, last], format=",.0f", ticks=False, labelFlush=True)
+    x = alt.X("start:Q", bin="binned", scale=alt.Scale(domain=[0, last]), axis=axis)
     y = alt.Y("high:Q", scale=alt.Scale(nice=False), axis=None)
     base = alt.Chart()
-    first = base.transform_filter("datum.first")
-    pale = {"fontWeight": 400, "color": theme.SECOND}
-    layers = [
-        base.mark_bar(binSpacing=0.5).encode(x=x, x2=alt.X2("end:Q"), y=y, **theme.literal("fill")),
-        theme.words(first, "name", alt.value(0), alt.value(-34)),
+    bars = base.mark_bar(binSpacing=0.5).encode(x=x, x2="end:Q", y=y, **theme.literal("fill"))
+    ruled = "rule" in panels[0]
+    more = theme.words(base, "top", x, y, dy=-8, color=theme.SECOND)
+    if ruled:
+        more = base.mark_rule(color=theme.INK, strokeDash=[2, 2]).encode(x="min(rule):Q")
+    heads = [
+        [short_name(panel["name"], 26), *filter(None, [panel.get("note")])] for panel in panels
     ]
-    if shared:
-        middle = {"align": "center", "dy": -8, **pale}
-        layers.append(theme.words(base, "top", alt.X("middle:Q"), y, **middle))
-    else:
-        layers.append(theme.words(first, "note", alt.value(0), alt.value(-18), **pale))
-        layers.append(first.mark_rule(color=theme.INK, strokeDash=[2, 2]).encode(x="rule:Q"))
     # All at once, because whatever is set later has Altair copy the whole chart.
-    header = alt.Header(labelExpr="''", labelFontSize=1, labelPadding=0, title=None)
     return alt.FacetChart(
         data=theme.data(rows).data,
-        spec=alt.layer(*layers, width=inner, height=_HEIGHT),
-        facet=alt.Facet("panel:O", header=header),
+        spec=alt.layer(bars, more, width=inner, height=_HEIGHT),
+        facet=alt.Facet("panel:O", header=alt.Header(labelExpr=theme.lookup(heads), title=None)),
         columns=columns,
         spacing=_GAP,
         resolve={
             "axis": {"x": "independent"},
-            "scale": {"y": "shared" if shared else "independent"},
+            "scale": {"y": "independent" if ruled else "shared"},
         },
     )

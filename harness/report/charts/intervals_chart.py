@@ -6,14 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.report.charts import svg, theme
-from harness.report.charts.lettering import fit, text_width
+from harness.report.charts import theme
 from harness.report.charts.theme import Row
 from harness.text import numbers
-
-MAX_ROWS = 24
-"""Rows that are drawn; the table behind a chart has all."""
-_NAMES_WIDTH = 204
 
 
 @dataclass(frozen=True)
@@ -38,25 +33,25 @@ def row(interval: PlottedInterval, looks: Row, digits: int = 2, signed: bool = F
     low, high, value = interval.low, interval.high, interval.value
     written = numbers.difference if signed else numbers.score
     between = numbers.between if signed else numbers.interval
+    figures = written(value, digits)
     return {
         **looks,
         "name": interval.name,
         "value": value,
         "low": value if low is None else low,
         "high": value if high is None else high,
-        "figure": written(value, digits),
-        "interval": "" if low is None else between(low, high, digits),
+        "figures": figures if low is None else f"{figures} ({between(low, high, digits)})",
     }
 
 
-def chart(
+def spec(
     width: int,
     rows: Sequence[Row],
     scale: Mapping[str, Any],
     reference: float | None = None,
     format: str = ".2~f",
 ) -> Any:
-    """Return the chart of rows as `row` makes them.
+    """Return the chart of rows as `row` makes them, in their order.
 
     Args:
         width: In pixels; where it is narrow, names stand above the intervals.
@@ -67,32 +62,23 @@ def chart(
     """
     import altair as alt
 
-    wide = width >= svg.WIDE
-    figures = width - 8 - max(text_width(row["interval"]) for row in rows)
-    room = figures - 16 - max(text_width(row["figure"]) for row in rows)
-    ends, names = ([_NAMES_WIDTH, room], _NAMES_WIDTH - 14) if wide else ([16, width - 16], room)
-    marks, letters = (0, 0) if wide else (10, -9)
-    base = theme.data(
-        [{**row, "row": n, "name": fit(row["name"], names)} for n, row in enumerate(rows)]
-    )
-    axis = theme.axis(grid=wide, format=format)
-    x = alt.X("low:Q", scale=alt.Scale(range=ends, **scale), axis=axis)
-    y = alt.Y("row:O", axis=None)
-    pale = {"align": "right", "fontWeight": 400, "color": theme.SECOND}
+    wide = width >= theme.WIDE
+    base = theme.data([{**row, "row": number} for number, row in enumerate(rows)])
+    figures = [row["figures"] for row in rows]
+    right = theme.row_axis(figures, width, orient="right", labelColor=theme.SECOND)
+    x = alt.X("low:Q", scale=alt.Scale(**scale), axis=theme.axis(grid=wide, format=format))
+    names, written = (alt.Y("row:O", axis=axis) for axis in (theme.names(rows, width), right))
+    place = {"yOffset": 0 if wide else 9}
+    spans = base.mark_rule(strokeWidth=2, **place)
     layers = [
-        base.mark_rule(strokeWidth=2, yOffset=marks).encode(
-            x=x, x2=alt.X2("high:Q"), y=y, **theme.literal("stroke")
-        ),
-        theme.symbols(base, alt.X("value:Q"), y, 62, yOffset=marks),
-        theme.words(base, "name", alt.value(0), y, dy=letters),
-        theme.words(base, "figure", alt.value(figures), y, dy=letters, align="right"),
-        theme.words(base, "interval", alt.value(width), y, dy=letters, **pale),
+        spans.encode(x=x, x2=alt.X2("high:Q"), y=names, **theme.literal("stroke")),
+        theme.symbols(base, alt.X("value:Q"), written, **place),
     ]
     if reference is not None:
-        tick = {"thickness": 1, "size": 26 if wide else 16, "yOffset": marks, "opacity": 1}
-        rule = base.mark_tick(color=theme.THIRD, **tick).encode(x=alt.XDatum(reference), y=y)
-        layers.insert(0, rule)
-    return alt.layer(*layers, width=width, height=alt.Step(26 if wide else 44))
+        tick = base.mark_tick(color=theme.THIRD, thickness=1, size=18, opacity=1, **place)
+        layers.append(tick.encode(x=alt.XDatum(reference), y=alt.Y("row:O", axis=None)))
+    height = (26 if wide else 44) * len(rows)
+    return theme.layers(*layers, width=width, height=height).resolve_scale(y="independent")
 
 
 def plot(rows: Sequence[PlottedInterval], metric: str) -> Any:

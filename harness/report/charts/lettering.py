@@ -1,9 +1,8 @@
-"""Texts in charts: sanitizes and shortens them, as SVG does not wrap text."""
+"""Texts in charts: one line each, of bounded length, without what XML cannot hold."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 
 from harness.text.escaping import BIDI_CONTROLS
 
@@ -11,8 +10,6 @@ _MAX_CHARACTERS = 400
 _PART_SEPARATOR = " × "
 """What stands between the parts of a cell's name."""
 _MIN_PART_CHARACTERS = 5
-_LETTER_WIDTH = 7.0
-"""Pixels of a letter of 12 px, rather too many than too few; a bold or broad one has more."""
 _NOT_XML = re.compile(
     r"[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]"
     rf"|[{BIDI_CONTROLS}]"
@@ -26,29 +23,12 @@ def one_line(text: str, longest: int = _MAX_CHARACTERS) -> str:
     return _shorten(" ".join(_NOT_XML.sub("\ufffd", text).split()), longest)
 
 
-def short_name(name: str) -> str:
-    """Return a cell's name as one line, fit for a title."""
-    return one_line(name, 60)
-
-
-def fit(text: str, width: float) -> str:
-    """Return a text as one line of at most about `width` pixels, shortened if need be."""
-    line = short = one_line(text)
-    while len(short) > 1 and (wide := text_width(short)) > width:
-        short = _shorten(line, max(1, min(len(short) - 1, int(len(short) * width / wide))))
-    return short
-
-
-def text_width(text: str) -> float:
-    """Return about how many pixels a text is wide."""
-    return _LETTER_WIDTH * sum(
-        1.7 if unicodedata.east_asian_width(char) in "WF" or char in "mwMW@—…\ufffd" else 1
-        for char in text
-    )
+def short_name(name: str, longest: int = 60) -> str:
+    """Return a cell's name as one line, fit for a title: of several parts the longest lose most."""
+    return one_line(name, longest)
 
 
 def _shorten(text: str, length: int) -> str:
-    """Return `text` with at most `length` characters: of several parts the longest lose most."""
     parts = text.split(_PART_SEPARATOR)
     for longest in range(max(map(len, parts)), _MIN_PART_CHARACTERS - 1, -1):
         short = _PART_SEPARATOR.join(_cut_middle(part, longest) for part in parts)

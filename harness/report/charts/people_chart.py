@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.people.correlations import Correlation
-from harness.report.charts import intervals_chart, svg, theme
+from harness.report.charts import intervals_chart, theme
 from harness.report.charts.intervals_chart import PlottedInterval
 from harness.report.charts.lettering import short_name
-from harness.report.charts.svg import ChartCache
+from harness.report.charts.svg import Chart
 from harness.report.charts.theme import Row
 from harness.report.document import ChartFigure, TableBlock
+from harness.report.run_view import ChartCache
 from harness.stats.estimate import SAME_IN_EVERY_RESAMPLE, Estimate
 from harness.text import numbers
 
 _HUES = {"answer": 2, "retrieval": 1, "composite": 3}
 _SHAPES = {"answer": "circle", "retrieval": "diamond", "composite": "square"}
+_MAX_ROWS = 24
+"""Metrics that are drawn; the table behind the chart has all."""
 _CAPTION = (
     "Spearman’s rank correlation of each metric with people’s overall grade, over the answers "
     "they rated, with its 95 % interval: +1 orders them as people do, 0 by chance. Circles "
@@ -36,20 +39,13 @@ def figure(
     rows = [row for correlation in correlations if (row := _row(correlation)) is not None]
     if not rows:
         return None
-    title, behind = _title([one for one in correlations if one.overall.value is not None]), ""
-    if (more := len(rows) - intervals_chart.MAX_ROWS) > 0:
-        behind = f" {more} more are in the table."
-    data = (rows[: intervals_chart.MAX_ROWS], {"domain": (-1, 1)}, 0.0, "+.3~f")
-    drawing = svg.draw(
-        "correlation",
-        title,
-        _CAPTION + behind,
-        table(correlations),
-        intervals_chart.chart,
-        data,
-        cache,
-    )
-    return ChartFigure("people", [drawing])
+    data = (rows[:_MAX_ROWS], {"domain": (-1, 1)}, 0.0, "+.3~f")
+    caption = _CAPTION
+    if len(rows) > _MAX_ROWS:
+        caption += f" {len(rows) - _MAX_ROWS} more are in the table."
+    title = _title([each for each in correlations if each.overall.value is not None])
+    chart = Chart(title, caption, table(correlations), intervals_chart.spec, data)
+    return ChartFigure("people", [chart.draw(cache)])
 
 
 def table(correlations: Sequence[Correlation]) -> TableBlock:

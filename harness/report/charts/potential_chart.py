@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.report.charts import intervals_chart, svg, theme
+from harness.report.charts import intervals_chart, theme
 from harness.report.charts.intervals_chart import PlottedInterval
+from harness.report.charts.svg import Chart
 from harness.report.charts.theme import Row
 from harness.report.document import ChartFigure, TableBlock
 from harness.report.run_view import View
@@ -43,8 +44,8 @@ def figure(view: View, potentials: Sequence[Potential], title: str) -> ChartFigu
     )
     behind = TableBlock(["Given", "Measure", "Mean", "95 % interval", "n"], table, title)
     data = (rows, {"domain": (0, 1)})
-    drawing = svg.draw("oracle", title, caption, behind, intervals_chart.chart, data, view.drawn)
-    return ChartFigure("oracle", [drawing])
+    chart = Chart(title, caption, behind, intervals_chart.spec, data)
+    return ChartFigure("oracle", [chart.draw(view.drawn)])
 
 
 def _sides(view: View, potential: Potential) -> list[tuple[str, Aggregate, Row]]:

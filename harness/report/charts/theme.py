@@ -1,19 +1,24 @@
-"""The look of all charts: colours of the light theme, symbols of cells, axes and letters.
+"""The look of all charts: widths, colours of the light theme, symbols of cells, axes.
 
 `recolouring` changes each of these colours in the dark; another one stays as it is there.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.report.charts import lettering
+from harness.report.charts.lettering import one_line, short_name
 from harness.report.document import Mark
+from harness.report.run_view import View
+from harness.store.cell_results import CellResult
 
 Row = Mapping[str, Any]
 """What a mark of a chart is drawn from: values by the names that the encoding calls them by."""
 
+WIDE, NARROW, FULL_WIDTH = 560, 360, 960
+"""Widths in pixels: of half a page, of a phone, and of a whole page."""
 BACKGROUND = "#ffffff"
 INK = "#14181d"
 SECOND = "#4a525c"
@@ -69,7 +74,6 @@ FONT = (
     "Inter, system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, "
     "'Liberation Sans', sans-serif"
 )
-FONT_SIZE = 12
 CONFIG: Mapping[str, Any] = {
     "aria": False,
     "background": None,
@@ -80,23 +84,25 @@ CONFIG: Mapping[str, Any] = {
         "domainColor": STRONG,
         "gridColor": LINE,
         "labelColor": THIRD,
-        "labelFontSize": FONT_SIZE,
+        "labelFontSize": 12,
         "labelPadding": 6,
         "tickColor": STRONG,
         "tickSize": 4,
         "titleColor": THIRD,
-        "titleFontSize": FONT_SIZE,
+        "titleFontSize": 12,
         "titleFontWeight": 400,
     },
     "axisX": {"titleAnchor": "end"},
-    "text": {"align": "left", "baseline": "middle", "color": INK, "fontSize": FONT_SIZE},
+    "header": {"labelAnchor": "start", "labelColor": INK, "labelFontSize": 12, "title": None},
+    "text": {"align": "left", "baseline": "middle", "color": INK, "fontSize": 12},
     "rule": {"color": STRONG},
     "legend": {
-        "labelColor": SECOND,
-        "labelFontSize": FONT_SIZE,
+        "labelColor": INK,
+        "labelFontSize": 12,
         "labelLimit": 0,
         "offset": 12,
-        "orient": "top",
+        "symbolSize": 62,
+        "symbolStrokeWidth": 2,
         "title": None,
     },
 }
@@ -105,6 +111,8 @@ CONFIG: Mapping[str, Any] = {
 _SHAPES = ("circle", "circle", "diamond", "square")
 _DASHES = ((1, 0), (4, 3), (1.5, 3), (8, 3))
 _HOLLOW = 1
+_MAX_HIGHLIGHTED, _BEST_HIGHLIGHTED = 12, 6
+"""Cells up to which each is drawn in colour; how many of more are."""
 
 
 def symbol(mark: Mark) -> dict[str, Any]:
@@ -118,12 +126,30 @@ def symbol(mark: Mark) -> dict[str, Any]:
     }
 
 
+def cell_row(view: View, cell: CellResult) -> dict[str, Any]:
+    """Return a cell's `name`, whether it is the `best` of several, and its symbol."""
+    best = len(view.cells) > 1 and view.best is not None and cell.name == view.best.name
+    return {"name": view.name(cell), "best": best, **symbol(view.mark(cell))}
+
+
+def highlighted_cells(view: View) -> set[str]:
+    """Return the full names of the cells that are drawn in colour: all, where there are few.
+
+    Of many these are the best few and the baseline.
+    """
+    names = [cell.name for cell in view.cells]
+    if len(names) <= _MAX_HIGHLIGHTED:
+        return set(names)
+    first = [cell.name for cell in view.cells if not cell.floor][:_BEST_HIGHLIGHTED]
+    return {name for name in names if name in first or name == view.run.baseline}
+
+
 def data(rows: Sequence[Row]) -> Any:
     """Return a chart of tidy rows, which has no marks yet; each text in them is one line."""
     import altair as alt
 
     clean = (
-        {key: lettering.one_line(v) if isinstance(v, str) else v for key, v in row.items()}
+        {key: one_line(value) if isinstance(value, str) else value for key, value in row.items()}
         for row in rows
     )
     # Altair copies lists, row by row and many times over; of a tuple it keeps the one there is.
@@ -156,15 +182,58 @@ def axis(grid: bool = True, **more: Any) -> Any:
     return alt.Axis(**{**options, **more})
 
 
-def words(base: Any, field: str, x: Any, y: Any, **style: Any) -> Any:
-    """Return a layer of texts, bold where a row is the `best`."""
+def row_axis(texts: Sequence[str], width: int, best: int = -1, **more: Any) -> Any:
+    """Return the axis of numbered rows, each with a text: beside it, or above where it is narrow.
+
+    Args:
+        texts: By the rows' numbers.
+        width: Of the chart.
+        best: The number of the row whose text is bold; -1: none.
+        more: Options of the axis: `orient="right"` sets the texts flush right.
+    """
+    above = {"labelAlign": more.get("orient", "left"), "labelPadding": 0, "labelOffset": -14}
+    plain = {"domain": False, "ticks": False, "labelColor": INK, "labelLimit": 0}
+    style = {"labelPadding": 12} if width >= WIDE else above
+    said = {"labelExpr": lookup(texts), "labelFontWeight": bold(best)}
+    return axis(False, **{**plain, **style, **said, **more})
+
+
+def names(rows: Sequence[Row], width: int) -> Any:
+    """Return the axis of rows with a `name`, one of which may be the `best`."""
+    longest = 34 if width >= WIDE else 44
+    best = next((number for number, row in enumerate(rows) if row.get("best")), -1)
+    return row_axis([short_name(row["name"], longest) for row in rows], width, best)
+
+
+def bold(number: int) -> Any:
+    """Return the weight of labels, of which that of this number is bold."""
     import altair as alt
 
-    style = {"fontWeight": alt.expr("datum.best ? 600 : 400"), **style}
+    return alt.expr(f"datum.value === {number} ? 600 : 400")
+
+
+def lookup(texts: Sequence[str | Sequence[str]]) -> str:
+    """Return Vega's expression for one of the texts by the number that is the datum's value."""
+    lines = [one_line(text) if isinstance(text, str) else [*map(one_line, text)] for text in texts]
+    return f"{json.dumps(lines)}[datum.value]"
+
+
+def layers(*parts: Any, width: int, height: int) -> Any:
+    """Return a chart of layers, as broad with its axes and legend as `width` says."""
+    import altair as alt
+
+    fit = alt.AutoSizeParams(type="fit-x", contains="padding")
+    return alt.layer(*parts, width=width, height=height, autosize=fit)
+
+
+def words(base: Any, field: str, x: Any, y: Any, **style: Any) -> Any:
+    """Return a layer of texts."""
+    import altair as alt
+
     return base.mark_text(**style).encode(x=x, y=y, text=alt.Text(f"{field}:N"))
 
 
-def symbols(base: Any, x: Any, y: Any, size: int = 42, **style: Any) -> Any:
+def symbols(base: Any, x: Any, y: Any, size: int = 62, **style: Any) -> Any:
     """Return a layer of the cells' symbols."""
     mark = base.mark_point(**{"size": size, "strokeWidth": 2, "opacity": 1, **style})
     return mark.encode(x=x, y=y, **literal("shape", "fill", "stroke"))
