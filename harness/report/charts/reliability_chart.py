@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from harness.report.charts import svg, theme
+from harness.report.charts import theme
+from harness.report.charts.svg import Chart
 from harness.report.charts.theme import Row
 from harness.report.document import ChartFigure, TableBlock
 from harness.stats.calibration import Bin
@@ -28,8 +29,7 @@ def figure(bins: Sequence[Bin], title: str) -> ChartFigure:
         }
         for one in bins
     ]
-    drawing = svg.draw("reliability", title, _CAPTION, table(bins), _chart, (rows,))
-    return ChartFigure("reliability", [drawing])
+    return ChartFigure("reliability", [Chart(title, _CAPTION, table(bins), _spec, (rows,)).draw()])
 
 
 def table(bins: Sequence[Bin]) -> TableBlock:
@@ -46,10 +46,9 @@ def table(bins: Sequence[Bin]) -> TableBlock:
     return TableBlock(["Verdict", "Mean label", "95 % interval", "n"], rows, "Labels by verdict")
 
 
-def _chart(width: int, rows: Sequence[Row]) -> Any:
+def _spec(width: int, rows: Sequence[Row]) -> Any:
     import altair as alt
 
-    inner, height = (width - 180, 300) if width >= svg.WIDE else (width - 60, 240)
     scale = alt.Scale(domain=[0, 1])
     x = alt.X("verdict:Q", scale=scale, axis=theme.axis(title="verdict"))
     y = alt.Y("label:Q", scale=scale, axis=theme.axis(title="mean label"))
@@ -63,4 +62,4 @@ def _chart(width: int, rows: Sequence[Row]) -> Any:
         ),
         theme.symbols(points, x, y, 80),
     ]
-    return alt.layer(*layers, width=inner, height=height)
+    return theme.layers(*layers, width=width, height=300 if width >= theme.WIDE else 240)
