@@ -15,8 +15,8 @@ from harness.registry import label
 from harness.report import run_summary, terminal
 from harness.report.run_view import View
 from harness.report.sections import parts, unjudged_section
-from harness.runs import incomplete_labels
-from harness.runs.incomplete_labels import JudgedList, WeightedQuestion
+from harness.runs import unjudged_results
+from harness.runs.unjudged_results import JudgedList, WeightedQuestion
 from tests import runs_made, small
 
 BOUNDED = (
@@ -81,14 +81,14 @@ def test_no_judgement_of_the_unjudged_leads_outside_the_bounds_and_both_are_reac
         for those in subsets([doc for doc in ranking if doc not in grades])
     ]
 
-    assert incomplete_labels.analysis_kind(metric) == "bounds"
+    assert unjudged_results.analysis_kind(metric) == "bounds"
     assert (
         min(found)
         == metric.judge(one.judged).value
-        == incomplete_labels.score_supposing(metric, one, ())
+        == unjudged_results.score_supposing(metric, one, ())
     )
     assert max(found) == pytest.approx(
-        incomplete_labels.score_supposing(metric, one, unjudged), abs=1e-12
+        unjudged_results.score_supposing(metric, one, unjudged), abs=1e-12
     )
 
 
@@ -105,10 +105,10 @@ def test_the_greatest_difference_is_that_of_the_best_of_all_judgements(
 ):
     metric = built(spec)
     sides = [
-        incomplete_labels.weigh_question(metric, listed(ranking, grades), weight)
+        unjudged_results.weigh_question(metric, listed(ranking, grades), weight)
         for ranking, weight in zip((left, right), weights, strict=True)
     ]
-    level = incomplete_labels.lowest_relevant_grade(metric)
+    level = metric.rel or 1
 
     def value(ranking, those):
         given = {**grades, **dict.fromkeys(those, level)}
@@ -120,15 +120,15 @@ def test_the_greatest_difference_is_that_of_the_best_of_all_judgements(
         for those in subsets(unjudged)
     )
 
-    assert incomplete_labels.max_difference(metric, *sides) == pytest.approx(found, abs=1e-12)
+    assert unjudged_results.max_difference(metric, *sides) == pytest.approx(found, abs=1e-12)
 
 
 def test_a_question_that_failed_counts_0_however_the_rest_is_judged():
     metric, failed = built("mrr"), WeightedQuestion()
-    found = incomplete_labels.weigh_question(metric, listed("ab", {"b": 1}), 0.5)
+    found = unjudged_results.weigh_question(metric, listed("ab", {"b": 1}), 0.5)
 
-    assert incomplete_labels.max_difference(metric, found, failed) == 0.5
-    assert incomplete_labels.max_difference(metric, failed, found) == -0.25
+    assert unjudged_results.max_difference(metric, found, failed) == 0.5
+    assert unjudged_results.max_difference(metric, failed, found) == -0.25
 
 
 @pytest.mark.parametrize("spec", [*BOUNDED, *GUESSED])
@@ -136,13 +136,13 @@ def test_a_question_that_failed_counts_0_however_the_rest_is_judged():
 @given(ranking=RANKING, others=RANKING, grades=GRADES)
 def test_supposing_is_scoring_with_the_labels_changed_like_that(spec, ranking, others, grades):
     metric = built(spec)
-    level = incomplete_labels.lowest_relevant_grade(metric)
+    level = metric.rel or 1
     relevant = {doc for doc in (*ranking[:3], *others[:3]) if doc not in grades}
     changed = {**grades, **dict.fromkeys(relevant, level)}
 
     expected = metric.judge(judge_by_documents(changed, hits(ranking))).value
 
-    assert incomplete_labels.score_supposing(metric, listed(ranking, grades), relevant) == expected
+    assert unjudged_results.score_supposing(metric, listed(ranking, grades), relevant) == expected
 
 
 @pytest.mark.parametrize(
@@ -165,8 +165,8 @@ def test_worked_by_hand(spec, scored, relevant):
     one, metric = listed("abc", {"b": 1, "c": 0, "d": 1}), built(spec)
 
     assert one.unjudged(metric.k) == ("a",)
-    assert incomplete_labels.score_supposing(metric, one, ()) == pytest.approx(scored, abs=1e-6)
-    assert incomplete_labels.score_supposing(metric, one, ("a",)) == pytest.approx(
+    assert unjudged_results.score_supposing(metric, one, ()) == pytest.approx(scored, abs=1e-6)
+    assert unjudged_results.score_supposing(metric, one, ("a",)) == pytest.approx(
         relevant, abs=1e-6
     )
 
@@ -174,23 +174,23 @@ def test_worked_by_hand(spec, scored, relevant):
 def test_what_another_ranking_holds_joins_the_inventory_and_lowers_recall():
     one = listed("bc", {"b": 1, "c": 0})
 
-    assert incomplete_labels.score_supposing(built("recall@2"), one, ()) == 1
-    assert incomplete_labels.score_supposing(built("recall@2"), one, ("x",)) == 1 / 2
+    assert unjudged_results.score_supposing(built("recall@2"), one, ()) == 1
+    assert unjudged_results.score_supposing(built("recall@2"), one, ("x",)) == 1 / 2
 
 
 def test_the_lowest_relevant_grade_is_that_of_the_metric():
     one = listed("ab", {"b": 3})
 
     assert one.supposing(
-        ("a",), incomplete_labels.lowest_relevant_grade(built("mrr(rel=2)"))
+        ("a",), unjudged_results.lowest_relevant_grade(built("mrr(rel=2)"))
     ) == Judged((2, 3), (3, 2))
-    assert incomplete_labels.score_supposing(built("mrr(rel=2)"), one, ("a",)) == 1
-    assert incomplete_labels.lowest_relevant_grade(built("ndcg@3")) == 1
+    assert unjudged_results.score_supposing(built("mrr(rel=2)"), one, ("a",)) == 1
+    assert unjudged_results.lowest_relevant_grade(built("ndcg@3")) == 1
 
 
 @pytest.mark.parametrize("spec", ["bpref(labels=documents)", "judged@3", "mrr", "token_f1"])
 def test_of_other_metrics_nothing_is_said(spec):
-    assert incomplete_labels.analysis_kind(metrics.build(spec)) is None
+    assert unjudged_results.analysis_kind(metrics.build(spec)) is None
 
 
 METRICS = ("precision@2", "mrr@2", "recall@2", "ndcg@2", "bpref", "judged@2", "token_f1")
@@ -240,7 +240,7 @@ def test_the_means_of_a_run_are_those_of_scoring_it_with_other_labels(view, name
     assert found.open == list(METRICS[:4])
 
     for cell in view.cells:
-        own = incomplete_labels.analysis_kind(metric) == "bounds"
+        own = unjudged_results.analysis_kind(metric) == "bounds"
         world = world_of(view, [cell] if own else view.cells)
         expected, n = by_hand(view, cell, metric, world)
         ends = found.ends(cell, name)

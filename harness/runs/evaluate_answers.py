@@ -18,8 +18,7 @@ from harness.metrics.needs import Need
 from harness.ranking.context import SEPARATOR
 from harness.records import Answer, Case, Failure, Question
 from harness.runs import scoring
-from harness.runs.evaluated_metrics import build_metrics
-from harness.runs.evaluation import Evaluation, aggregate_all
+from harness.runs.evaluation import Evaluation, aggregate_all, build_metrics
 from harness.text.decline_patterns import is_decline
 
 ANSWER_METRICS = (

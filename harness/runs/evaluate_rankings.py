@@ -15,8 +15,7 @@ from harness.metrics.failures import score_safely
 from harness.metrics.named_metrics import NamedMetric
 from harness.metrics.needs import Need
 from harness.records import Case, Judged, Question, Score
-from harness.runs.evaluated_metrics import build_metrics
-from harness.runs.evaluation import Evaluation, aggregate_all
+from harness.runs.evaluation import Evaluation, aggregate_all, build_metrics
 from harness.runs.scoring import combine_scores
 from harness.text import numbers
 

@@ -33,7 +33,7 @@ from harness.models.chat import ChatModel
 from harness.ranking.relevance import has_label
 from harness.records import AnswerSample, Label, Outcome, Question, Score
 from harness.registry import parse
-from harness.runs import aggregate, judge_cards, judge_replay, scoring, stored_judge
+from harness.runs import aggregate, judge_cards, scoring, stored_judge
 from harness.runs.oracle import oracle_scores
 from harness.runs.outcomes import make_cases
 from harness.runs.result_tables import ScoreTable
@@ -92,14 +92,14 @@ def rescore(
         if open_cache is not None:  # no verdict that is older than the run
             open_cache.replies.age = ReplyAge(_began(stored), earlier=False)
         judged = chain(
-            judge_replay.stored_answers(stored, questions),
+            stored_judge.stored_answers(stored, questions),
             (
                 (record.scores, oracle_scores.to_case(record, questions[record.question]))
                 for record in old_records
             ),
         )
-        replies = judge_replay.stored_replies(stored, selected, judged)
-        keeper = judge_replay.ReplayingScores(
+        replies = stored_judge.stored_replies(stored, selected, judged)
+        keeper = stored_judge.ReplayingScores(
             replies, None if open_cache is None else ScoreTable(open_cache)
         )
         names = [cell.name for cell in stored.run.cells]

@@ -1,4 +1,8 @@
-"""Range of scores that unjudged results allow, for the report section and the summary.
+"""Bounds and scenarios for scores of rankings with unjudged documents.
+
+As scored, a document that nobody judged is irrelevant. Precision, hit rate and MRR only rise when
+it turns out to be relevant, so that their exact bounds are known. The other metrics divide by all
+relevant documents there are, which rises too: of them there are two scenarios and no bounds.
 
 All cells are judged by one set of labels, so that one guess must hold for all: the documents that
 a scenario takes for relevant are those that any cell has in its top k, and they join the inventory
@@ -8,19 +12,131 @@ of every cell.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean
+from typing import Literal, Protocol, cast, runtime_checkable
 
 from harness.metrics import Metric
 from harness.metrics.named_metrics import stored_metric
-from harness.runs import incomplete_labels
-from harness.runs.incomplete_labels import JudgedList, WeightedQuestion
+from harness.records import Judged, Score
 from harness.store.cell_results import CellResult
 from harness.store.reader import StoredRun
 
+_BOUNDED = ("precision", "hit_rate", "mrr")
+_IGNORES_UNJUDGED = "bpref"
+"""It leaves out what nobody judged: it is made for incomplete labels."""
 EQUAL_WITHIN = 1e-9
 """Means that differ by less are equal: they are sums of the same fractions in another order."""
+
+
+@runtime_checkable
+class RankingGrades(Protocol):
+    """A metric of judged rankings."""
+
+    def judge(self, judged: Judged) -> Score:
+        """Score one judged ranking."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedList:
+    """The documents of one ranking, best first, and what was judged of them."""
+
+    documents: tuple[str, ...]
+    judged: Judged
+
+    def unjudged(self, k: int | None) -> tuple[str, ...]:
+        """Return those of the top `k` that nobody judged; None is the whole ranking."""
+        top = self.judged.grades[:k]
+        if None not in top:
+            return ()
+        pairs = zip(self.documents, top, strict=False)  # only the top is looked at
+        return tuple([document for document, grade in pairs if grade is None])
+
+    def supposing(self, relevant: Collection[str], grade: int) -> Judged:
+        """Return the ranking judged as if unjudged documents were `relevant`, each with `grade`.
+
+        All of them join the inventory, retrieved here or not.
+        """
+        pairs = zip(self.documents, self.judged.grades, strict=False)
+        grades = [grade if old is None and doc in relevant else old for doc, old in pairs]
+        inventory = self.judged.inventory
+        if inventory is not None:
+            inventory = tuple(sorted([*inventory, *[grade] * len(relevant)], reverse=True))
+        return Judged(tuple(grades), inventory, self.judged.irrelevant)
+
+
+def analysis_kind(metric: Metric) -> Literal["bounds", "scenarios"] | None:
+    """Return what can be said of a metric where labels are incomplete; None for other metrics."""
+    of_documents = getattr(metric, "labels", None) == "documents"
+    if not of_documents or metric.kind != "quality" or not isinstance(metric, RankingGrades):
+        return None
+    if metric.name == _IGNORES_UNJUDGED:
+        return None
+    return "bounds" if metric.name in _BOUNDED else "scenarios"
+
+
+def cutoff(metric: Metric) -> int | None:
+    """Return how many documents of a ranking a metric reads; None for all."""
+    k: int | None = getattr(metric, "k", None)
+    return k
+
+
+def score_supposing(metric: Metric, listed: JudgedList, relevant: Collection[str]) -> float:
+    """Return a metric's value if these unjudged documents were relevant, at the lowest grade.
+
+    With none it is the value as scored. With all of the top k that nobody judged it is, of a
+    metric whose form is `bounds`, the highest value that any judgement could give.
+
+    Raises:
+        ValueError: the metric does not score this ranking.
+    """
+    # `analysis_kind` has looked that it is one; looking takes as long as scoring.
+    judging, lowest = cast(RankingGrades, metric), getattr(metric, "rel", None) or 1
+    value = judging.judge(listed.supposing(relevant, lowest)).value
+    if value is None:
+        raise ValueError(f"{metric.name} does not score this ranking")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedQuestion:
+    """What one question adds to a mean: as scored, and with each unjudged document alone relevant.
+
+    A question that failed adds 0 however documents are judged.
+    """
+
+    value: float = 0.0
+    alone: Mapping[str, float] = field(default_factory=dict)
+
+
+def weigh_question(metric: Metric, listed: JudgedList, weight: float) -> WeightedQuestion:
+    """Return what a ranking adds to the mean of a bounded metric, of which it is `weight`."""
+    documents = listed.unjudged(cutoff(metric))
+    alone = {
+        document: weight * score_supposing(metric, listed, (document,)) for document in documents
+    }
+    return WeightedQuestion(weight * score_supposing(metric, listed, ()), alone)
+
+
+def max_difference(metric: Metric, one: WeightedQuestion, other: WeightedQuestion) -> float:
+    """Return the most by which `one` could lie above `other` on a question, by a bounded metric.
+
+    Exact: a document has the same grade in both rankings, and the greatest difference is looked
+    for over every way to judge them. Documents count one by one for precision; hit rate and MRR
+    see the first relevant document only, so that one is the best choice, or none.
+    """
+    gains = [
+        value - one.value - (other.alone.get(document, other.value) - other.value)
+        for document, value in one.alone.items()
+    ]
+    best = (
+        sum([gain for gain in gains if gain > 0])
+        if metric.name == "precision"
+        else max([0.0, *gains])
+    )
+    return one.value - other.value + best
 
 
 @dataclass(frozen=True)
@@ -69,9 +185,7 @@ class UnjudgedResults:
         names = sorted(about, key=lambda name: name != self._by)
         built = {x: stored_metric(about[x]) for x in names if about[x].labels == "documents"}
         self.metrics: Mapping[str, Metric] = {
-            name: metric
-            for name, metric in built.items()
-            if incomplete_labels.analysis_kind(metric)
+            name: metric for name, metric in built.items() if analysis_kind(metric)
         }
         self._documents_by_depth: dict[int | None, dict[str, set[str]]] = {}
 
@@ -86,8 +200,7 @@ class UnjudgedResults:
 
     def of_form(self, form: str) -> list[str]:
         """Return those of the open metrics that have bounds, or scenarios."""
-        kind = incomplete_labels.analysis_kind
-        return [name for name in self.open if kind(self.metrics[name]) == form]
+        return [name for name in self.open if analysis_kind(self.metrics[name]) == form]
 
     @cached_property
     def relevant_only(self) -> bool:
@@ -99,7 +212,7 @@ class UnjudgedResults:
     def depths(self) -> list[int]:
         """Every k of the open metrics, ascending; of those without @k, how many are retrieved."""
         retrieved = int(self._stored.run.config["resolved"]["retrieve"])
-        depths = {incomplete_labels.cutoff(self.metrics[name]) or retrieved for name in self.open}
+        depths = {cutoff(self.metrics[name]) or retrieved for name in self.open}
         return sorted(depths)
 
     def judged(self, cell: CellResult, k: int) -> float | None:
@@ -114,8 +227,8 @@ class UnjudgedResults:
         Of a metric with bounds each question's own are taken, which no judgement can exceed.
         """
         metric = self.metrics[name]
-        world, depth = self._unjudged_documents(metric), incomplete_labels.cutoff(metric)
-        bounded = incomplete_labels.analysis_kind(metric) == "bounds"
+        world, depth = self._unjudged_documents(metric), cutoff(metric)
+        bounded = analysis_kind(metric) == "bounds"
         low = high = 0.0
         n = 0
         for id_, value, ranking in self._scored_questions(cell, name):
@@ -126,9 +239,7 @@ class UnjudgedResults:
             if bounded and relevant:
                 relevant = ranking.unjudged(depth)
             low += value
-            high += (
-                incomplete_labels.score_supposing(metric, ranking, relevant) if relevant else value
-            )
+            high += score_supposing(metric, ranking, relevant) if relevant else value
         return Ends(low / n, high / n, n) if n else None
 
     @cached_property
@@ -149,8 +260,8 @@ class UnjudgedResults:
                 continue
             pairs = [(ours.get(id_, none), theirs.get(id_, none)) for id_ in {**ours, **theirs}]
             scored = (best.scores[name].mean or 0) - (cell.scores[name].mean or 0)
-            least = -sum(incomplete_labels.max_difference(metric, b, a) for a, b in pairs)
-            most = sum(incomplete_labels.max_difference(metric, a, b) for a, b in pairs)
+            least = -sum(max_difference(metric, b, a) for a, b in pairs)
+            most = sum(max_difference(metric, a, b) for a, b in pairs)
             leads.append(Lead(cell, scored, least, most))
         return leads
 
@@ -176,11 +287,9 @@ class UnjudgedResults:
 
     def _weigh_questions(self, cell: CellResult, name: str) -> dict[str, WeightedQuestion]:
         rankings = {id_: ranking for id_, _, ranking in self._scored_questions(cell, name)}
-        weigh, share = incomplete_labels.weigh_question, 1 / max(1, len(rankings))
+        metric, share = self.metrics[name], 1 / max(1, len(rankings))
         return {
-            id_: WeightedQuestion()
-            if ranking is None
-            else weigh(self.metrics[name], ranking, share)
+            id_: WeightedQuestion() if ranking is None else weigh_question(metric, ranking, share)
             for id_, ranking in rankings.items()
         }
 
@@ -200,7 +309,7 @@ class UnjudgedResults:
 
     def _unjudged_documents(self, metric: Metric) -> Mapping[str, set[str]]:
         """Return the documents of each question that nobody judged in the top k of any cell."""
-        depth = incomplete_labels.cutoff(metric)
+        depth = cutoff(metric)
         if depth not in self._documents_by_depth:
             documents: dict[str, set[str]] = {}
             for rankings in self._rankings.values():
