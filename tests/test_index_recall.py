@@ -11,8 +11,8 @@ from harness.index import IndexSettings, open_or_build
 from harness.store import reader
 from tests.counting import counting_embedder
 from tests.given import Given, by_numpy, numbered, unit
+from tests.runs.test_artefacts import ONE, TEXTS, run
 from tests.small import project
-from tests.test_shared_work import ONE, TEXTS, run
 
 
 @pytest.fixture

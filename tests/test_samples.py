@@ -10,8 +10,8 @@ from harness.records import Answer, Score, not_scored
 from harness.runs import runner
 from harness.runs.scoring import _average_samples
 from harness.store import reader
+from tests.runs.test_active_run import quiet, with_generator
 from tests.small import project
-from tests.test_run import quiet, with_generator
 
 METRICS = ["hit_rate@2", "exact_match", "abstention", "decline_recall"]
 

@@ -14,7 +14,7 @@ from harness.records import Chunk, Hit, Judged, Span, StoredHit
 from harness.registry import label
 from harness.report import run_summary, terminal
 from harness.report.run_view import View
-from harness.report.sections import parts, unjudged_section
+from harness.report.sections import unjudged_section
 from harness.runs import unjudged_results
 from harness.runs.unjudged_results import JudgedList, WeightedQuestion
 from tests import runs_made, small
@@ -171,23 +171,6 @@ def test_worked_by_hand(spec, scored, relevant):
     )
 
 
-def test_what_another_ranking_holds_joins_the_inventory_and_lowers_recall():
-    one = listed("bc", {"b": 1, "c": 0})
-
-    assert unjudged_results.score_supposing(built("recall@2"), one, ()) == 1
-    assert unjudged_results.score_supposing(built("recall@2"), one, ("x",)) == 1 / 2
-
-
-def test_the_lowest_relevant_grade_is_that_of_the_metric():
-    one = listed("ab", {"b": 3})
-
-    assert one.supposing(
-        ("a",), unjudged_results.lowest_relevant_grade(built("mrr(rel=2)"))
-    ) == Judged((2, 3), (3, 2))
-    assert unjudged_results.score_supposing(built("mrr(rel=2)"), one, ("a",)) == 1
-    assert unjudged_results.lowest_relevant_grade(built("ndcg@3")) == 1
-
-
 @pytest.mark.parametrize("spec", ["bpref(labels=documents)", "judged@3", "mrr", "token_f1"])
 def test_of_other_metrics_nothing_is_said(spec):
     assert unjudged_results.analysis_kind(metrics.build(spec)) is None
@@ -278,24 +261,6 @@ def texts(blocks):
     return " ".join(getattr(each, "text", str(each)) for each in blocks)
 
 
-def test_the_section_gives_shares_bounds_scenarios_and_says_what_they_are(view):
-    said = texts(unjudged_section.blocks(view))
-
-    assert "What nobody judged counts as not relevant" in said
-    assert "No judgement of them leads outside." in said
-    assert "These are no bounds" in said
-    assert "Relevant documents outside every pool would lower recall further." in said
-    assert "if unjudged = irrelevant" in said
-    assert "The labels name relevant documents only" in said
-    assert "harness pool RUN --k 2" in said
-
-
-def test_the_section_stands_behind_the_losses(view):
-    order = [part.id for part in parts(view)]
-
-    assert order.index("losses") < order.index("unjudged") < order.index("questions")
-
-
 def test_without_holes_there_is_no_section(tmp_path):
     whole = [
         {**row, "documents": dict.fromkeys(small.DOCUMENTS, 0) | row["documents"]}
@@ -372,15 +337,6 @@ def test_which_orders_hold_under_every_judgement_is_worked_by_hand():
     }
 
 
-def test_a_document_has_one_grade_in_both_rankings():
-    same = {"one": {"q0": {"u": None, "x": 1}}, "two": {"q0": {"x": 1, "u": None}}}
-
-    (lead,) = made(cells=same).unjudged.leads
-
-    assert (lead.least, lead.most, lead.standing) == (0.0, 0.0, "equal under every judgement")
-    assert not made(cells=same).unjudged.contenders
-
-
 def test_the_section_and_the_terminal_name_the_cell_that_could_be_ahead():
     view = made()
 
@@ -396,15 +352,6 @@ def test_the_section_and_the_terminal_name_the_cell_that_could_be_ahead():
     assert "nobody judged are relevant, open could be ahead of sure by precision@2; see" in flat
 
 
-def test_where_the_order_holds_that_is_said_and_the_terminal_says_nothing():
-    view = made(cells={name: RANKINGS[name] for name in ("sure", "behind")})
-
-    assert "No judgement puts another configuration ahead of sure" in texts(
-        unjudged_section.blocks(view)
-    )
-    assert "Open:" not in terminal.render(run_summary.blocks(Path("made"), view))
-
-
 @pytest.mark.parametrize(
     ("metric", "said"),
     [
@@ -418,18 +365,3 @@ def test_by_a_metric_without_bounds_the_order_is_that_of_the_scenarios(metric, s
     view = made(metric, {name: RANKINGS[name] for name in ("sure", "open")})
 
     assert said in texts(unjudged_section.blocks(view))
-
-
-def test_an_order_that_is_the_same_in_both_scenarios_is_no_proof():
-    view = made("recall@2", {"sure": RANKINGS["sure"], "b": {"q0": {"u": None}, "q1": {"z": 0}}})
-
-    said = texts(unjudged_section.blocks(view))
-
-    assert "sure has the highest recall@2 in both scenarios; other judgements may change" in said
-
-
-def test_old_runs_and_runs_without_judged_documents_have_no_section(tmp_path):
-    run = View(runs_made.stored({"a": {"hit_rate@5": [1.0, 0.0]}}))
-
-    assert unjudged_section.blocks(run) == []
-    assert run.unjudged.contenders == []

@@ -111,11 +111,6 @@ def test_each_key_gets_what_its_own_question_and_context_gave(concurrent):
 
 
 @pytest.mark.parametrize("concurrent", [1, 3])
-def test_nothing_asked_gives_nothing(concurrent):
-    assert answered(Scripted(concurrent), []) == []
-
-
-@pytest.mark.parametrize("concurrent", [1, 3])
 def test_a_question_given_up_on_is_a_failure_and_the_others_are_answered(concurrent):
     found = {d.key: d for d in answered(Scripted(concurrent), asking("a", "bad", "b"))}
     failed = found["bad"]
@@ -123,20 +118,6 @@ def test_a_question_given_up_on_is_a_failure_and_the_others_are_answered(concurr
     assert failed.seconds > 0
     assert [found[key].answer.text for key in "ab"] == ["A", "B"]
     assert [found[key].failure for key in "ab"] == [None, None]
-
-
-def test_a_result_is_there_while_one_asked_before_it_is_still_awaited(kept):
-    generator = Scripted(2)
-    with Calls(2, kept.append) as calls:
-        begin(calls, generator, "held", "quick")
-        quick = calls.take()
-        assert (quick.key, generator.ended) == ("quick", ["quick"])
-        assert generator.started.wait(PATIENCE)
-        generator.release.set()
-        held = calls.take()
-    assert (held.key, kept) == ("held", [quick, held])
-    assert quick.seconds > 0
-    assert held.seconds > 0
 
 
 def test_as_many_calls_as_allowed_run_at_once_and_never_more():
@@ -158,16 +139,6 @@ def test_as_many_calls_as_allowed_run_at_once_and_never_more():
 
     assert len(answered(Counting(4), asking(*"abcdefghijkl"))) == 12
     assert most == 4
-
-
-def test_the_next_begins_while_nobody_takes_a_result(kept):
-    begun = [threading.Event() for _ in range(5)]
-    with Calls(2, kept.append) as calls:
-        for number, event in enumerate(begun):
-            calls.begin(number, event.set)
-        assert all(event.wait(PATIENCE) for event in begun)
-        assert kept == []
-        assert sorted(calls.take().key for _ in begun) == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("concurrent", [1, 3])

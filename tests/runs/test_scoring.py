@@ -136,14 +136,6 @@ def test_metrics_take_the_run_s_labels_and_level_where_they_name_none():
     assert [each.value for each in strict.values()] == [1.0, 0.0, 1.0, 0.5]
 
 
-def test_parts_of_a_composite_are_scored_by_the_run_s_settings_and_not_listed():
-    judged = {"keywords": Judged((1, 2), (2, 1, 1))}
-    name = "composite(weights=0.5*recall@2 + 0.5*mrr)"
-
-    found = scores(Case(QUESTION, judged=judged), [name], "keywords", level=2)
-    assert {key: each.value for key, each in found.items()} == {name: 0.5 * 1.0 + 0.5 * 0.5}
-
-
 def test_a_batch_keeps_its_order_when_some_of_it_cannot_be_scored():
     wrong = Case(QUESTION, HITS, JUDGED, TEXT, Answer("far"))
     failed = Case(QUESTION, failure=Failure("retrieval", "gone"))
@@ -192,10 +184,3 @@ def test_an_interval_is_of_the_mean_that_counts_the_failed():
     # Wilson's interval of 8 in 10.
     assert (line.method, line.mean) == ("wilson", 0.8)
     assert (line.low, line.high) == pytest.approx((0.490162, 0.943318), abs=5e-7)
-
-
-def test_a_mean_of_few_has_no_interval_and_says_why():
-    line = aggregate([Score(1.0), Score(0.0)])
-
-    assert (line.low, line.high, line.method) == (None, None, "none")
-    assert line.note == "n = 2 is under 6"

@@ -1,4 +1,9 @@
-"""Runs with one loss planted in each: it is found and named, all of it and nothing else."""
+"""Where evidence is lost: by lists drawn by hand, and in runs with one loss planted in each.
+
+text    0         1         2         3         4
+        0123456789012345678901234567890123456789
+gold    ..........##########....................   "one"
+"""
 
 import json
 import re
@@ -12,17 +17,252 @@ import yaml
 
 from harness.api import run as runs
 from harness.config.run_config import load
+from harness.config.settings import AnswerTest
 from harness.embedders.hashing import Hashing
-from harness.errors import ConfigError, DataError, StageError
-from harness.generators.no_generator import NoGenerator
-from harness.records import Answer, Arrival, Hit, PassageFacts
-from harness.runs.aggregate import length_histogram
+from harness.errors import ConfigError, StageError
+from harness.records import (
+    Answer,
+    Case,
+    Chunk,
+    Failure,
+    Hit,
+    Passage,
+    PassageFacts,
+    Question,
+    Span,
+)
+from harness.runs import attribution
+from harness.runs.attribution import SpanLists, attribute, list_missed
 from harness.runs.outcomes import span_key
 from harness.runs.runner import prepare
+from harness.runs.system_cell import attribute_system as of_system
 from harness.store import reader
-from tests.damage import unsealed
+from tests.runs.test_artefacts import run
 from tests.small import project
-from tests.test_shared_work import run
+
+TEXT = "x" * 40
+
+
+def passage(start, end, group="one", doc="a", text=None):
+    return Passage(Span(doc, start, end), text or TEXT[start:end], group)
+
+
+def spans(*places, doc="a"):
+    return [Span(doc, start, end) for start, end in places]
+
+
+def asked(*passages, answer="right", failure=None, **about):
+    question = Question("q", "What?", passages=passages or (passage(10, 20),), **about)
+    return Case(question, answer=None if answer is None else Answer(answer), failure=failure)
+
+
+def lists(retrieved, prompt=None, **others):
+    own = [retrieved[0]] if retrieved else []
+    near = spans((0, 20), (20, 40))
+    defaults = {"near": near, "exact": [(7, near[0])], "counted": 2, "chunks": 2, "budget": 9}
+    return SpanLists(retrieved, own if prompt is None else prompt, **{**defaults, **others})
+
+
+def stages(case, found, answered=False, generates=True):
+    lost_at, arrivals = attribute(case, found, answered, generates)
+    return lost_at, {each.group: each.stage for each in arrivals}
+
+
+def facts(found, *passages):
+    _, (arrival,) = attribute(asked(*passages), found, False, True)
+    return arrival.facts
+
+
+GOLD, NOT, ALSO_NOT = spans((0, 20), (20, 40), (30, 40))
+
+
+@pytest.mark.parametrize(
+    ("found", "stage"),
+    [
+        (lists([GOLD]), None),
+        (lists([NOT, ALSO_NOT, GOLD]), "retrieval"),  # the third, and two are counted
+        (lists([NOT]), "retrieval"),
+        (lists([NOT], exact=[(2, GOLD)]), "index"),
+        (lists([NOT], exact=[(3, GOLD)]), "retrieval"),
+        (lists([NOT], exact=[(2, GOLD)], near=spans((0, 19), (19, 40))), "chunking"),
+        (lists([NOT], exact=None, near=None), "retrieval"),
+        (lists([NOT, GOLD], [NOT], ranked=[NOT, ALSO_NOT, GOLD]), "reranking"),
+        (lists([NOT, GOLD], [NOT], ranked=[NOT, ALSO_NOT]), "reranking"),
+        (lists([NOT, GOLD], [NOT], ranked=[NOT, GOLD]), "context"),
+        (lists([GOLD], spans((0, 19))), "context"),
+        (lists([GOLD], [], counted=None, chunks=None), "context"),
+    ],
+)
+def test_a_group_is_lost_at_the_first_stage_it_does_not_come_out_of_whole(found, stage):
+    lost_at = stage or "generation"
+
+    assert stages(asked(), found) == (lost_at, {"one": stage})
+
+
+def test_a_passage_that_is_cut_in_two_is_not_lost_where_both_pieces_are_retrieved():
+    halves = spans((0, 15), (15, 40))
+
+    assert stages(asked(), lists(halves, halves, near=halves)) == ("generation", {"one": None})
+    found = lists(halves[:1], halves[:1], near=halves)
+    assert stages(asked(), found) == ("chunking", {"one": "chunking"})
+
+
+def test_whole_is_95_of_100_visible_characters_in_the_union_of_chunks():
+    long = passage(0, 103, text="y" * 50 + "   " + "y" * 50)
+    enough, short = spans((0, 60), (55, 98)), spans((0, 60), (55, 97))
+
+    assert stages(asked(long), lists(enough, enough)) == ("generation", {"one": None})
+    assert stages(asked(long), lists(short, short, near=[Span("a", 0, 103)]))[0] == "retrieval"
+
+
+def test_of_alternatives_one_is_enough_and_of_groups_the_earliest_loss_counts():
+    two = [passage(10, 20), passage(30, 40)]
+    assert stages(asked(*two), lists([NOT])) == ("generation", {"one": None})
+    groups = [passage(0, 5, "first"), passage(10, 20, "second"), passage(32, 38, "third")]
+    found = lists([GOLD], spans((0, 9)), near=spans((0, 20), (20, 35), (35, 40)))
+    each = {"first": None, "second": "context", "third": "chunking"}
+    assert stages(asked(*groups), found) == ("chunking", each)
+
+
+@pytest.mark.parametrize(
+    ("found", "answered", "generates", "lost_at"),
+    [
+        ([GOLD], True, True, "none"),
+        ([NOT], True, True, "none"),  # without the evidence
+        ([GOLD], False, True, "generation"),
+        ([GOLD], None, True, None),  # nothing says what a right answer is
+        ([NOT], None, True, "retrieval"),
+        ([GOLD], None, False, "none"),
+        ([NOT], None, False, "retrieval"),
+    ],
+)
+def test_the_question_is_lost_at_the_earliest_of_its_groups_unless_it_was_answered(
+    found, answered, generates, lost_at
+):
+    assert stages(asked(), lists(found), answered, generates)[0] == lost_at
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        asked(answerable=False),
+        asked(failure=Failure("generation", "gone"), answer=None),
+        asked(failure=Failure("retrieval", "gone"), answer=None),
+        Case(Question("q", "What?")),
+    ],
+    ids=["unanswerable", "no answer", "no ranking", "no evidence"],
+)
+def test_what_cannot_be_followed_is_not_attributed(case):
+    assert attribute(case, lists([NOT]), False, True) == (None, ())
+
+
+def test_ranks_are_those_at_which_a_group_becomes_whole():
+    halves = spans((0, 15), (15, 40))
+    found = facts(
+        lists(
+            [halves[0], NOT, halves[1]],
+            ranked=[halves[1], NOT, ALSO_NOT, halves[0]],
+            near=halves,
+            exact=[(4, halves[1]), (6, halves[0])],
+            counted=3,
+        )
+    )
+
+    assert (found.rank, found.reranked, found.exact_rank, found.cut_at) == (3, 4, 6, None)
+    assert (found.pieces, found.largest) == (2, 0.5)
+
+
+def test_a_rank_behind_what_is_counted_is_told_and_one_that_there_is_not_is_none():
+    behind = facts(lists([NOT, ALSO_NOT, GOLD]))
+    assert (behind.rank, behind.reranked, behind.exact_rank) == (3, None, 7)
+    nowhere = facts(lists([NOT], exact=None, near=None))
+    assert nowhere == attribution.PassageFacts()
+
+
+def test_the_token_at_which_the_context_ended_is_told_of_what_it_cut_alone():
+    assert facts(lists([GOLD], spans((0, 12)), budget=30)).cut_at == 30
+    assert facts(lists([GOLD], budget=30)).cut_at is None
+
+
+@pytest.mark.parametrize(
+    ("near", "pieces", "largest"),
+    [
+        ([(0, 40)], 1, 1.0),
+        ([(0, 19), (0, 20), (19, 40)], 1, 1.0),
+        ([(0, 13), (13, 16), (16, 40)], 3, 0.4),
+        ([(0, 13), (9, 16), (12, 18), (16, 40)], 2, 0.6),  # the second and the last hold it all
+        ([(0, 13), (15, 40)], 2, 0.5),  # nobody holds all of it
+        ([(20, 40)], 0, 0.0),
+    ],
+)
+def test_pieces_are_the_fewest_chunks_that_hold_the_passage(near, pieces, largest):
+    found = facts(lists([NOT], near=spans(*near)))
+
+    assert (found.pieces, found.largest) == (pieces, pytest.approx(largest))
+
+
+def test_white_space_between_chunks_is_no_piece_and_the_best_alternative_is_told_of():
+    spaced = passage(10, 20, text="abcd  efgh")
+    assert facts(lists([NOT], near=spans((0, 14), (16, 40))), spaced).pieces == 2
+    better = passage(30, 40)
+    found = facts(lists([NOT], near=spans((0, 12), (12, 31), (31, 40))), spaced, better)
+    assert (found.pieces, found.largest) == (2, 0.9)
+
+
+def chunk(number):
+    return Chunk(number, Span("a", number, number + 1), "x")
+
+
+def test_what_was_missed_comes_by_rank_then_by_grade_and_no_more_than_twenty():
+    relevant = [(1, [chunk(5)]), (2, [chunk(6)]), (1, [chunk(7), chunk(8)]), (3, [chunk(9)])]
+    found = list_missed(relevant, {8: 2, 5: 40})
+
+    assert [(missed.index, grade) for grade, missed in found] == [(8, 1), (5, 1), (9, 3), (6, 2)]
+    assert len(list_missed([(1, [chunk(n)]) for n in range(30)], {})) == 20
+
+
+def test_of_a_system_retrieval_context_and_generation_can_be_told_apart():
+    text = "A day pass costs 6 dollars. Helmets are free."
+    gold = Passage(Span("a", 0, 27), text[:27], "one")
+    hits = (Hit(Chunk(0, Span("a", 0, 45), text), 1.0),)
+    question = Question("q", "What?", passages=(gold,))
+
+    def lost(sent, found=hits, **about):
+        got = of_system(Case(question, found, **about), sent, False)
+        return got.lost_at, [(each.stage, each.facts.pieces) for each in got.passages]
+
+    assert lost(None) == ("generation", [(None, None)])
+    assert lost("Context: a DAY pass\ncosts 6 dollars.") == ("generation", [(None, None)])
+    assert lost("Helmets are free.") == ("context", [("context", None)])
+    assert lost(None, ()) == ("retrieval", [("retrieval", None)])
+    assert lost(None, answers=False) == ("none", [(None, None)])
+    assert lost(None, (), ranked=False) == (None, [])
+
+
+@pytest.mark.parametrize(
+    ("test", "answer", "about", "passed"),
+    [
+        ({}, "It is 24 docks.", {"keywords": ("24 DOCKS",)}, True),
+        ({}, "It is 124 docks.", {"keywords": ("24 docks",)}, False),
+        ({}, "24 docks", {"keywords": ("24 docks", "harbour"), "answers": ("24 docks",)}, False),
+        ({}, "24 docks there", {"answers": ("24 docks",)}, True),  # 2 * 2 / 5
+        ({}, "there are some 24", {"answers": ("24 docks",)}, False),  # 2 * 1 / 6
+        ({"min": 0.3}, "there are some 24", {"answers": ("24 docks",)}, True),
+        ({"keywords": False}, "24", {"keywords": ("x",), "answers": ("24",)}, True),
+        ({"metric": "exact_match", "min": 1}, "24 docks there", {"answers": ("24 docks",)}, False),
+        ({}, "24 docks", {}, None),
+        ({}, None, {"answers": ("24 docks",)}, False),
+    ],
+)
+def test_an_answer_counts_by_its_keywords_else_by_the_metric(test, answer, about, passed):
+    assert AnswerTest(**test).passed(asked(answer=answer, **about)) is passed
+
+
+def test_a_decline_never_counts():
+    question = Question("q", "What?", keywords=("know",))
+
+    assert AnswerTest().passed(Case(question, answer=Answer("I don't know", True))) is False
+
 
 ENTRIES = range(8)
 SHORT, LONG = ENTRIES[0::2], ENTRIES[1::2]
@@ -174,28 +414,6 @@ def expected(stage, planted):
     return {n: stage if n in planted else "none" for n in ENTRIES}
 
 
-def test_where_nothing_is_planted_nothing_is_lost(tmp_path):
-    stored = ran(written(tmp_path))
-
-    assert lost(stored) == expected("", ())
-    assert all(record.missed == () and record.traced_to is None for record in stored.records)
-    (each,) = stored.records[0].passages
-    assert each == Arrival(
-        group=each.group, stage=None, facts=PassageFacts(pieces=1, largest=1, rank=1)
-    )
-
-
-def test_chunks_that_split_a_passage_lose_it_at_chunking(tmp_path):
-    settings = {"chunkers": ["fixed(size=30)"], "context": {"chunks": 1, "tokens": 200}}
-    stored = ran(written(tmp_path, **settings))
-
-    assert lost(stored) == expected("chunking", LONG)
-    # Both pieces have its number, so that exact search ranks them first and second.
-    # Of 46 visible characters the first 30 hold 24.
-    split = PassageFacts(pieces=2, largest=24 / 46, exact_rank=2, rank=2)
-    assert [all_facts(stored)[n] for n in LONG] == [[split]] * 4
-
-
 def test_a_poor_index_loses_what_exact_search_finds_at_index(tmp_path):
     entries, poor = range(3_000), {"max_neighbors": 2, "ef_construction": 4, "ef_search": 1}
     asked = [question(n) for n in entries[::50]]
@@ -252,39 +470,6 @@ def test_a_reranker_that_reverses_loses_at_reranking(tmp_path):
     assert facts == PassageFacts(pieces=1, largest=1, rank=1, reranked=4)
 
 
-def test_what_a_reranker_drops_is_lost_at_reranking_and_missed_at_its_true_rank(tmp_path):
-    stored = ran(written(tmp_path), reranker=Reversing(keep=3))
-
-    assert lost(stored) == expected("reranking", ENTRIES)
-    (facts,) = all_facts(stored)[5]
-    assert (facts.rank, facts.reranked, facts.exact_rank) == (1, None, 1)
-    assert [gone.rank for gone in stored.records[5].missed] == [1]
-
-
-def test_a_tiny_budget_loses_at_context_what_it_cuts(tmp_path):
-    stored = ran(written(tmp_path, context={"chunks": 2, "tokens": 5}))
-
-    assert lost(stored) == expected("context", LONG)
-    # Of a long entry the first five tokens are sent, and its word is its last.
-    assert held(stored) == {n: None if n % 2 else (f"e{n}", 0, 17) for n in ENTRIES}
-    assert all_facts(stored)[1] == [PassageFacts(pieces=1, largest=1, rank=1, cut_at=5)]
-    assert all_facts(stored)[2] == [PassageFacts(pieces=1, largest=1, rank=1)]
-
-
-def test_a_generator_that_ignores_its_context_loses_at_generation(tmp_path):
-    stored = ran(written(tmp_path), generator=Reader(ignores=(1, 2)))
-
-    assert lost(stored) == expected("generation", (1, 2))
-    assert held(stored) == {n: (f"e{n}", 0, len(text(n))) for n in ENTRIES}
-    assert all(each.stage is None for record in stored.records for each in record.passages)
-
-
-def test_a_decline_is_no_answer_whatever_it_says(tmp_path):
-    stored = ran(written(tmp_path), generator=Reader(declines=(4,)))
-
-    assert lost(stored) == expected("generation", (4,))
-
-
 def test_several_losses_in_one_run_are_told_apart(tmp_path):
     parts = {"embedder": Numbered(hidden=(0,)), "generator": Reader(ignores=(2,))}
     stored = ran(written(tmp_path, context={"chunks": 1, "tokens": 5}), **parts)
@@ -309,22 +494,6 @@ def test_each_group_is_attributed_and_one_alternative_of_a_group_is_enough(tmp_p
     ]
     assert (both.without_evidence, same.without_evidence) == (True, False)
     assert [(each.group, each.stage) for each in same.passages] == [("same", None)]
-
-
-def test_an_answer_that_was_known_by_heart_is_marked(tmp_path):
-    parts = {"embedder": Numbered(hidden=(3, 5)), "generator": Reader(knows=(3,))}
-    stored = ran(written(tmp_path), **parts)
-
-    assert lost(stored) == expected("retrieval", (5,))
-    assert [r.question for r in stored.records if r.without_evidence] == ["3"]
-
-
-def test_without_a_generator_the_chain_ends_at_the_context(tmp_path):
-    config = written(tmp_path, generators=["none"])
-    stored = ran(config, embedder=Numbered(hidden=(3,)), generator=NoGenerator())
-
-    assert lost(stored) == expected("retrieval", (3,))
-    assert not any(record.without_evidence for record in stored.records)
 
 
 def test_unanswerable_questions_and_failures_are_not_attributed(tmp_path):
@@ -404,35 +573,6 @@ def test_a_fused_ranking_starts_as_it_would_have_in_the_run(tmp_path):
     assert all(gone.rank > 2 for record in exact.records for gone in record.missed)
 
 
-def test_runs_from_before_there_was_attribution_are_read(tmp_path):
-    stored = ran(written(tmp_path), embedder=Numbered(hidden=(3,)))
-    fresh = {"without_evidence", "passages", "missed", "traced_to", "held_in"}
-    file = stored.folder / "records.jsonl"
-    rows = map(json.loads, file.read_text().splitlines())
-    old = [
-        {key: each[key] for key in each if key not in fresh} | {"lost_at": None} for each in rows
-    ]
-    file.write_text("".join(json.dumps(row) + "\n" for row in old))
-    about = json.loads((stored.folder / "run.json").read_text())
-    del about["cells"][0]["lengths"]
-    (stored.folder / "run.json").write_text(json.dumps(about))
-    unsealed(stored.folder)
-
-    again = reader.load(stored.folder)
-    assert again.run.cells[0].lengths is None
-    assert {(each.lost_at, each.held_in) for each in again.records} == {(None, None)}
-
-
-def test_a_run_that_lacks_the_text_of_a_missed_chunk_is_damaged(tmp_path):
-    folder = ran(written(tmp_path), embedder=Numbered(hidden=(3,))).folder
-    rows = (folder / "texts.jsonl").read_text().splitlines()
-    (folder / "texts.jsonl").write_text("".join(row + "\n" for row in rows if '"e3"' not in row))
-    unsealed(folder)
-
-    with pytest.raises(DataError, match="lacks the text of a hit"):
-        reader.load(folder)
-
-
 def test_mmr_is_asked_for_no_more_than_it_chooses_among(tmp_path):
     spec = {"mmr": {"fetch": 6, "weight": 1.0}}
     stored = ran(written(tmp_path, retrievers=[spec]), embedder=Numbered(hidden=(3,)))
@@ -495,27 +635,3 @@ def test_an_answer_test_that_cannot_be_is_refused_with_its_place(tmp_path, test,
     with pytest.raises(ConfigError, match=re.escape(said)) as error:
         load(written(tmp_path, answer_test=test), [], {})
     assert "line 1, answer_test" in str(error.value) or "line 2, answer_test" in str(error.value)
-
-
-def test_a_cell_tells_the_lengths_of_its_chunks(tmp_path):
-    (cell,) = ran(written(tmp_path, chunkers=["fixed(size=30)"])).run.cells
-
-    # Four of 17, and four of 56 that are cut into 30 and 26.
-    found = cell.lengths
-    assert (found.chunks, found.median, found.shortest, found.longest) == (12, 26, 17, 30)
-    assert (found.width, found.bins) == (10, (0, 4, 4, 4) + (0,) * 16)
-
-
-@pytest.mark.parametrize(
-    ("characters", "width", "filled"),
-    [
-        ([200], 10, {19: 1}),  # the upper end of the last bin belongs to it
-        ([201, 10, 9], 20, {10: 1, 0: 2}),
-        ([0, 3999, 4000], 200, {0: 1, 19: 2}),
-    ],
-)
-def test_twenty_bins_reach_from_none_to_the_longest(characters, width, filled):
-    found = length_histogram(np.array(characters))
-
-    assert (found.width, len(found.bins)) == (width, 20)
-    assert {at: count for at, count in enumerate(found.bins) if count} == filled

@@ -15,7 +15,7 @@ from harness.report.charts import svg
 from harness.runs import interrupts
 from tests import small
 
-HERE = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+HERE = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 
 
 def shell(folder, command):

@@ -1,10 +1,12 @@
-"""`evaluate_run`, the whole way from scores to means, against trec_eval and METRICS.md."""
+"""`evaluate_run`, the whole way from scores to means: trec_eval, worked examples, properties."""
 
 import random
 from math import inf, nan
 
 import pytest
 import pytrec_eval
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from harness import evaluate_run
 from harness.errors import DataError, SpecError
@@ -199,12 +201,6 @@ def test_a_score_that_is_not_finite_is_refused_with_its_question_and_document(sc
     assert (problem.where, problem.what) == ("question 'q'", f"document 'b' has the score {score}")
 
 
-def test_finite_scores_whose_sum_is_not_are_ranked():
-    run = {"q": {"a": 1e308, "b": 1.5e308, "c": -1.7e308}}
-
-    assert values({"q": {"a": 1}}, run, ["mrr"]) == {"q": {"mrr": 0.5}}
-
-
 def test_all_metrics_that_cannot_be_had_are_refused_at_once():
     names = ["bleu", "ap", "recall(labels=evidence)@5", "ndgc@5", "keyword_mrr@5"]
     names += ["composite(weights=0.5*mrr + 0.5*recall(labels=answer)@5)"]
@@ -237,3 +233,42 @@ def test_a_score_that_is_no_number_is_refused_with_its_question_and_document(sco
         (problem,) = caught.value.problems
         assert problem.where == "question 'q'"
         assert problem.what == f"document 'b' has the score {shown}"
+
+
+CUT = ["hit_rate", "precision", "recall", "ap", "ndcg", "f1", "mrr"]
+EVERY = [f"{name}@{k}" for name in CUT for k in CUTS]
+EVERY += ["ap", "mrr", "ndcg", "r_precision", "bpref", "judged@3", "ndcg(gain=exponential)"]
+EVERY += ["ndcg(ideal=retrieved)@3", "ap(denominator=retrieved)"]
+EVERY += ["precision(denominator=retrieved)@3"]
+QUESTIONS = st.tuples(
+    st.dictionaries(st.sampled_from(DOCUMENTS), st.integers(-2, 4)),
+    st.dictionaries(st.sampled_from(DOCUMENTS), st.sampled_from([-1.0, 0.0, 0.5, 2.0])),
+)
+PROPERTY = settings(max_examples=60, deadline=None, derandomize=True, database=None)
+
+
+@PROPERTY
+@given(question=QUESTIONS, level=st.integers(1, 3), seed=st.integers(0, 99))
+def test_every_score_is_from_0_to_1_and_the_order_of_the_entries_is_nothing(question, level, seed):
+    grades, scores = question
+    mixed = [random.Random(seed).sample(list(each.items()), len(each)) for each in question]
+    first = values({"q": grades}, {"q": scores}, EVERY, level)
+    second = values({"q": dict(mixed[0])}, {"q": dict(mixed[1])}, EVERY, level)
+
+    assert first == second
+    known = {name: value for name, value in first["q"].items() if value is not None}
+    assert set(EVERY) - set(known) <= {"judged@3"}
+    assert all(0.0 <= value <= 1.0 for value in known.values()), known
+
+
+@PROPERTY
+@given(
+    question=QUESTIONS,
+    level=st.integers(1, 3),
+    name=st.sampled_from(["recall", "hit_rate", "mrr", "ap"]),
+)
+def test_a_longer_list_never_scores_less_where_that_is_promised(question, level, name):
+    names = [f"{name}@{k}" for k in range(1, 15)]
+    found = list(values({"q": question[0]}, {"q": question[1]}, names, level)["q"].values())
+
+    assert found == sorted(found)

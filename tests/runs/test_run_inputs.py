@@ -1,4 +1,4 @@
-"""Which questions a sampled run asks: `sampling` alone, and runs of samples."""
+"""Which questions a sampled run asks: by the day or by a number, alone and in runs."""
 
 import json
 from collections import Counter
@@ -13,7 +13,7 @@ from harness.report.run_view import View
 from harness.runs import run_inputs, runner
 from harness.stats.clusters import find_clusters
 from harness.store import reader
-from tests.small import QUESTIONS, project
+from tests.small import project
 
 DAY = date(2026, 11, 21)
 
@@ -60,22 +60,6 @@ class TestOfDay:
             ]
             assert len(asked) == len(set(asked)) == len(whole) * size
 
-    def test_only_the_day_on_which_a_round_ends_may_have_fewer(self):
-        sizes = {
-            number: len(run_inputs.sample_of_day(ids(50), 20, 7, date.fromordinal(number)))
-            for number in range(700_000, 700_200)
-        }
-        fewer = [number for number, size in sizes.items() if size < 20]
-
-        assert fewer
-        assert all(number * 20 % 50 > 30 for number in fewer)
-
-    def test_it_is_the_same_whenever_it_is_asked_for_and_in_the_order_of_the_test_set(self):
-        (once,), (again,) = days(ids(50), 8, 1), days(ids(50), 8, 1)
-
-        assert once == again
-        assert [int(id_[1:]) for id_ in once] == sorted(int(id_[1:]) for id_ in once)
-
     def test_another_day_round_or_seed_has_others(self):
         today, tomorrow = days(ids(40), 10, 2, first=date.fromordinal(4 * 1000))
         (next_round,) = days(ids(40), 10, 1, first=date.fromordinal(4 * 1001))
@@ -101,16 +85,6 @@ class TestOfDay:
 
         # 600 of 2,000 each; the standard deviation is the root of 2,000 x 0.3 x 0.7, 20.5.
         assert all(abs(times - 600) < 4 * 20.5 for times in drawn.values())
-
-
-class TestFixed:
-    def test_it_has_so_many_and_the_same_for_one_seed(self):
-        assert len(run_inputs.fixed_sample(ids(50), 20, 1)) == 20
-        assert run_inputs.fixed_sample(ids(50), 20, 1) == run_inputs.fixed_sample(ids(50), 20, 1)
-        assert run_inputs.fixed_sample(ids(50), 20, 1) != run_inputs.fixed_sample(ids(50), 20, 2)
-
-    def test_more_than_there_are_is_all_of_them(self):
-        assert run_inputs.fixed_sample(ids(3), 9, 1) == tuple(ids(3))
 
 
 def prepared(folder, today=DAY, limit=None, **changes):
@@ -140,19 +114,6 @@ class TestRuns:
         page = (finished.folder / "report.md").read_text()
         assert said in page
         assert "2 of 5 questions, by seed 7, those of 2026-11-21 (UTC)" in page
-
-    def test_a_sample_of_all_is_a_whole_run(self, tmp_path):
-        ready = prepared(tmp_path, sample=5)
-
-        assert ready.sample is None
-        assert ready == prepared(tmp_path / "whole") or asked(ready) == [q["id"] for q in QUESTIONS]
-
-    def test_a_number_as_seed_asks_the_same_questions_every_day(self, tmp_path):
-        one = prepared(tmp_path, sample=2, sample_seed=3)
-        other = prepared(tmp_path, date(2027, 1, 1), sample=2, sample_seed=3)
-
-        assert asked(one) == asked(other)
-        assert (one.sample.line.seed, one.sample.line.day) == (3, None)
 
     def test_the_limit_cuts_first_and_the_sample_is_of_what_is_left(self, tmp_path):
         ready = prepared(tmp_path, limit=3, sample=2)
@@ -186,24 +147,6 @@ class TestRuns:
 
         assert ready.clusters == {id_: whole[id_] for id_ in asked(ready)}
 
-    def test_validate_says_what_is_asked_today(self, project, cli):
-        project.config(sample=2, sample_seed=1)
-        said = cli("validate", "config.yaml").out
-
-        assert "test set: 3 questions, 1 unanswerable" in said
-        assert "sample: 2 of them, the same every day" in said
-
-    def test_the_options_win_over_the_file_and_the_environment(self, project, cli, monkeypatch):
-        monkeypatch.setenv("HARNESS_SAMPLE", "1")
-        project.config(sample_seed=4)
-        said = cli("run", "config.yaml", "--json")
-        assert [cell["asked"] for cell in json.loads(said.out)["cells"]] == [1]
-        said = cli("run", "config.yaml", "--sample", "2", "--sample-seed", "date", "--json")
-        (cell,) = json.loads(said.out)["cells"]
-        assert cell["asked"] in (1, 2)
-        run = reader.load(project.folder / json.loads(said.out)["run"]).run
-        assert (run.sample.seed, run.sample.day is None) == (7, False)
-
 
 @pytest.mark.parametrize(
     ("changes", "said"),
@@ -220,10 +163,3 @@ def test_what_is_no_sample_is_refused(project, refused, changes, said):
     project.config(**changes)
 
     assert said in refused()[1]
-
-
-def test_the_view_of_a_sampled_run_has_its_questions_alone(tmp_path):
-    ready = prepared(tmp_path, sample=2, retrievers=["bm25"], chunkers=["markdown"])
-    view = View(reader.load(api.run(ready, lambda *_: None).folder))
-
-    assert [cell.asked for cell in view.cells] == [2]

@@ -1,12 +1,10 @@
 """`score RUN`: a stored run scored again, by the same metrics or by others, and nothing re-run."""
 
-import gc
 import json
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import pytest
 
@@ -14,11 +12,11 @@ from harness import api, report
 from harness.config.run_config import load
 from harness.errors import DataError, StageError
 from harness.metrics import metrics
-from harness.records import Answer, Case, Outcome, Score
+from harness.records import Answer
 from harness.runs import runner
-from harness.store import outcome_file, reader
+from harness.store import reader
 from tests.damage import unsealed
-from tests.small import QUESTIONS, project
+from tests.small import project
 
 FILES = [
     "run.json", "records.jsonl", "questions.jsonl", "texts.jsonl", "report.html", "report.md",
@@ -86,14 +84,6 @@ def contents(folder):
     return {name: (folder / name).read_bytes() for name in FILES}
 
 
-def test_the_same_metrics_leave_every_byte_as_it_was(first):
-    before = contents(first)
-    found = api.score(first)
-
-    assert contents(first) == before
-    assert found == reader.load(first).run
-
-
 def test_other_metrics_give_what_a_run_with_them_has(first, originals):
     api.score(first, OTHERS)
     found, wanted = reader.load(first), reader.load(originals[1])
@@ -104,71 +94,6 @@ def test_other_metrics_give_what_a_run_with_them_has(first, originals):
     assert [cell.scores for cell in found.run.cells] == [cell.scores for cell in wanted.run.cells]
     assert found.run.provenance.metrics == wanted.run.provenance.metrics
     assert list(found.run.cells[0].scores) == NAMES
-
-
-@pytest.fixture(scope="module")
-def many(tmp_path_factory):
-    """Two runs of 400 questions, more than are scored at once: by the first metrics, by others."""
-    folder = tmp_path_factory.mktemp("many")
-    rows = [{**row, "id": f"{row['id']}{number}"} for number in range(80) for row in QUESTIONS]
-    one_cell = {"chunkers": ["markdown"], "retrievers": ["bm25"], "questions": rows}
-    return [run(folder, metrics, **one_cell) for metrics in ([*FIRST, "bpref"], OTHERS)]
-
-
-def test_scoring_more_questions_than_at_once_gives_the_same_from_memory_and_from_disk(
-    many, tmp_path, monkeypatch
-):
-    folder, other = (shutil.copytree(many[0], tmp_path / name / "many") for name in ("one", "two"))
-    metrics = [name for name in OTHERS if "keywords" not in name]
-    api.score(folder, metrics)
-    monkeypatch.setattr(outcome_file, "MAX_BYTES_IN_MEMORY", 0)
-    api.score(other, metrics)
-    found, wanted = reader.load(folder), reader.load(many[1])
-
-    assert contents(other) == contents(folder)
-    assert [record.scores for record in found.records] == [
-        {name: record.scores[name] for name in NAMES if "keywords" not in name}
-        for record in wanted.records
-    ]
-    assert {path.name for path in other.iterdir()} == {path.name for path in many[0].iterdir()}
-    assert not list(other.glob(".*"))
-
-
-HELD = []
-"""How many records and cases there were, whenever `Held` looked."""
-
-
-@dataclass(frozen=True)
-class Held:
-    """A metric of a user's own, which looks at what is in memory."""
-
-    name: ClassVar[str] = "held"
-    version: ClassVar[int] = 1
-    kind: ClassVar[str] = "descriptive"
-    needs: ClassVar[frozenset[str]] = frozenset()
-
-    def score(self, case):
-        if case.question.id.endswith("9"):
-            gc.collect()
-            HELD.append(there())
-        return Score(1.0)
-
-
-def there():
-    """Return how many records and cases there are; of other objects only the type is looked at."""
-    return sum(type(each) in (Outcome, Case) for each in gc.get_objects())
-
-
-def test_no_more_questions_are_held_than_are_scored_at_once(many, tmp_path, monkeypatch):
-    folder = shutil.copytree(many[0], tmp_path / "many")
-    monkeypatch.setattr(outcome_file, "MAX_BYTES_IN_MEMORY", 0)
-    HELD.clear()
-    before = there()
-    api.score(folder, ["tests.test_rescore:Held", "token_f1"])
-
-    assert len(HELD) == 32  # of the 40 whose number ends so, 8 have no answer to score
-    # 256 records and their cases, and what is written next: not all 400 of either.
-    assert before + 256 < max(HELD) <= before + 2 * 256 + 2
 
 
 def test_all_but_the_scores_stays_as_it_was(first, originals):
@@ -254,13 +179,6 @@ def test_what_decides_stays_where_it_can_or_is_the_first_that_may(first):
         api.score(first, ["recall@2", "ndcg@2"])
 
 
-def test_targets_of_metrics_that_are_gone_go_with_them(tmp_path):
-    targets = {"hit_rate@2": 0.9, "token_f1": 0.5}
-    folder = run(tmp_path, ["hit_rate@2", "token_f1"], targets=targets)
-
-    assert api.score(folder, ["token_f1", "bleu"]).targets == {"token_f1": 0.5}
-
-
 def test_nothing_is_run_again_and_no_model_or_index_is_loaded(first, tmp_path):
     # Only the run's folder is left: no corpus, no test set, no configuration, no index.
     alone = tmp_path / "alone" / "first"
@@ -281,17 +199,6 @@ def test_nothing_is_run_again_and_no_model_or_index_is_loaded(first, tmp_path):
     assert done.stdout.count("\nRanked by passage_recall@3, ") == 1
     assert sorted(path.name for path in alone.iterdir()) == sorted([*FILES, "charts"])
     assert list(alone.parent.iterdir()) == [alone]
-
-
-def test_the_verb_prints_the_cells_as_stored(first, cli):
-    said = cli("score", first, "-m", "passage_recall@1", "--json")
-    stored = json.loads((first / "run.json").read_text("utf-8"))
-
-    assert said.status == 0
-    assert json.loads(said.out) == {
-        "run": str(first), "status": "finished", "cells": stored["cells"],
-    }  # fmt: skip
-    assert list(stored["cells"][0]["scores"]) == ["passage_recall@1"]
 
 
 @pytest.mark.slow

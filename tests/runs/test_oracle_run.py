@@ -1,9 +1,7 @@
 """Perfect retrieval and none: what is asked, what it comes to, and what a report says of it."""
 
 import json
-import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +10,6 @@ from harness.config.run_config import load
 from harness.errors import DataError, RunError
 from harness.metrics import named_metrics
 from harness.records import Failure, Passage, Question, Span
-from harness.report import run_summary, terminal
 from harness.report.advice_rules import (
     MIN_USEFUL_GAIN,
     advice,
@@ -21,10 +18,10 @@ from harness.report.advice_rules import (
 from harness.report.potential_words import sentences
 from harness.report.potential_words import summary_line as line_of
 from harness.report.run_view import View
-from harness.report.sections import oracle, parts
+from harness.report.sections import oracle
 from harness.runs import runner
 from harness.runs.oracle.oracle_run import evidence_context
-from harness.runs.oracle.oracle_scores import read_records, select_answer_metrics, to_jsonl
+from harness.runs.oracle.oracle_scores import read_records, select_answer_metrics
 from harness.stats.difference_estimate import DifferenceEstimate
 from harness.store import reader
 from tests import small
@@ -72,13 +69,6 @@ class TestTheContext:
 
         assert evidence_context(asked, 1000).count("one two") == 9
         assert evidence_context(asked, 3) == "one two\n\none"
-
-    def test_holds_a_passage_of_two_groups_once(self):
-        asked = Question(
-            "q", "?", passages=(passage("a", 0, "x", "#0"), passage("a", 0, "x", "#1"))
-        )
-
-        assert evidence_context(asked, 10) == "x"
 
     def test_there_is_none_without_passages_or_of_an_unanswerable_question(self):
         some = (passage("a", 0, "x", "#0"),)
@@ -192,14 +182,6 @@ class TestARun:
         # Of all 25 it declines the unanswerable one rightly, and answers one of the others.
         assert nothing.scores["abstention"].mean == pytest.approx(2 / (N + 1))
 
-    def test_scores_what_looks_at_answers_and_no_metric_of_rankings(self, finished):
-        _, view, _ = finished
-
-        assert {*view.run.oracle[0].scores} == {"token_f1", "abstention"}
-        assert all(
-            {*each.scores} == {"token_f1", "abstention"} for each in read_records(view.stored)
-        )
-
     def test_a_metric_is_of_answers_alone_if_all_it_is_made_of_are(self):
         specs = ["token_f1", "context_overlap", "passage_recall@1"]
         specs += [f"composite(weights=0.5*token_f1 + 0.5*{name})" for name in ("bleu", specs[1])]
@@ -237,22 +219,6 @@ class TestARun:
         assert line.evidence_recall == cell.scores["evidence_ceiling@1"]
         assert line.chunk_ceiling == cell.scores["chunk_ceiling"]
         assert line.evidence_recall.mean == 1.0
-
-    def test_the_same_command_again_asks_nothing_and_comes_to_the_same(self, finished):
-        done, view, _ = finished
-        (first,) = (each for each in done.folder.parent.glob("2*") if each != done.folder)
-
-        assert view.run.cache["answers"]["made"] == 0
-        assert reader.load(first).run.oracle == view.run.oracle
-        assert (first / reader.ORACLE).read_bytes() == (done.folder / reader.ORACLE).read_bytes()
-
-    def test_without_it_nothing_is_asked_stored_or_shown(self, tmp_path):
-        stored = one(tmp_path, oracle=False)
-
-        assert (stored.run.oracle, stored.run.ceilings) == ((), ())
-        assert not (stored.folder / reader.ORACLE).exists()
-        assert read_records(stored) == []
-        assert "oracle" not in [part.id for part in parts(View(stored))]
 
     def test_several_answers_to_a_question_are_asked_for_once(self, tmp_path, monkeypatch):
         monkeypatch.setenv("OPENAI_API_KEY", "none")
@@ -335,24 +301,6 @@ class TestFailures:
         *_, note, _, _, _ = oracle.blocks(view)
         assert note.text.startswith("Over the 4 of 24 questions that can be answered and have")
 
-    def test_where_no_generator_answers_it_is_refused(self, project, refused):
-        project.config(generators=["none"], metrics=["hit_rate@2"])
-
-        (_, what, hint) = refused("--oracle")
-        assert what.strip().endswith("oracle: `oracle` asks the generators, and none gives answers")
-        assert hint.strip() == "add a generator, or take `oracle` out"
-
-    def test_a_system_alone_cannot_be_asked(self, project, refused):
-        project.config(
-            system={"http": {"url": "http://127.0.0.1:9/", "response": {"answer": "$.answer"}}},
-            **dict.fromkeys(["chunkers", "embedders", "retrievers", "generators", "context"]),
-            metrics=["token_f1"],
-        )
-
-        (_, what, hint) = refused("--oracle")
-        assert what.strip().endswith("of a grid, and a system brings its own")
-        assert hint.strip() == "take `oracle` out, or run a grid"
-
     def test_a_damaged_file_is_named(self, tmp_path):
         stored = one(tmp_path)
         path = stored.folder / reader.ORACLE
@@ -371,21 +319,6 @@ def useless(tmp_path_factory):
     with pytest.MonkeyPatch.context() as environment, sitting(lambda _: "I don't know.") as bench:
         environment.setenv("OPENAI_API_KEY", "none")
         return reader.load(ran(planted(tmp_path_factory.mktemp("useless"), bench.url, MANY)).folder)
-
-
-def advised(view):
-    """Return the titles of what the oracle advises, of each cell."""
-    titles = [each.title for cell in view.cells for each in advice(view, cell)]
-    return [title for title in titles if title.startswith("Work on the generator")]
-
-
-def copied(stored, folder, keep=lambda _: True):
-    """Return a stored run in a folder of its own, with those records of the oracle."""
-    shutil.copytree(stored.folder, folder / stored.folder.name)
-    kept = [each for each in read_records(stored) if keep(each)]
-    (folder / stored.folder.name / reader.ORACLE).write_text(to_jsonl(kept), "utf-8")
-    unsealed(folder / stored.folder.name)
-    return reader.load(folder / stored.folder.name)
 
 
 class TestTheReport:
@@ -444,28 +377,6 @@ class TestTheReport:
         assert max_plausible_gain(none) == pytest.approx(1 - 0.025 ** (1 / 71))
         assert max_plausible_gain(none) > MIN_USEFUL_GAIN > max_plausible_gain(replace(none, n=72))
 
-    def test_a_generator_that_only_copies_gets_no_such_advice(self, useless):
-        cells = [replace(each, copies=True) for each in useless.run.cells]
-        copies = replace(useless, run=replace(useless.run, cells=cells))
-
-        assert advised(View(useless)) == [ADVISED]
-        assert advised(View(copies)) == []
-
-    def test_there_is_no_such_advice_before_every_question_was_asked(self, useless, tmp_path):
-        early = copied(useless, tmp_path, lambda e: e.given == "evidence" and e.question < "s10")
-        view = View(early)
-
-        assert [(each.asked, each.askable) for each in view.potentials] == [(10, MANY)]
-        assert advised(view) == []
-
-    def test_of_an_unanswerable_question_nothing_is_compared(self, finished):
-        _, view, _ = finished
-        row = next(row for row in view.potentials[0].rows if row.name == "abstention")
-
-        assert (row.nothing.n, row.cell.n, row.evidence.n, row.gain.n) == (N, N, N, N)
-        assert row.nothing.not_scored == row.cell.not_scored == row.evidence.not_scored == 0
-        assert row.gain.unpaired == 0
-
     def test_metrics_of_declining_are_not_compared_as_nothing_was_to_be_declined(self, tmp_path):
         names = ["token_f1", "decline_precision", "decline_recall"]
         stored = one(tmp_path, metrics=["passage_recall@2", *names])
@@ -476,27 +387,6 @@ class TestTheReport:
         # From nothing it declines all five, one of them rightly.
         assert nothing.scores["decline_precision"].mean == pytest.approx(1 / 5)
         assert [row.name for row in View(stored).potentials[0].rows][1:] == ["token_f1"]
-
-    def test_without_any_evidence_it_says_so_and_what_nothing_gave(self, tmp_path):
-        bare = [{key: row[key] for key in row if key != "evidence"} for row in small.QUESTIONS]
-        names = ["hit_rate(labels=documents)@2", "token_f1", "abstention"]
-        stored = one(tmp_path, questions=bare, metrics=names, decide_by="token_f1")
-        said, table = oracle.blocks(View(stored))
-
-        assert said.text == (
-            "extractive was asked nothing with perfect retrieval: no question that can be answered "
-            "has gold passages."
-        )
-        assert [(row[0], row[1]) for row in table.rows] == [
-            ("token_f1", "4"), ("abstention", "5"), ("answered right", "4"),
-        ]  # fmt: skip
-        assert [row[2].text for row in table.rows[:2]] == ["0.00", "0.20"]
-        assert table.rows[2][2] == "0.00"
-
-    def test_where_a_gain_is_shown_it_does_not(self, finished):
-        _, view, _ = finished
-
-        assert advised(view) == []
 
     def test_what_was_retrieved_counts_where_the_generator_failed_and_not_where_search_did(
         self, finished
@@ -518,15 +408,6 @@ class TestTheReport:
         # `s00` names its station, so its evidence was found: 1 of 24 less.
         assert as_retrieved("retrieval") == f"{before - 1 / N:.2f}"
 
-    def test_one_line_stands_in_the_terminal(self, finished):
-        done, view, _ = finished
-        gain = view.potentials[0].rows[0].gain.difference
-        said = " ".join(terminal.render(run_summary.blocks(done.folder, view)).split())
-
-        assert (
-            f"token_f1 0.04 without retrieval, {1 - gain:.2f} as retrieved, 1.00 with the" in said
-        )
-
 
 class TestScoringAgain:
     def test_scores_the_oracle_s_answers_by_the_same_metrics(self, tmp_path):
@@ -543,14 +424,6 @@ class TestScoringAgain:
         assert run.oracle[0].scores["exact_match"].mean == pytest.approx(1 / 4)
         assert run.ceilings == stored.run.ceilings
 
-    def test_by_its_own_metrics_it_changes_nothing(self, tmp_path):
-        stored = one(tmp_path)
-        text = (stored.folder / reader.ORACLE).read_text("utf-8")
-        run = api.score(stored.folder)
-
-        assert (stored.folder / reader.ORACLE).read_text("utf-8") == text
-        assert run.oracle == stored.run.oracle
-
     def test_asks_the_judge_nothing_that_it_has_said(self, tmp_path, monkeypatch):
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         with sitting() as bench:
@@ -562,13 +435,3 @@ class TestScoringAgain:
             assert len(bench.asked) == before
         assert run.oracle == stored.run.oracle
         assert run.oracle[0].scores["correctness"].mean == 1.0
-
-
-def test_the_command_and_the_environment_ask_for_it(project, cli, monkeypatch):
-    said = cli("run", "config.yaml", "--json", "--oracle")
-    asked = reader.load(Path(json.loads(said.out)["run"]))
-    monkeypatch.setenv("HARNESS_ORACLE", "true")
-    again = reader.load(Path(json.loads(cli("run", "config.yaml", "--json").out)["run"]))
-
-    assert len(asked.run.oracle) == len(again.run.oracle) == 2
-    assert asked.run.config["resolved"]["oracle"] is True

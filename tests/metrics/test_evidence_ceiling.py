@@ -5,17 +5,11 @@ from itertools import combinations
 
 import pytest
 
-from harness.metrics import metrics
 from harness.metrics.evidence import EvidenceRecall
 from harness.metrics.evidence_ceiling import EvidenceCeiling
 from harness.metrics.facts import overlap_case
 from harness.ranking import cover
-from harness.ranking.coverage import gold_spans
 from harness.records import Case, Chunk, Hit, Passage, Question, Span
-from harness.text import spans
-
-GOLD = [(10, 20), (30, 34)]
-CHUNKS = [(0, 15), (10, 24), (24, 40)]
 
 
 def tried(case, k):
@@ -50,13 +44,6 @@ def anywhere(random_, alternatives):
     return Case(Question("q", "?", passages=tuple(passages)), touching=chunks)
 
 
-def test_one_chunk_holds_ten_of_fourteen_and_two_hold_all():
-    case = overlap_case(GOLD, CHUNKS)
-
-    assert EvidenceCeiling(k=1).score(case).value == pytest.approx(10 / 14)
-    assert EvidenceCeiling(k=2).score(case).value == 1.0
-
-
 def test_taking_the_largest_first_would_miss_the_best_pair():
     # 4–16 holds most (12 of 20), and with any other 16; the outer two hold all 20 between them.
     case = overlap_case([(0, 20)], [(0, 10), (4, 16), (10, 20)])
@@ -70,7 +57,7 @@ def test_what_no_chunk_holds_bounds_it_whatever_k_is():
     assert EvidenceCeiling(k=9).score(overlap_case([(0, 10)], [])).value == 0.0
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(60))
 def test_it_is_what_trying_every_set_of_chunks_gives(seed):
     random_ = random.Random(seed)
     case = anywhere(random_, alternatives=1)
@@ -82,7 +69,7 @@ def test_it_is_what_trying_every_set_of_chunks_gives(seed):
     assert not score.reason.startswith("at most")
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(60))
 def test_with_passages_that_say_the_same_it_is_exact_or_says_it_is_a_bound(seed):
     random_ = random.Random(1000 + seed)
     case = anywhere(random_, alternatives=3)
@@ -135,12 +122,6 @@ def test_chunks_of_several_documents_share_the_k():
     assert set(cover.best_cover(wanted, chunks, 3).chunks) == {chunks[0], chunks[1], chunks[3]}
 
 
-def test_a_passage_over_thousands_of_chunks_takes_no_time_worth_naming():
-    chunks = [Span("d", 10 * at, 10 * at + 15) for at in range(3000)]
-
-    assert cover.best_cover([Span("d", 0, 30_000)], chunks, 20).characters == 300
-
-
 def test_a_question_without_evidence_or_of_an_unknown_index_is_not_scored():
     bare = Case(Question("q", "?"))
     passages = (Passage(Span("d", 0, 1), "x", "#0"),)
@@ -148,11 +129,3 @@ def test_a_question_without_evidence_or_of_an_unknown_index_is_not_scored():
 
     assert EvidenceCeiling(k=1).score(bare).state == "not_scored"
     assert EvidenceCeiling(k=1).score(unknown).reason == "the chunks of the index are not known"
-
-
-def test_a_ceiling_is_never_below_what_was_retrieved():
-    case = overlap_case(GOLD, CHUNKS)
-    read = [hit.chunk.span for hit in case.hits[:2]]
-    found = spans.overlap(gold_spans(case, read), spans.union(read)) / 14
-
-    assert metrics.build("evidence_ceiling@2").score(case).value >= found

@@ -44,25 +44,6 @@ def cut(spec):
 
 
 class TestVectors:
-    def test_of_an_edited_document_only_the_chunks_that_changed_are_embedded(self, tmp_path):
-        embedder = counting_embedder()
-        config = project(tmp_path, **ONE)
-        first = run(config, embedder=embedder)
-        before = cut("fixed(size=40)")
-        assert first.run.cache["vectors"]["made"] == len(before) + len(TEXTS)
-        embedder.asked.clear()
-        fares = tmp_path / "corpus" / "fares.md"
-        fares.write_text(fares.read_text().replace("40 dollars", "45 dollars"))
-
-        again = run(config, embedder=embedder)
-
-        ((kind, text),) = embedder.asked
-        assert kind == "document"
-        assert "45 dollars" in text
-        assert again.run.cache["vectors"]["made"] == 1
-        assert again.run.cache["index"]["made"] == 1
-        assert again.run.cache["chunks"]["made"] == 1
-
     def test_a_chunk_that_two_chunkers_cut_is_embedded_once(self, tmp_path):
         embedder = counting_embedder()
         specs = ["fixed(size=40)", "fixed(size=1000)", "sentence(size=40)", "whole"]
@@ -115,18 +96,6 @@ class TestRankings:
 
 
 class TestAnswers:
-    def test_another_list_of_metrics_asks_neither_retriever_nor_generator(self, tmp_path):
-        retriever, generator = counting_retriever(), counting_generator()
-        run(project(tmp_path, **ONE), retriever=retriever, generator=generator)
-        asked = len(retriever.asked), len(generator.asked)
-        more = project(tmp_path, **ONE, metrics=["token_f1", "exact_match", "abstention"])
-        finished = run(more, retriever=retriever, generator=generator)
-
-        assert (len(retriever.asked), len(generator.asked)) == asked == (5, 5)
-        # Only exact_match is new, for each of the four questions that have an answer.
-        assert made(finished) == {"scores": 4}
-        assert finished.run.cache["answers"] == {"made": 0, "reused": 5}
-
     def test_another_parameter_of_the_generator_asks_it_again_and_retrieves_nothing(self, tmp_path):
         first, second = counting_generator(), counting_generator(prompt="explain")
         config = project(tmp_path, **ONE)
@@ -177,13 +146,6 @@ def twice(tmp_path):
 
 
 class TestTheSameRunAgain:
-    def test_makes_nothing(self, twice):
-        _, parts, first, second = twice
-
-        assert made(second) == {}
-        assert set(made(first)) == set(second.run.cache) | {"vectors", "index"}
-        assert len(parts["generator"].asked) == made(first)["answers"]
-
     def test_writes_the_same_records_byte_for_byte(self, twice):
         _, _, first, second = twice
 
@@ -202,14 +164,3 @@ class TestTheSameRunAgain:
         half = len(reused) // 2
         assert not any(reused[:half])
         assert all(reused[half:])
-
-    def test_makes_all_of_it_anew_where_that_is_asked_for(self, twice):
-        config, parts, first, _ = twice
-        asked = {name: list(part.asked) for name, part in parts.items()}
-        for part in parts.values():
-            part.asked.clear()
-
-        fresh = run(config, fresh=True, **parts)
-
-        assert fresh.run.cache == first.run.cache
-        assert {name: part.asked for name, part in parts.items()} == asked

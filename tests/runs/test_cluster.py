@@ -11,7 +11,6 @@ import pytest
 import yaml
 
 from harness.config.run_config import load
-from harness.config.settings import OnRay
 from harness.errors import ConfigError, MissingExtra, RunError
 from harness.preflight.machine import Fact
 from harness.preflight.machine.services import check_cluster
@@ -19,7 +18,7 @@ from harness.runs.cluster import explain_crashes
 from tests.cluster_runs import begun, records, scores, stored
 from tests.ray_cluster import ray_cluster
 
-QUICK_START = Path(__file__).parent.parent / "config.yaml"
+QUICK_START = Path(__file__).parents[2] / "config.yaml"
 PATIENCE = 240
 
 
@@ -168,35 +167,12 @@ def test_an_address_that_is_none_is_refused(project, given):
         load(Path("config.yaml"))
 
 
-def test_a_colon_in_the_path_of_the_store_is_no_secret(project):
-    project.config(execution={"ray": {"address": "auto", "store": "s3://bucket/a:b@c"}})
-
-    assert load(Path("config.yaml")).settings.execution.ray.store == "s3://bucket/a:b@c"
-
-
 def test_a_secret_in_the_address_of_the_store_is_refused(project):
     project.config(execution={"ray": {"address": "auto", "store": "s3://me:hidden@bucket/runs"}})
 
     with pytest.raises(ConfigError, match="no file holds a secret") as error:
         load(Path("config.yaml"))
     assert "hidden" not in str(error.value)
-
-
-@pytest.mark.parametrize("given", ["local", None])
-def test_without_a_cluster_the_work_is_done_in_this_process_and_stored_so(project, given):
-    project.config(execution=given)
-
-    settings = load(Path("config.yaml")).settings
-    assert settings.execution is None
-    assert settings.model_dump(mode="json")["execution"] == "local"
-
-
-def test_a_cluster_can_be_named_on_the_command_line(project):
-    project.config()
-
-    found = load(Path("config.yaml"), ["execution.ray.address=auto"]).settings.execution
-    assert found is not None
-    assert found.ray == OnRay("auto")
 
 
 def test_where_ray_is_not_installed_the_extra_is_named(project, monkeypatch):

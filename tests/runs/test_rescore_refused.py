@@ -46,10 +46,3 @@ def test_a_kind_of_label_that_the_run_did_not_judge_by_is_refused(tmp_path):
 
     (problem,) = caught.value.problems
     assert problem.what == "the run's rankings were not judged by answer"
-
-
-def test_a_folder_without_a_run_is_refused(tmp_path, cli):
-    said = cli("score", tmp_path)
-
-    assert (said.status, said.out) == (2, "")
-    assert said.err.splitlines()[:2] == [f"{tmp_path} cannot be read:", "  run.json: is not there"]
