@@ -6,8 +6,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from harness.comparison.operand import ComparedQuestion, Operand, OperandCell, QuestionResult
-from harness.records import Score
+from harness.comparison.operand import ComparedQuestion, Operand, OperandCell, ScoreColumn
 from harness.store.cell_labels import AXES
 from harness.store.run_file import MetricDescription, Provenance
 
@@ -36,12 +35,17 @@ def side(id_: str, tables: Mapping[str, Floats]) -> Operand:
         harness="0", python="3", platform="", git_commit=None, git_dirty=None, packages={},
         models=[], corpus={}, testset={}, metrics=about, seed=SEED, labels="evidence",
     )  # fmt: skip
-    lines = {name: table.tolist() for name, table in tables.items()}
+    all_asked, unknown = np.ones(n, dtype=np.bool_), np.full(n, np.nan)
     found = [
-        OperandCell(f"cell {cell}", dict.fromkeys(AXES, "none") | {"chunker": "fixed"}, "", False, {
-            id_: QuestionResult({name: Score(value=lines[name][cell][at]) for name in tables})
-            for at, id_ in enumerate(names)
-        })
+        OperandCell(
+            f"cell {cell}", dict.fromkeys(AXES, "none") | {"chunker": "fixed"}, "", False,
+            columns={
+                name: ScoreColumn(table[cell], np.zeros(n, dtype=np.int64))
+                for name, table in tables.items()
+            },
+            asked=all_asked, failed=~all_asked,
+            spent={"seconds": unknown, "tokens": unknown, "money": unknown},
+        )
         for cell in range(cells)
     ]  # fmt: skip
     return Operand(

@@ -14,6 +14,7 @@ from harness.comparison.compare_runs import compare_operands
 from harness.comparison.operand import Incomparable
 from harness.config.run_config import load as load_config
 from harness.errors import DataError, HarnessError
+from harness.records import Score
 from harness.report import baselines, terminal
 from harness.runs import runner
 from harness.store.run_file import QuestionSample
@@ -78,7 +79,7 @@ def test_the_file_has_one_line_a_metric_and_cell_with_values_of_six_digits(file)
     assert of_ndcg[0].endswith('"values": [0.333333, 0, 0.666667]},') or of_ndcg[0].endswith(
         '"values": [0.333333, 0, 0.666667]}'
     )
-    asked = operand.compared_question(run(SCORES, categories=["fact"]).questions["q0"]).content
+    asked = operand.operand_from_run(run(SCORES, categories=["fact"])).questions["q0"].content
     assert f'"q0": {{"content": "{asked}", "category": "fact"}},' in lines
 
 
@@ -92,7 +93,7 @@ def test_a_side_made_of_the_file_is_the_run_without_its_texts(made, file):
     assert {name: cell.parts for name, cell in side.cells.items()} == {
         name: cell.parts for name, cell in whole.cells.items()
     }
-    assert side.cells["A"].results["q0"].scores["ndcg@10"].value == 0.333333
+    assert side.cells["A"].columns["ndcg@10"].values[0] == 0.333333
 
 
 def test_states_failures_counts_seconds_and_tokens_survive(tmp_path):
@@ -104,11 +105,10 @@ def test_states_failures_counts_seconds_and_tokens_survive(tmp_path):
     promotion.promote([folder], "main", force=True)
     cell = baseline_reader.read("main").operand.cells["A"]
 
-    assert cell.results["q0"].scores[HIT].state == "failed"
-    assert cell.results["q0"].scores[HIT].value is None
-    assert cell.results["q0"].scores["decline_recall"].counts == (1.0, 2.0)
-    assert cell.results["q0"].error.reason == "gone"
-    assert (cell.results["q1"].seconds, cell.results["q1"].tokens) == (0.123, 12)
+    assert cell.columns[HIT].scores()[0] == Score(None, state="failed")
+    assert cell.columns["decline_recall"].scores()[0].counts == (1.0, 2.0)
+    assert cell.failed.tolist() == [True, False]
+    assert (cell.spent["seconds"][1], cell.spent["tokens"][1]) == (0.123, 12)
 
 
 def test_a_run_and_the_baseline_made_of_it_are_identical(made, file):
@@ -280,7 +280,7 @@ def test_a_metric_of_another_kind_or_with_other_counts_is_refused_not_judged(tmp
 def test_against_a_baseline_a_runs_scores_are_rounded_as_the_files_are(made, file):
     before, after = baseline_reader.load_operands("main", made)
 
-    assert after.cells["A"].results["q0"].scores["ndcg@10"].value == 0.333333
+    assert after.cells["A"].columns["ndcg@10"].values[0] == 0.333333
     assert compare_operands(before, after).identical
 
 

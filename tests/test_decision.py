@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from harness.comparison import costs
 from harness.comparison.cell_differences import CellDifferences
-from harness.comparison.decision import decide
+from harness.comparison.decision import decide, first_known_cost
+from harness.comparison.operand import operand_from_run
 from tests.runs_made import stored
 
 N = 40
@@ -194,41 +194,47 @@ class TestCheaper:
         assert (found.cost, found.cheaper) == (next(iter(spent)), None)
 
 
+def cost(kinds, cells, run):
+    """Return the first kind of cost that is known of some cells of a run, and theirs."""
+    compared = operand_from_run(run).cells
+    return first_known_cost(kinds, [compared[name] for name in cells])
+
+
 class TestCosts:
     def run(self, **rest):
         return stored({"a": {"ndcg": near(0)}, "b": {"ndcg": near(0.1)}}, **rest)
 
     def test_tokens_are_the_mean_of_what_was_sent_and_said(self):
         run = self.run(tokens={"a": [10, 30] * 20, "b": 50}, seconds={"a": 1, "b": 2})
-        kind, found = costs.first_known_cost(["money", "tokens", "seconds"], ["a", "b"], run)
+        kind, found = cost(["money", "tokens", "seconds"], ["a", "b"], run)
         assert (kind, found) == ("tokens", {"a": 20, "b": 50})
 
     def test_seconds_are_the_median_of_all_stages_together(self):
         run = self.run(seconds={"a": [1.0] * 20 + [3.0] * 19 + [90.0], "b": 2.0})
-        kind, found = costs.first_known_cost(["money", "tokens", "seconds"], ["a", "b"], run)
+        kind, found = cost(["money", "tokens", "seconds"], ["a", "b"], run)
         assert (kind, found) == ("seconds", {"a": 2.0, "b": 2.0})
 
     def test_the_first_kind_that_is_known_of_every_cell_counts(self):
         run = self.run(tokens={"a": 10, "b": [10] * 39 + [None]}, seconds={"a": 1, "b": 2})
-        assert costs.first_known_cost(["tokens", "seconds"], ["a", "b"], run)[0] == "seconds"
-        assert costs.first_known_cost(["tokens", "seconds"], ["a"], run)[0] == "tokens"
-        assert costs.first_known_cost(["seconds", "tokens"], ["a"], run)[0] == "seconds"
+        assert cost(["tokens", "seconds"], ["a", "b"], run)[0] == "seconds"
+        assert cost(["tokens", "seconds"], ["a"], run)[0] == "tokens"
+        assert cost(["seconds", "tokens"], ["a"], run)[0] == "seconds"
 
     def test_failed_questions_cost_nothing(self):
         cells = {"a": {"ndcg": [None, 0.5, 0.5]}}
         run = stored(cells, tokens={"a": [None, 10, 20]})
-        assert costs.first_known_cost(["tokens"], ["a"], run) == ("tokens", {"a": 15})
+        assert cost(["tokens"], ["a"], run) == ("tokens", {"a": 15})
 
     def test_where_none_is_known_there_is_none(self):
-        assert costs.first_known_cost(["money", "tokens", "seconds"], ["a"], self.run()) == (
+        assert cost(["money", "tokens", "seconds"], ["a"], self.run()) == (
             None,
             {},
         )
-        assert costs.first_known_cost(["money"], ["a"], self.run(tokens={"a": 1, "b": 1})) == (
+        assert cost(["money"], ["a"], self.run(tokens={"a": 1, "b": 1})) == (
             None,
             {},
         )
-        assert costs.first_known_cost(["tokens"], [], self.run()) == (None, {})
+        assert cost(["tokens"], [], self.run()) == (None, {})
 
 
 class TestWorseAt:

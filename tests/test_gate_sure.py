@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from harness.comparison.gate import judgement
+from harness.comparison.operand import column_from_scores
 from harness.config.gate_rules import Drop, Gate, Limits
 from harness.records import Score
 from harness.report.gate import describe, headline
@@ -58,16 +59,12 @@ def test_the_smallest_drop_caught_is_that_of_a_test_on_one_side():
 def metric_gave_up(made, *ids):
     """Return a side in which a metric failed on some questions."""
     line = Score(value=None, state="metric_failed", reason="no reply")
-    cells = {
-        name: replace(
-            cell,
-            results={
-                id_: replace(each, scores={**each.scores, HIT: line}) if id_ in ids else each
-                for id_, each in cell.results.items()
-            },
-        )
-        for name, cell in made.cells.items()
-    }
+    cells = {}
+    for name, cell in made.cells.items():
+        scores = cell.columns[HIT].scores()
+        for place in made.places(ids).tolist():
+            scores[place] = line
+        cells[name] = replace(cell, columns={**cell.columns, HIT: column_from_scores(scores)})
     return replace(made, cells=cells)
 
 
@@ -103,7 +100,7 @@ def test_a_limit_cannot_tell_where_its_metric_failed_too_often():
 def test_of_pooled_runs_the_newest_alone_is_held_to_the_limit_of_failures(limit):
     # Three days of ten questions, 2 of each day failed: 6 of 30, and 2 of 10 of the newest.
     made = side({"A": {HIT: [None, None] + [1.0] * 8 + [None, None, None, None] + [1.0] * 16}})
-    newest = frozenset(f"q{at}" for at in range(10))
+    newest = np.arange(len(made.questions)) < 10
     rules = Gate(min={HIT: 0.1}, max=Limits(failures=limit))
 
     found = judgement.judge(rules, replace(made, newest=newest), None)
@@ -114,7 +111,7 @@ def test_of_pooled_runs_the_newest_alone_is_held_to_the_limit_of_failures(limit)
 
 def test_a_night_of_faults_is_one_however_many_good_nights_it_is_pooled_with():
     made = side({"A": {HIT: [None] * 3 + [1.0] * 97}})
-    newest = frozenset(f"q{at}" for at in range(10))
+    newest = np.arange(len(made.questions)) < 10
 
     found = judgement.judge(Gate(min={HIT: 0.1}), replace(made, newest=newest), None)
 

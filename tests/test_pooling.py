@@ -3,6 +3,7 @@
 import json
 import shutil
 from datetime import date, timedelta
+from itertools import compress
 
 import pytest
 
@@ -63,6 +64,12 @@ def asked(place):
     return set(reader.load(place).questions)
 
 
+def values(side):
+    """Return the one cell's score of each question that it was asked."""
+    (cell,) = side.cells.values()
+    return dict(compress(zip(side.questions, cell.columns[METRIC].scores()), cell.asked))
+
+
 def names(*places):
     return tuple(place.name for place in places)
 
@@ -74,10 +81,9 @@ def test_the_days_together_have_every_question_with_its_value(nights):
     assert pool.runs == names(three, two, one)
     assert set(pool.operand.questions) == {each["id"] for each in QUESTIONS}
     assert (pool.stopped, pool.left_out) == ("", ())
-    (cell,) = pool.operand.cells.values()
     for place in (one, two, three):
-        (own,) = sides.read(place).cells.values()
-        assert all(cell.results[id_].scores == own.results[id_].scores for id_ in own.results)
+        own = values(sides.read(place))
+        assert {id_: values(pool.operand)[id_] for id_ in own} == own
     assert str(pool) == (
         "5 of 5 questions, from the last 3 runs of at most 7 days, each with its latest value."
     )
@@ -87,18 +93,16 @@ def test_the_pool_says_what_its_newest_run_asked_and_a_whole_run_is_its_own(nigh
     _, newest = nights.run(0), nights.run(1)
     whole = nights.run(2, sample=None)
 
-    assert pooling.pool_runs(newest, 7).operand.newest == asked(newest)
+    pool = pooling.pool_runs(newest, 7).operand
+    assert set(compress(pool.questions, pool.newest)) == asked(newest)
     assert pooling.pool_runs(whole, 7).operand.newest is None
 
 
 def test_the_pool_has_the_scores_that_a_whole_run_has(nights):
     three = [nights.run(day) for day in range(3)][-1]
-    (whole,) = sides.read(nights.run(3, sample=None)).cells.values()
-    (cell,) = pooling.pool_runs(three, 7).operand.cells.values()
+    whole = sides.read(nights.run(3, sample=None))
 
-    assert {id_: each.scores for id_, each in cell.results.items()} == {
-        id_: each.scores for id_, each in whole.results.items()
-    }
+    assert values(pooling.pool_runs(three, 7).operand) == values(whole)
 
 
 def test_a_question_asked_twice_has_its_latest_value(nights):
@@ -107,14 +111,9 @@ def test_a_question_asked_twice_has_its_latest_value(nights):
     for line in lines:
         line["scores"][METRIC]["value"] = 0.125
     (old / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (cell,) = pooling.pool_runs(new, 7).operand.cells.values()
-    (own,) = sides.read(new).cells.values()
-    (other,) = pooling.pool_runs(old, 7).operand.cells.values()
 
-    assert {id_: each.scores[METRIC].value for id_, each in cell.results.items()} == {
-        id_: each.scores[METRIC].value for id_, each in own.results.items()
-    }
-    assert {each.scores[METRIC].value for each in other.results.values()} == {0.125}
+    assert values(pooling.pool_runs(new, 7).operand) == values(sides.read(new))
+    assert {score.value for score in values(pooling.pool_runs(old, 7).operand).values()} == {0.125}
 
 
 def test_runs_of_days_before_and_after_are_not_in_it(nights):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.comparison import costs
-from harness.comparison.decision import format_cost
+from harness.comparison.decision import first_known_cost, format_cost
+from harness.comparison.operand import operand_from_run
 from harness.config import prices
 from harness.config.prices import PriceError
 from harness.config.run_config import load
@@ -153,19 +153,25 @@ def priced(**rest):
     return replace(made, run=run)
 
 
+def cost(kinds, cells, run):
+    """Return the first kind of cost that is known of some cells of a run, and theirs."""
+    compared = operand_from_run(run).cells
+    return first_known_cost(kinds, [compared[name] for name in cells])
+
+
 class TestMoneyOfAQuestion:
     def test_it_is_the_mean_over_those_that_finished(self):
         # `tokens` n: n - 1 in at 1 and 1 out at 9 for a million
         made = priced(tokens={"a": [2, 12] * 20, "b": 5}, seconds={"a": 1, "b": 1})
-        kind, found = costs.first_known_cost(["money", "tokens"], ["a", "b"], made)
+        kind, found = cost(["money", "tokens"], ["a", "b"], made)
         assert kind == "money"
         assert found == {"a": pytest.approx((10 + 20) / 2 / 1e6), "b": 0}
 
     def test_where_one_is_not_known_the_next_kind_counts(self):
         made = priced(tokens={"a": [9] * 39 + [None], "b": 5}, seconds={"a": 1, "b": 1})
-        assert costs.first_known_cost(["money", "seconds"], ["a", "b"], made)[0] == "seconds"
+        assert cost(["money", "seconds"], ["a", "b"], made)[0] == "seconds"
         without = replace(made, run=replace(made.run, prices=None))
-        assert costs.first_known_cost(["money", "seconds"], ["b"], without)[0] == "seconds"
+        assert cost(["money", "seconds"], ["b"], without)[0] == "seconds"
 
     def test_what_a_retriever_asked_makes_it_unknown_unless_that_is_free(self):
         records = priced(tokens={"a": 10, "b": 10}).records

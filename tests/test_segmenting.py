@@ -1,9 +1,9 @@
 """Segments: which questions belong to which, and how cells are marked."""
 
-from harness.comparison.history.run_heads import CellHead
 from harness.records import Passage, Question, Span
 from harness.report.cell_marks import marks
 from harness.report.segment_groups import list_divisions
+from harness.store.cell_results import CellResult
 
 
 def question(id_, words=5, category=None, difficulty=None, docs=(), documents=None):
@@ -51,9 +51,10 @@ def test_the_twelve_documents_with_the_most_questions_are_shown():
 
 def cell(chunker, retriever, reranker="none", embedder="minilm"):
     name = f"{chunker} {embedder} {retriever} {reranker}"
-    return CellHead(
+    return CellResult(
         name=name, chunker=chunker, embedder=embedder, retriever=retriever, reranker=reranker,
-        generator="none", scores={},
+        generator="none", fingerprint="", chunks=1, floor=False, copies=False, asked=0, answered=0,
+        declined=0, failed=0, seconds={}, scores={},
     )  # fmt: skip
 
 

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from harness.comparison.history.run_heads import MetricHead, RunHead
 from harness.comparison.operand import Operand, OperandCell
 from harness.files.paths import make_portable
-from harness.store.run_file import MetricDescription
+from harness.store.run_file import RunFile
 from harness.text.escaping import shorten
 
 ChangeKind = Literal[
@@ -97,7 +96,7 @@ def _is_hash(change: Change) -> bool:
     return change.what.rpartition(".")[2] in _HASH_KEYS
 
 
-def changes(baseline: Operand | RunHead, run: Operand | RunHead) -> tuple[Change, ...]:
+def changes(baseline: Operand | RunFile, run: Operand | RunFile) -> tuple[Change, ...]:
     """Return all that changed from one side to the other, the configuration first."""
     return tuple(
         change
@@ -114,13 +113,14 @@ def between_cells(baseline: OperandCell, run: OperandCell) -> tuple[Change, ...]
     return (Change("cell", "fingerprint", baseline.fingerprint, run.fingerprint),)
 
 
-def _parts(side: Operand | RunHead) -> list[tuple[ChangeKind, Mapping[str, Any]]]:
+def _parts(side: Operand | RunFile) -> list[tuple[ChangeKind, Mapping[str, Any]]]:
     """Return all that may have changed, in the order in which it is said."""
     about = side.provenance
     dirty = " with changes" if about.git_dirty else ""
     commit = f"{about.git_commit}{dirty}" if about.git_commit else None
-    lines: Mapping[str, MetricDescription | MetricHead] = about.metrics
-    metrics = {name: f"{lines[name].spec}, version {lines[name].version}" for name in sorted(lines)}
+    metrics = {
+        name: f"{line.spec}, version {line.version}" for name, line in sorted(about.metrics.items())
+    }
     return [
         ("config", _settings(side)),
         ("corpus", about.corpus),
@@ -135,12 +135,12 @@ def _parts(side: Operand | RunHead) -> list[tuple[ChangeKind, Mapping[str, Any]]
     ]
 
 
-def _settings(side: Operand | RunHead) -> Mapping[str, Any]:
+def _settings(side: Operand | RunFile) -> Mapping[str, Any]:
     settings = side.config.get("resolved") or side.config.get("given") or {}
     return {key: value for key, value in settings.items() if key not in _PATH_SETTINGS}
 
 
-def _models(side: Operand | RunHead) -> dict[str, Any]:
+def _models(side: Operand | RunFile) -> dict[str, Any]:
     """Return each model's identity by what uses it."""
     identities: dict[str, Any] = {}
     for model in side.provenance.models:

@@ -12,10 +12,10 @@ from harness.comparison.paired_values import (
     CellPair,
     Gap,
     Pairing,
+    SharedQuestions,
     Unpaired,
     mean_values,
     pair_cells,
-    shared_questions,
 )
 from harness.comparison.rating_conflicts import Rating, compare_ratings
 from harness.comparison.refusals import Allowed, changed_metrics, check_comparable
@@ -167,7 +167,7 @@ class _Row:
 def compare_operands(
     baseline: Operand, run: Operand, options: Options | None = None
 ) -> ComparedRuns:
-    """Hold a run against a baseline; both may be the same side, whose cells are then compared.
+    """Hold a run against a baseline; both may be the same one, whose cells are then compared.
 
     Raises:
         HarnessError: a metric or a cell that was asked for is not there.
@@ -185,88 +185,80 @@ def compare_operands(
     }
     left_out |= changed_metrics(baseline, run, both)
     metrics = [name for name in both if name not in left_out]
-    shared = shared_questions(baseline, run)
-    _require_shared(baseline, run, metrics, shared)
-    pairs = pair_cells(baseline, run, shared, options.pairs)
-    by = next(
-        (name for name in (*options.metrics, run.decide_by, baseline.decide_by) if name in metrics),
-        metrics[0],
-    )
-    tested = [[name for name in metrics if name not in pair.untested(metrics)] for pair in pairs]
+    shared = SharedQuestions(baseline, run)
+    _require_shared(shared, metrics)
+    pairs = pair_cells(shared, options.pairs)
+    if not (options.pairs or baseline is run):
+        for side, paired in (
+            (baseline, {pair.left.name for pair in pairs}),
+            (run, {pair.right.name for pair in pairs}),
+        ):
+            alone = [name for name in side.cells if name not in paired]
+            left_out |= {f"cell {name}": f"only in {side.id}" for name in alone}
+    deciding = (*options.metrics, run.decide_by, baseline.decide_by)
+    by = next((name for name in deciding if name in metrics), metrics[0])
+    untested = [pair.untested(metrics) for pair in pairs]
+    tested = [
+        (index, pair, name)
+        for index, pair in enumerate(pairs)
+        for name in metrics
+        if name not in untested[index]
+    ]
     rows, family = _test_rows(
-        [
-            _Row(index, name, pair.pair(name))
-            for index, pair in enumerate(pairs)
-            for name in tested[index]
-        ],
-        len(pairs),
-        run,
-        options,
+        [_Row(index, name, pair.pair(name)) for index, pair, name in tested], shared, options
     )
-    _require_values(baseline, run, pairs, rows)
+    _require_values(shared, pairs, rows)
     by_segment = [name for name in metrics if name in options.metrics] or [by]
     segments, segment_family = _test_rows(
         [
             _Row(index, name, scores, way, segment)
-            for index, pair in enumerate(pairs)
-            for name in by_segment
-            if name in tested[index]
+            for index, pair, name in tested
+            if name in by_segment
             for (way, segment), ids in pair.segments().items()
             if len((scores := pair.pair(name, ids)).left) >= MIN_SEGMENT_QUESTIONS
         ],
-        len(pairs),
-        run,
+        shared,
         options,
     )
     finished, _ = _test_rows(
         [_Row(index, "finished", pair.finished()) for index, pair in enumerate(pairs)],
-        len(pairs),
-        run,
+        shared,
         options,
     )
-    if not (options.pairs or baseline is run):
-        chosen = (
-            (baseline, {pair.left.name for pair in pairs}),
-            (run, {pair.right.name for pair in pairs}),
-        )
-        left_out |= {
-            f"cell {name}": f"only in {side.id}"
-            for side, names in chosen
-            for name in side.cells
-            if name not in names
-        }
-    in_both = baseline.questions.keys() & run.questions.keys()
+    own_rows = [[row for at, row in rows if at == index] for index in range(len(pairs))]
     people = compare_ratings(
-        baseline,
-        run,
-        [pair.pairing for pair in pairs],
         shared,
-        [{row.metric: row.difference for row in pair_rows} for pair_rows in rows],
+        [pair.pairing for pair in pairs],
+        [{row.metric: row.difference for row in own} for own in own_rows],
     )
+    compared = []
+    for index, pair in enumerate(pairs):
+        gaps = pair.gaps(by)
+        compared.append(
+            ComparedCells(
+                pairing=pair.pairing,
+                rows=tuple(own_rows[index]),
+                segments=tuple(row for at, row in segments if at == index),
+                finished=finished[index][1],
+                lost=tuple(gap for gap in gaps if gap.baseline > gap.run),
+                won=tuple(gap for gap in gaps if gap.baseline < gap.run),
+                unpaired=tuple(lone for name in metrics for lone in pair.unpaired(name)),
+                untested=untested[index],
+                differs=between_cells(pair.left, pair.right),
+                people=people[index],
+            )
+        )
+    in_both = baseline.questions.keys() & run.questions.keys()
     return ComparedRuns(
         baseline=baseline,
         run=run,
         by=by,
         options=options,
-        pairs=tuple(
-            ComparedCells(
-                pairing=pair.pairing,
-                rows=tuple(rows[index]),
-                segments=tuple(segments[index]),
-                finished=finished[index][0],
-                lost=tuple(gap for gap in pair.gaps(by) if gap.baseline > gap.run),
-                won=tuple(gap for gap in pair.gaps(by) if gap.baseline < gap.run),
-                unpaired=tuple(lone for name in metrics for lone in pair.unpaired(name)),
-                untested=pair.untested(metrics),
-                differs=between_cells(pair.left, pair.right),
-                people=people[index],
-            )
-            for index, pair in enumerate(pairs)
-        ),
-        shared=tuple(shared),
+        pairs=tuple(compared),
+        shared=tuple(shared.ids),
         only_baseline=tuple(id_ for id_ in baseline.questions if id_ not in in_both),
         only_run=tuple(id_ for id_ in run.questions if id_ not in in_both),
-        changed=tuple(id_ for id_ in run.questions if id_ in in_both - set(shared)),
+        changed=tuple(id_ for id_ in run.questions if id_ in in_both - set(shared.ids)),
         left_out=left_out,
         changes=() if baseline is run else changes(baseline, run),
         family=family,
@@ -275,21 +267,22 @@ def compare_operands(
 
 
 def _test_rows(
-    drafts: Sequence[_Row], pairs: int, run: Operand, options: Options
-) -> tuple[list[list[MetricRow]], int]:
-    """Return the rows of each pair of cells, all of them one family, and its size."""
-    scores, seed, method = [draft.scores for draft in drafts], run.provenance.seed, options.method
+    drafts: Sequence[_Row], shared: SharedQuestions, options: Options
+) -> tuple[list[tuple[int, MetricRow]], int]:
+    """Return the rows, all of them one family, each with the number of its pair; and its size."""
+    scores, seed, method = (
+        [row.scores for row in drafts],
+        shared.run.provenance.seed,
+        options.method,
+    )
     if method == "max-t":
         differences = estimate_differences(scores, seed)
     else:
         differences = estimate_separately(scores, seed, test=options.test, correction=method)
-    rows: list[list[MetricRow]] = [[] for _ in range(pairs)]
-    for draft, difference in zip(drafts, differences, strict=True):
-        rows[draft.pair].append(
-            MetricRow(
-                draft.metric, *mean_values(draft.scores), difference, draft.way, draft.segment
-            )
-        )
+    rows = [
+        (row.pair, MetricRow(row.metric, *mean_values(row.scores), seen, row.way, row.segment))
+        for row, seen in zip(drafts, differences, strict=True)
+    ]
     return rows, max((difference.family for difference in differences), default=0)
 
 
@@ -309,11 +302,10 @@ def _select_metrics(baseline: Operand, run: Operand, requested: Sequence[str]) -
     return [name for name in after if name in before and (not requested or name in requested)]
 
 
-def _require_shared(
-    baseline: Operand, run: Operand, metrics: Sequence[str], shared: Sequence[str]
-) -> None:
+def _require_shared(shared: SharedQuestions, metrics: Sequence[str]) -> None:
     """Raise `Incomparable` unless there is a metric and a question that both sides have."""
-    if not shared:
+    baseline, run = shared.baseline, shared.run
+    if not shared.ids:
         in_both = len(baseline.questions.keys() & run.questions.keys())
         reason = f", though {in_both} have the same id: text or gold changed" if in_both else ""
         raise Incomparable(
@@ -327,26 +319,20 @@ def _require_shared(
 
 
 def _require_values(
-    baseline: Operand,
-    run: Operand,
-    contrasts: Sequence[CellPair],
-    rows: Sequence[Sequence[MetricRow]],
+    shared: SharedQuestions, pairs: Sequence[CellPair], rows: Sequence[tuple[int, MetricRow]]
 ) -> None:
     """Raise `Incomparable` where no metric has a value on both sides, though some could."""
-    tried = [row.difference for pair_rows in rows for row in pair_rows]
+    tried = [row.difference for _, row in rows]
     if not tried or any(difference.difference is not None for difference in tried):
         return
     failed = {
-        side.id: sum(result.error is not None for cell in cells for result in cell.results.values())
-        for side, cells in (
-            (baseline, [contrast.left for contrast in contrasts]),
-            (run, [contrast.right for contrast in contrasts]),
-        )
+        shared.baseline.id: sum(int(pair.left.failed.sum()) for pair in pairs),
+        shared.run.id: sum(int(pair.right.failed.sum()) for pair in pairs),
     }
     failures = "; ".join(
         f"{count} answers failed in {id_}" for id_, count in failed.items() if count
     )
     raise Incomparable(
-        f"{run.id} and {baseline.id} have no value to compare: "
+        f"{shared.run.id} and {shared.baseline.id} have no value to compare: "
         f"{failures or tried[0].reason}\n  find out why, and run it again"
     )

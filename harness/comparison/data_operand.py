@@ -6,10 +6,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from harness.comparison.operand import ComparedQuestion, Operand, OperandCell, QuestionResult
+import numpy as np
+
+from harness.comparison.operand import (
+    ComparedQuestion,
+    Operand,
+    OperandCell,
+    column_from_scores,
+    merge_cells,
+)
 from harness.errors import DataError, Problem, SpecError
 from harness.metrics import metrics as registry
-from harness.records import Failure, Score
+from harness.records import Score
 from harness.registry import parse
 from harness.runs.evaluation import Evaluation
 from harness.store.cell_labels import AXES
@@ -21,12 +29,9 @@ if TYPE_CHECKING:
 
 _SEED = 7
 
-Lines = Mapping[str, Mapping[str, Score]]
-"""By question and metric."""
-
 
 def operand_from_frame(frame: DataFrame, name: str, other: Operand | None = None) -> Operand:
-    """Return the side of a frame, which `other`, a run, tells what the frame does not know.
+    """Return a frame as an operand; `other`, a run, tells what the frame does not know.
 
     Raises:
         DataError: the frame does not hold scores of questions.
@@ -44,40 +49,39 @@ def operand_from_frame(frame: DataFrame, name: str, other: Operand | None = None
     ]
     if problems:
         raise DataError(f"the frame {name!r}", problems)
-    ids = next(iter(columns.values()))
-    lines = {
+    scores = {
         id_: {
             metric: Score(column[id_], state="not_scored" if column[id_] is None else "scored")
             for metric, column in columns.items()
         }
-        for id_ in ids
+        for id_ in next(iter(columns.values()))
     }
-    return _build_operand(name, lines, kinds, other)
+    return _build_operand(name, scores, kinds, other)
 
 
 def operand_from_evaluation(
     evaluation: Evaluation, name: str, other: Operand | None = None
 ) -> Operand:
-    """Return the side of what `evaluate` returned; `other` as of `operand_from_frame`."""
-    lines = {
-        id_: {metric: replace(score, verdicts=()) for metric, score in row.items()}
-        for id_, row in evaluation.scores.items()
-    }
+    """Return what `evaluate` returned as an operand; `other` as of `operand_from_frame`."""
     kinds = {metric: _metric_kind(metric, other) for metric in evaluation.means}
-    return _build_operand(name, lines, kinds, other)
+    return _build_operand(name, evaluation.scores, kinds, other)
 
 
 def operand_from_evaluations(evaluations: Mapping[str, Evaluation]) -> Operand:
-    """Return one side with a cell for each evaluation by its name; the first is its baseline."""
-    sides = {name: operand_from_evaluation(one, name) for name, one in evaluations.items()}
-    first = next(iter(sides))
-    return replace(
-        sides[first],
-        id="the runs",
-        baseline=first,
-        questions={id_: line for side in sides.values() for id_, line in side.questions.items()},
-        cells={name: side.cells[name] for name, side in sides.items()},
-    )
+    """Return an operand with a cell for each evaluation by its name; the first is its baseline."""
+    operands = {name: operand_from_evaluation(one, name) for name, one in evaluations.items()}
+    first = next(iter(operands))
+    questions = {id_: line for side in operands.values() for id_, line in side.questions.items()}
+    joined = replace(operands[first], id="the runs", baseline=first, questions=questions)
+    cells = {
+        name: merge_cells([(side.cells[name], joined.places([*side.questions]))], len(questions))
+        for name, side in operands.items()
+    }
+
+    def recorded(cell: str, question: str) -> Mapping[str, Score]:
+        return operands[cell].recorded(cell, question)
+
+    return replace(joined, cells=cells, recorded=recorded)
 
 
 def _metric_kind(metric: str, other: Operand | None) -> str:
@@ -92,14 +96,22 @@ def _metric_kind(metric: str, other: Operand | None) -> str:
 
 
 def _build_operand(
-    name: str, lines: Lines, kinds: Mapping[str, str], other: Operand | None
+    name: str,
+    scores: Mapping[str, Mapping[str, Score]],
+    kinds: Mapping[str, str],
+    other: Operand | None,
 ) -> Operand:
-    results = {}
-    for id_, row in lines.items():
-        failed = next((score for score in row.values() if score.state == "failed"), None)
-        error = None if failed is None else Failure(stage="generation", reason=failed.reason)
-        results[id_] = QuestionResult(row, error)
-    cell = OperandCell(name, dict.fromkeys(AXES), name, False, results)
+    rows, unknown = list(scores.values()), np.full(len(scores), np.nan)
+    cell = OperandCell(
+        name,
+        parts=dict.fromkeys(AXES),
+        fingerprint=name,
+        floor=False,
+        columns={metric: column_from_scores([row[metric] for row in rows]) for metric in kinds},
+        asked=np.ones(len(rows), dtype=np.bool_),
+        failed=np.array([any(score.state == "failed" for score in row.values()) for row in rows]),
+        spent={"seconds": unknown, "tokens": unknown, "money": unknown},
+    )
     about = {
         metric: MetricDescription(
             spec=metric, version=1, kind=kind, labels=None, own_chunks=False,
@@ -108,23 +120,22 @@ def _build_operand(
         for metric, kind in kinds.items()
     }  # fmt: skip
     deciding = next((metric for metric, kind in kinds.items() if kind == "quality"), "")
-    if other is None:
-        provenance = Provenance(
-            harness="", python="", platform="", git_commit=None, git_dirty=None, packages={},
-            models=(), corpus={}, testset={}, collection=None, metrics=about, seed=_SEED,
-            labels="documents",
-        )  # fmt: skip
-        questions = {id_: ComparedQuestion(id_) for id_ in lines}
-        return Operand(name, "", {}, provenance, deciding, None, questions, {name: cell})
-    metrics = {metric: other.provenance.metrics.get(metric, line) for metric, line in about.items()}
-    return replace(
-        other,
-        id=name,
-        started="",
-        provenance=replace(other.provenance, metrics=metrics),
-        decide_by=other.decide_by if other.decide_by in metrics else deciding,
-        baseline=None,
-        questions={id_: other.questions.get(id_, ComparedQuestion(id_)) for id_ in lines},
-        cells={name: cell},
-        stored=None,
+    provenance = Provenance(
+        harness="", python="", platform="", git_commit=None, git_dirty=None, packages={},
+        models=(), corpus={}, testset={}, collection=None, metrics=about, seed=_SEED,
+        labels="documents",
+    )  # fmt: skip
+    config: Mapping[str, object] = {}
+    questions = {id_: ComparedQuestion(id_) for id_ in scores}
+    if other is not None:
+        about |= {name: line for name, line in other.provenance.metrics.items() if name in about}
+        provenance, config = replace(other.provenance, metrics=about), other.config
+        questions |= {id_: line for id_, line in other.questions.items() if id_ in questions}
+        deciding = other.decide_by if other.decide_by in about else deciding
+
+    def recorded(cell: str, question: str) -> Mapping[str, Score]:
+        return scores[question]
+
+    return Operand(
+        name, "", config, provenance, deciding, None, questions, {name: cell}, recorded=recorded
     )

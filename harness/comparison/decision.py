@@ -16,9 +16,8 @@ from math import ceil, inf, log, log1p
 from statistics import fmean
 from typing import Any, Literal
 
-from harness.comparison import costs
 from harness.comparison.cell_differences import CellDifferences
-from harness.comparison.costs import Cost
+from harness.comparison.operand import Cost, OperandCell
 from harness.errors import HarnessError
 from harness.metrics import named_metrics
 from harness.runs import scoring
@@ -171,7 +170,8 @@ def decide(contrasts: CellDifferences) -> Decision:
     candidates = [name for name in not_worse if name not in floors]
     if best and candidates:
         kinds = settings.get("cost", _DEFAULT_COST_KINDS)
-        kind, spent = costs.first_known_cost(kinds, [best, *candidates], contrasts.stored)
+        cells = contrasts.operand.cells
+        kind, spent = first_known_cost(kinds, [cells[name] for name in (best, *candidates)])
     weighed = [
         _assess_cheaper(name, (cost, spent[best]), others[name], finished[name], margin)
         for name, cost in sorted(spent.items(), key=lambda item: item[1])
@@ -228,6 +228,21 @@ def _with_worse_metrics(decision: Decision, contrasts: CellDifferences) -> Decis
         if seen.worse and metric != decision.metric and not contrasts.is_constant(metric, ship)
     }
     return replace(decision, worse_than=other if worse else None, worse_at=worse)
+
+
+def first_known_cost(
+    kinds: Sequence[Cost], cells: Sequence[OperandCell]
+) -> tuple[Cost | None, dict[str, float]]:
+    """Return the first kind of cost that is known of each cell, and what each costs a question.
+
+    None and nothing where no kind is known of all.
+    """
+    for kind in kinds:
+        costs = {cell.name: cell.cost(kind) for cell in cells}
+        known = {name: cost for name, cost in costs.items() if cost is not None}
+        if known and len(known) == len(costs):
+            return kind, known
+    return None, {}
 
 
 def format_cost(kind: Cost | None, cost: float, currency: str = "") -> str:

@@ -1,22 +1,22 @@
-"""Pairs cells of a baseline and a run, and their values on the questions that both sides asked."""
+"""Pairs cells of two operands, and their values on the questions that both sides share."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.comparison.operand import Incomparable, Operand, OperandCell
+from harness.comparison.operand import Codes, Floats, Incomparable, Operand
 from harness.errors import HarnessError
 from harness.metrics.named_metrics import stored_total
-from harness.records import Score
 from harness.stats.intervals import number_clusters
 from harness.stats.paired_units import PairedScores
+from harness.stats.whole_sets import Total
 from harness.store.cell_labels import find_cells
+from harness.store.frame import STATES, UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -46,62 +46,97 @@ class Unpaired:
     reason: str
 
 
-@dataclass
-class _Values:
-    """Values or counts of one metric, by the numbers of the questions that have them on both."""
+@dataclass(frozen=True, eq=False)
+class SharedQuestions:
+    """The questions that are the same in a baseline and a run, in the run's order."""
 
-    numbers: list[int] = field(default_factory=list)
-    before: list[object] = field(default_factory=list)
-    after: list[object] = field(default_factory=list)
-    unpaired: list[Unpaired] = field(default_factory=list)
+    baseline: Operand
+    run: Operand
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """Their ids."""
+        return [
+            id_
+            for id_, question in self.run.questions.items()
+            if (same := self.baseline.questions.get(id_)) is not None
+            and same.content == question.content
+        ]
+
+    @cached_property
+    def before(self) -> Codes:
+        """Their places in the baseline."""
+        return self.baseline.places(self.ids)
+
+    @cached_property
+    def after(self) -> Codes:
+        """Their places in the run."""
+        return self.run.places(self.ids)
+
+    @cached_property
+    def clusters(self) -> Codes | None:
+        """The number of each one's cluster, where a side drew whole ones."""
+        for side, places in ((self.run, self.after), (self.baseline, self.before)):
+            if (names := side.clusters) is not None:
+                return number_clusters(names[place] for place in places.tolist())
+        return None
 
 
 class CellPair:
     """A cell of a baseline, the left one, and a cell of a run, on the questions they share."""
 
-    def __init__(
-        self, baseline: Operand, run: Operand, pairing: Pairing, shared: Sequence[str]
-    ) -> None:
-        self.pairing = pairing
-        self.left, self.right = baseline.cells[pairing.baseline], run.cells[pairing.run]
-        self.baseline, self.run, self.shared = baseline, run, shared
-        self._by_metric: dict[str, _Values] = {}
+    def __init__(self, shared: SharedQuestions, pairing: Pairing) -> None:
+        self.pairing, self.shared = pairing, shared
+        self.left = shared.baseline.cells[pairing.baseline]
+        self.right = shared.run.cells[pairing.run]
 
     def pair(self, metric: str, ids: Collection[str] | None = None) -> PairedScores:
         """Return one metric of both, the run's left, on `ids` alone if they are given."""
-        values = self._values(metric)
-        chosen = [
-            index
-            for index, number in enumerate(values.numbers)
-            if ids is None or self.shared[number] in ids
-        ]
-        before, after = (
-            np.array(side, dtype=np.float64)[chosen] for side in (values.before, values.after)
-        )
-        numbers = np.array(values.numbers, dtype=np.int64)[chosen]
-        clusters = None if self._clusters is None else self._clusters[numbers]
-        unpaired = sum(ids is None or lone.question in ids for lone in values.unpaired)
-        total = stored_total(self.run.provenance.metrics[metric])
-        return PairedScores(after, before, total, clusters, unpaired, numbers)
+        before = self.left.columns[metric].values[self.shared.before]
+        after = self.right.columns[metric].values[self.shared.after]
+        total = stored_total(self.shared.run.provenance.metrics[metric])
+        return self._paired(before, after, ids, total)
 
     def finished(self) -> PairedScores:
         """Return which questions did not fail, 1 or 0, where both cells were asked them."""
-        both = [
-            number
-            for number, id_ in enumerate(self.shared)
-            if id_ in self.left.results and id_ in self.right.results
-        ]
         before, after = (
-            np.array([cell.results[self.shared[n]].error is None for n in both], dtype=np.float64)
-            for cell in (self.left, self.right)
+            np.where(cell.asked, ~cell.failed, np.nan)[places]
+            for cell, places in (
+                (self.left, self.shared.before),
+                (self.right, self.shared.after),
+            )
         )
-        return PairedScores(after, before, questions=np.array(both, dtype=np.int64))
+        return self._paired(before, after)
+
+    def _paired(
+        self,
+        before: Floats,
+        after: Floats,
+        ids: Collection[str] | None = None,
+        total: Total | None = None,
+    ) -> PairedScores:
+        has_before, has_after = (
+            ~np.isnan(values if values.ndim == 1 else values[:, 0]) for values in (before, after)
+        )
+        if ids is not None:
+            chosen = np.array([id_ in ids for id_ in self.shared.ids], dtype=np.bool_)
+            has_before, has_after = has_before & chosen, has_after & chosen
+        both = has_before & has_after
+        clusters = self.shared.clusters
+        return PairedScores(
+            after[both],
+            before[both],
+            total,
+            None if clusters is None else clusters[both],
+            int((has_before ^ has_after).sum()),
+            np.flatnonzero(both),
+        )
 
     def segments(self) -> Mapping[tuple[str, str], frozenset[str]]:
         """Return the questions of each category and difficulty, where there are several."""
         by_way: dict[str, dict[str, set[str]]] = {"Category": {}, "Difficulty": {}}
-        for id_ in self.shared:
-            question = self.run.questions[id_]
+        for id_ in self.shared.ids:
+            question = self.shared.run.questions[id_]
             for way, name in (("Category", question.category), ("Difficulty", question.difficulty)):
                 if name:
                     by_way[way].setdefault(name, set()).add(id_)
@@ -115,27 +150,40 @@ class CellPair:
     def gaps(self, metric: str) -> list[Gap]:
         """Return each question whose two values differ, the greatest gap first."""
         pair = self.pair(metric)
-        if pair.total is not None or metric in self.untested([metric]):
+        if pair.total is not None or pair.questions is None or self.untested([metric]):
             return []
+        rows = zip(pair.questions.tolist(), pair.right.tolist(), pair.left.tolist(), strict=True)
         gaps = [
-            Gap(self.shared[number], before, after)
-            for number, before, after in zip(
-                self._values(metric).numbers, pair.right.tolist(), pair.left.tolist(), strict=True
-            )
+            Gap(self.shared.ids[number], before, after)
+            for number, before, after in rows
             if before != after
         ]
         return sorted(gaps, key=lambda gap: -abs(gap.baseline - gap.run))
 
-    def unpaired(self, metric: str) -> list[Unpaired]:
-        """Return each question with a value on one side alone.
+    def unpaired(self, metric: str) -> Iterator[Unpaired]:
+        """Yield each question with a value on one side alone.
 
         A question that a metric does not apply to on either side is none.
         """
-        return self._values(metric).unpaired
+        shared = self.shared
+        before, after = self.left.columns[metric], self.right.columns[metric]
+        has_before, has_after = before.known[shared.before], after.known[shared.after]
+        for number in np.flatnonzero(has_before != has_after).tolist():
+            if has_before[number]:
+                missing, side, cell = "run", shared.run, self.right
+                state = int(after.states[shared.after[number]])
+            else:
+                missing, side, cell = "baseline", shared.baseline, self.left
+                state = int(before.states[shared.before[number]])
+            id_, message = shared.ids[number], "it was not asked"
+            if state != UNKNOWN:
+                reason = side.reason(cell.name, id_, metric)
+                message = ": ".join(filter(None, (STATES[state].replace("_", " "), reason)))
+            yield Unpaired(id_, metric, missing, message)
 
     def untested(self, metrics: Sequence[str]) -> dict[str, str]:
         """Return why a metric is not compared between these two cells; nothing of the others."""
-        about = self.run.provenance.metrics
+        about = self.shared.run.provenance.metrics
         reasons = {
             name: "descriptive: more of it is neither better nor worse"
             for name in metrics
@@ -146,32 +194,6 @@ class CellPair:
             reason = "it counts an index's own chunks, and the chunkers differ"
             reasons |= dict.fromkeys(within, reason)
         return reasons
-
-    def _values(self, metric: str) -> _Values:
-        if metric not in self._by_metric:
-            values = self._by_metric[metric] = _Values()
-            for number, id_ in enumerate(self.shared):
-                scores = [_score_of(cell, id_, metric) for cell in (self.left, self.right)]
-                before, after = (None if it is None else it.counts or it.value for it in scores)
-                if before is not None and after is not None:
-                    values.numbers.append(number)
-                    values.before.append(before)
-                    values.after.append(after)
-                elif before is not None:
-                    lone = Unpaired(id_, metric, "run", _describe_missing(scores[1]))
-                    values.unpaired.append(lone)
-                elif after is not None:
-                    lone = Unpaired(id_, metric, "baseline", _describe_missing(scores[0]))
-                    values.unpaired.append(lone)
-        return self._by_metric[metric]
-
-    @cached_property
-    def _clusters(self) -> NDArray[np.int64] | None:
-        """The number of each shared question's cluster, where a side drew whole ones."""
-        for side in (self.run.questions, self.baseline.questions):
-            if any(question.cluster for question in side.values()):
-                return number_clusters(side[id_].cluster or id_ for id_ in self.shared)
-        return None
 
 
 def mean_values(pair: PairedScores) -> tuple[float | None, float | None]:
@@ -184,18 +206,7 @@ def mean_values(pair: PairedScores) -> tuple[float | None, float | None]:
     return before, after
 
 
-def shared_questions(baseline: Operand, run: Operand) -> list[str]:
-    """Return the questions that are the same on both sides, in the run's order."""
-    return [
-        id_
-        for id_, question in run.questions.items()
-        if id_ in baseline.questions and baseline.questions[id_].content == question.content
-    ]
-
-
-def pair_cells(
-    baseline: Operand, run: Operand, shared: Sequence[str], requested: Sequence[str] = ()
-) -> list[CellPair]:
+def pair_cells(shared: SharedQuestions, requested: Sequence[str] = ()) -> list[CellPair]:
     """Return the pairs of cells that are held against each other.
 
     Those that are `requested`, each as "A=B", A of the baseline and B of the run; else those of one
@@ -205,8 +216,8 @@ def pair_cells(
         HarnessError: a pair that is wanted names no cell, or more than one.
         Incomparable: nothing says which cells belong together.
     """
-    names = _pair_names(baseline, run, requested)
-    return [CellPair(baseline, run, pairing, shared) for pairing in names]
+    names = _pair_names(shared.baseline, shared.run, requested)
+    return [CellPair(shared, pairing) for pairing in names]
 
 
 def _pair_names(baseline: Operand, run: Operand, requested: Sequence[str]) -> list[Pairing]:
@@ -255,14 +266,3 @@ def _named_cells(text: str, side: Operand) -> list[str]:
 
 def _list_cells(side: Operand) -> str:
     return "\n".join([f"  cells of {side.id}:", *(f"    {name}" for name in side.cells)])
-
-
-def _score_of(cell: OperandCell, question: str, metric: str) -> Score | None:
-    result = cell.results.get(question)
-    return None if result is None else result.scores.get(metric)
-
-
-def _describe_missing(line: Score | None) -> str:
-    if line is None:
-        return "it was not asked"
-    return f"{line.state.replace('_', ' ')}: {line.reason}" if line.reason else line.state

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from harness.comparison.operand import Operand
-from harness.comparison.paired_values import Pairing
+from harness.comparison.paired_values import Pairing, SharedQuestions
 from harness.people.ratings import TOP_GRADE, rated_answers, read
 from harness.stats.difference_estimate import DifferenceEstimate
 from harness.stats.differences import estimate_differences
@@ -58,43 +58,33 @@ class Rating:
 
 
 def compare_ratings(
-    baseline: Operand,
-    run: Operand,
+    shared: SharedQuestions,
     pairings: Sequence[Pairing],
-    shared: Collection[str],
     differences: Sequence[Mapping[str, DifferenceEstimate]],
 ) -> list[Rating | None]:
     """Return what people said of each pair of cells; None where no question was rated in both.
 
-    `shared` are the questions that are the same on both sides, `differences` those that were tested
-    between each pair, by metric.
+    `differences` are those that were tested between the cells of each pair, by metric.
 
     Raises:
         DataError: the ratings of a run are damaged.
     """
-    before, after = _read_grades(baseline), _read_grades(run)
-    clusters = {
-        id_: question.cluster
-        for side in (baseline, run)
-        for id_, question in side.questions.items()
-        if question.cluster
-    }
-    ratings = []
+    before, after = _read_grades(shared.baseline), _read_grades(shared.run)
+    ratings: list[Rating | None] = []
     for names, metrics in zip(pairings, differences, strict=True):
-        left, right = before.get(names.baseline, {}), after.get(names.run, {})
-        both = sorted(left.keys() & right.keys() & set(shared))
-        old, new = (np.array([side[id_] for id_ in both]) / TOP_GRADE for side in (left, right))
-        groups = None
-        if clusters:
-            groups = np.unique([clusters.get(id_, id_) for id_ in both], return_inverse=True)[1]
-        pair = PairedScores(new, old, clusters=groups)
-        ratings.append(_compare_cells(pair, metrics, run.provenance.seed) if both else None)
+        old, new = before.get(names.baseline, {}), after.get(names.run, {})
+        both = [number for number, id_ in enumerate(shared.ids) if id_ in old and id_ in new]
+        left, right = (
+            np.array([side[shared.ids[number]] for number in both]) / TOP_GRADE
+            for side in (new, old)
+        )
+        clusters = None if shared.clusters is None else shared.clusters[both]
+        pair = PairedScores(left, right, clusters=clusters)
+        ratings.append(_compare(pair, metrics, shared.run.provenance.seed) if both else None)
     return ratings
 
 
-def _compare_cells(
-    pair: PairedScores, metrics: Mapping[str, DifferenceEstimate], seed: int
-) -> Rating:
+def _compare(pair: PairedScores, metrics: Mapping[str, DifferenceEstimate], seed: int) -> Rating:
     (found,) = estimate_differences([pair], seed)
     value, low, high = (
         None if part is None else TOP_GRADE * part
@@ -115,9 +105,9 @@ def _read_grades(side: Operand) -> Mapping[str, Mapping[str, float]]:
     """Return people's mean overall grade, 0 to 3, by cell and question; none of a baseline's."""
     by_cell: dict[str, dict[str, float]] = {}
     for answer in () if side.stored is None else rated_answers(read(side.stored)):
-        mean = answer.mean("overall")
-        for cell in answer.cells if mean is not None else ():
-            by_cell.setdefault(cell, {})[answer.question] = mean or 0.0
+        if (mean := answer.mean("overall")) is not None:
+            for cell in answer.cells:
+                by_cell.setdefault(cell, {})[answer.question] = mean
     return by_cell
 
 

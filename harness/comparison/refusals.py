@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
-from harness.comparison.history.run_heads import MetricHead
+import numpy as np
+
 from harness.comparison.operand import Incomparable, Operand
 from harness.store.run_file import MetricDescription
 from harness.text.decline_patterns import DECLINES
@@ -99,14 +100,12 @@ def _describe_metric_change(baseline: Operand, run: Operand, name: str) -> str:
 
 def _count_length(side: Operand, name: str) -> int:
     """Return how many counts a question has by a metric of the whole set; 0 where none has any."""
-    lines = (
-        result.scores.get(name) for cell in side.cells.values() for result in cell.results.values()
-    )
-    return next((len(line.counts) for line in lines if line is not None and line.counts), 0)
+    columns = [cell.columns[name].values for cell in side.cells.values() if name in cell.columns]
+    return max((v.shape[1] for v in columns if v.ndim == 2 and not np.isnan(v).all()), default=0)
 
 
 def metric_identity(
-    metric: MetricDescription | MetricHead,
+    metric: MetricDescription,
     labels: str,
     models: Iterable[Mapping[str, Any]],
     config: Mapping[str, Any],

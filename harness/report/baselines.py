@@ -9,13 +9,17 @@ from typing import Any
 from harness.comparison.baselines.baseline_file import BaselineCell, BaselineFile
 from harness.comparison.baselines.baseline_reader import FOLDER, Baseline
 from harness.errors import HarnessError
-from harness.report.document import Block, Cell, Heading, Measure, Paragraph, TableBlock
+from harness.report.document import Block, Cell, Heading, Items, Measure, Paragraph, TableBlock
 from harness.text import numbers
 
 _PICKED = (
     "A night picked because it was good alarms too often: where nothing changed, in 2.6 % of "
     "nights against one picked blind, in 9.6 % against the best of three, in 16.4 % against the "
     "best of ten; name several runs, and the means of each question are the baseline."
+)
+_REUSED = (
+    "Runs that used the replies to earlier runs say nothing new of chance: ask anew for each, by "
+    "--set reuse=false or --fresh."
 )
 _PICKED_OF_SEVERAL = "Take the runs as they came: means of the good ones alone alarm too often."
 
@@ -31,7 +35,10 @@ def promotion_blocks(baseline: Baseline) -> list[Block]:
     if file.forced:
         blocks.append(Paragraph("Forced: it has failures, did not finish, or did not ask all."))
     picked = _PICKED if len(file.runs) == 1 else _PICKED_OF_SEVERAL
-    return [*blocks, Paragraph(picked), Paragraph("Put the file under version control.")]
+    blocks.append(Paragraph(picked))
+    if baseline.reused:
+        blocks += [Paragraph(_REUSED), Items(baseline.reused)]
+    return [*blocks, Paragraph("Put the file under version control.")]
 
 
 def blocks(baseline: Baseline) -> list[Block]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.comparison.history.run_heads import CellHead
 from harness.report.document import Mark
 from harness.store.cell_results import CellResult
 
@@ -16,7 +15,7 @@ _FREE_HUES = (4, 5, 6, 7, 0, 1, 2, 3)
 """Hues of methods without one of their own, in the order in which they are given away."""
 
 
-def marks(cells: Sequence[CellResult | CellHead]) -> dict[str, Mark]:
+def marks(cells: Sequence[CellResult]) -> dict[str, Mark]:
     """Return the mark of each cell, by its full name.
 
     The hue is the retrieval method, and the embedder where there is but one method; the shape is

@@ -48,11 +48,11 @@ def describe_sides(comparison: ComparedRuns, pair: ComparedCells) -> Iterator[Bl
 def _expenses(side: Operand, name: str) -> Iterator[str]:
     """Yield what a question took on one side, and how large and exact its index is."""
     cell, stored = side.cells[name], _stored_cell(side, name)
-    tokens = cell.mean_cost("tokens")
+    tokens = cell.cost("tokens")
     prices = None if side.stored is None else side.stored.run.prices
-    yield numbers.seconds(cell.median_seconds())
+    yield numbers.seconds(cell.cost("seconds"))
     yield numbers.MISSING if tokens is None else f"{tokens:,.0f}"
-    yield numbers.money(cell.mean_cost("money"), "" if prices is None else prices.currency).strip()
+    yield numbers.money(cell.cost("money"), "" if prices is None else prices.currency).strip()
     for stage in ("retrieval", "generation"):
         yield numbers.seconds(None if stored is None else stored.seconds.get(stage))
     yield f"{stored.chunks:,}" if stored is not None and stored.chunks else numbers.MISSING

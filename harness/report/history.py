@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from harness.comparison.changes import Change, describe
-from harness.comparison.history.series import History, RunSegment, Series
+from harness.comparison.history.series import FIGURES, History, RunSegment, Series
 from harness.errors import HarnessError
 from harness.files.atomic import write_atomically
 from harness.fingerprint import __version__
@@ -150,7 +150,11 @@ def _segment(history: History, series: Series, segment: RunSegment) -> dict[str,
     test = segment.tested
     scores = [(history.runs[run].name, history.score(series, run)) for run in segment.runs]
     return {
-        "values": [{"run": name, **asdict(score)} for name, score in scores if score is not None],
+        "values": [
+            {"run": name, **{figure: getattr(score, figure) for figure in FIGURES}}
+            for name, score in scores
+            if score is not None
+        ],
         "p": test.p,
         "corrected": test.corrected,
         "not_tested": test.reason or None,

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.cache.tables import Table
-from harness.comparison import costs
 from harness.comparison.cell_differences import CellDifferences
 from harness.comparison.decision import Decision, decide
 from harness.comparison.gate import gate_verdicts
@@ -176,15 +175,15 @@ class View:
 
     def seconds(self, cell: CellResult) -> float | None:
         """Return the median seconds of a question that finished; None where not known."""
-        return costs.question_cost("seconds", self.frame(cell), cell, self.run.prices)
+        return self.contrasts.operand.cells[cell.name].cost("seconds")
 
     def tokens(self, cell: CellResult) -> float | None:
         """Return the mean tokens of a question that finished, in and out; None where not known."""
-        return costs.question_cost("tokens", self.frame(cell), cell, self.run.prices)
+        return self.contrasts.operand.cells[cell.name].cost("tokens")
 
     def money(self, cell: CellResult) -> float | None:
         """Return the mean money of a question that finished; None where not known."""
-        return costs.question_cost("money", self.frame(cell), cell, self.run.prices)
+        return self.contrasts.operand.cells[cell.name].cost("money")
 
     @property
     def about(self) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 
-from harness.records import Score
+from harness.records import Number, Score
 from harness.stats.intervals import mean_interval
 from harness.stats.whole_sets import Total, whole_set_interval
 from harness.text.secrets import describe_error
@@ -24,18 +24,18 @@ class Aggregate:
     `metric_high` are what `mean` would be with those questions at 0 and at 1.
     """
 
-    mean: float | None
-    mean_finished: float | None
-    low: float | None
-    high: float | None
+    mean: Number | None
+    mean_finished: Number | None
+    low: Number | None
+    high: Number | None
     n: int
     failed: int
     not_scored: int
     metric_failed: int
     method: str
     note: str = ""
-    metric_low: float | None = None
-    metric_high: float | None = None
+    metric_low: Number | None = None
+    metric_high: Number | None = None
 
 
 def aggregate(

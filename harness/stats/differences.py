@@ -22,7 +22,7 @@ from harness.stats.separate_tests import estimate_separately
 Floats = NDArray[np.float64]
 
 _UNDEFINED = "not defined in many swaps"
-_ROUNDING = 1e-9
+_ROUNDING, _NO_SPREAD = 1e-9, 1e-12
 
 
 def estimate_differences(
@@ -103,6 +103,8 @@ def _simultaneous_interval(
     """Return the simultaneous interval, which excludes 0 where a difference is shown."""
     if unit.missing_interval:
         return Interval(None, None, "none", unit.missing_interval)
+    if unit.deviation is not None and unit.deviation <= _NO_SPREAD:
+        return Interval(None, None, "none", "all differences are equal")
     ends = _simultaneous_ends(unit, critical)
     if ends is None:
         reason = f"{unit.unit} {unit.units} is too few for {family} tests"

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from harness.comparison import operand
 from harness.comparison.baselines.baseline_file import (
     DIGITS,
@@ -14,7 +16,13 @@ from harness.comparison.baselines.baseline_file import (
     BaselineFile,
     parse_baseline,
 )
-from harness.comparison.operand import Operand, OperandCell, QuestionResult
+from harness.comparison.operand import (
+    Floats,
+    Operand,
+    OperandCell,
+    ScoreColumn,
+    column_from_scores,
+)
 from harness.config import gate_rules
 from harness.errors import HarnessError, suggest
 from harness.files import reading
@@ -26,10 +34,14 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
 @dataclass(frozen=True)
 class Baseline:
-    """A baseline's file, read and checked."""
+    """A baseline's file, read and checked.
+
+    `reused` says which of several runs that were just promoted used replies to earlier runs.
+    """
 
     path: Path
     held: BaselineFile
+    reused: tuple[str, ...] = ()
 
     @property
     def operand(self) -> Operand:
@@ -44,7 +56,7 @@ class Baseline:
             decide_by=newest.decide_by,
             baseline=newest.baseline,
             questions=held.questions,
-            cells={cell.name: _operand_cell(cell, list(held.questions)) for cell in held.cells},
+            cells={cell.name: _operand_cell(cell, held) for cell in held.cells},
         )
 
 
@@ -109,19 +121,24 @@ def read(name_or_path: str) -> Baseline:
     return Baseline(path, parse_baseline(reading.read_json(path), str(path)))
 
 
-def _operand_cell(held: BaselineCell, questions: list[str]) -> OperandCell:
-    results = {
-        id_: QuestionResult(
-            scores={
-                name: _stored_score(scores.values[position]) for name, scores in held.scores.items()
-            },
-            error=held.failures.get(id_),
-            seconds=held.seconds[position],
-            tokens=held.tokens[position],
-        )
-        for position, id_ in enumerate(questions)
-    }
-    return OperandCell(held.name, held.parts.model_dump(), held.fingerprint, held.floor, results)
+def _operand_cell(cell: BaselineCell, held: BaselineFile) -> OperandCell:
+    return OperandCell(
+        cell.name,
+        cell.parts.model_dump(),
+        cell.fingerprint,
+        cell.floor,
+        columns={
+            name: column_from_scores([_stored_score(value) for value in scores.values])
+            for name, scores in cell.scores.items()
+        },
+        asked=np.ones(len(held.questions), dtype=np.bool_),
+        failed=np.array([id_ in cell.failures for id_ in held.questions], dtype=np.bool_),
+        spent={
+            "seconds": np.array(cell.seconds, dtype=np.float64),
+            "tokens": np.array(cell.tokens, dtype=np.float64),
+            "money": np.full(len(held.questions), np.nan),
+        },
+    )
 
 
 def _stored_score(value: float | list[float] | str | None) -> Score:
@@ -170,16 +187,13 @@ def load_operand(name_or_path: str) -> Operand:
 
 
 def round_scores(side: Operand) -> Operand:
-    """Return a side with its scores rounded as in a baseline's file: equal ones stay equal."""
+    """Return an operand with scores rounded as in a baseline's file: equal ones stay equal."""
     cells = {
         name: replace(
             cell,
-            results={
-                id_: replace(
-                    result,
-                    scores={name: _round_score(line) for name, line in result.scores.items()},
-                )
-                for id_, result in cell.results.items()
+            columns={
+                metric: ScoreColumn(round_values(column.values), column.states)
+                for metric, column in cell.columns.items()
             },
         )
         for name, cell in side.cells.items()
@@ -187,6 +201,7 @@ def round_scores(side: Operand) -> Operand:
     return replace(side, cells=cells)
 
 
-def _round_score(line: Score) -> Score:
-    value = None if line.value is None else round(line.value, DIGITS)
-    return replace(line, value=value, counts=tuple(round(count, DIGITS) for count in line.counts))
+def round_values(values: Floats) -> Floats:
+    """Return values with the digits that a baseline's file has; NumPy rounds some otherwise."""
+    rounded = [round(value, DIGITS) for value in values.ravel().tolist()]
+    return np.array(rounded, dtype=np.float64).reshape(values.shape)

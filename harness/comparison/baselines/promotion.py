@@ -7,11 +7,13 @@ import json
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from math import fsum
+from math import isnan
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from harness.comparison import operand as operands
 from harness.comparison.baselines.baseline_file import DIGITS, BaselineFile, PromotedRun
@@ -22,25 +24,28 @@ from harness.comparison.baselines.baseline_reader import (
     read,
 )
 from harness.comparison.operand import (
-    ComparedQuestion,
+    Floats,
     Incomparable,
     Operand,
     OperandCell,
-    QuestionResult,
+    ScoreColumn,
+    merge_cells,
 )
 from harness.comparison.refusals import list_reasons
 from harness.files import new_files
 from harness.files.self_checksum import add_checksum
 from harness.metrics.named_metrics import stored_total
-from harness.records import Score
+from harness.records import Failure, Score
 from harness.stats.aggregate_scores import aggregate
 from harness.store.cell_labels import find_cell, parts_of
 from harness.store.cell_results import CellResult
+from harness.store.frame import STATES, UNKNOWN
 from harness.store.reader import StoredRun, load
 
 _INDENTED_LEVELS = 3
 """Levels of the file that have a line for each of their parts."""
 _MAX_REASONS = 3
+_SCORED = STATES.index("scored")
 
 
 def promote(
@@ -70,7 +75,8 @@ def promote(
     _refuse_unlike(runs, sides, cells)
     text = _serialise(_build_file(runs, sides, cells, name, why))
     new_files.write_file(baseline_path(name), text)
-    return read(name)
+    reused = [(stored.run.id, stored.run.describe_reused()) for stored in runs if len(runs) > 1]
+    return replace(read(name), reused=tuple(f"{id_}: {text}" for id_, text in reused if text))
 
 
 def _serialise(held: BaselineFile) -> str:
@@ -118,6 +124,8 @@ def _build_file(
 ) -> BaselineFile:
     newest = sides[-1]
     questions = {id_: question for side in sides for id_, question in side.questions.items()}
+    joined = replace(newest, questions=questions)
+    places = [joined.places([*side.questions]) for side in sides]
     data = {
         "schema": 2,
         "name": name,
@@ -132,101 +140,103 @@ def _build_file(
         "provenance": newest.provenance,
         "questions": {id_: asdict(question) for id_, question in questions.items()},
         "cells": [
-            _cell_data(cell, [side.cells[cell.name] for side in sides], questions, newest)
+            _cell_data(
+                cell,
+                [
+                    merge_cells([(side.cells[cell.name], own)], len(questions))
+                    for side, own in zip(sides, places, strict=True)
+                ],
+                joined,
+                _failures(runs, cell.name),
+            )
             for cell in cells[-1]
         ],
     }
     return BaselineFile.model_validate(data)
 
 
+def _failures(runs: Sequence[StoredRun], cell: str) -> dict[str, Failure]:
+    """Return why each question failed in the last run in which it did."""
+    return {
+        trace.question: trace.error
+        for stored in runs
+        for trace in stored.frame.at(stored.places(cell)).traces
+        if trace.error is not None
+    }
+
+
 def _cell_data(
     newest: CellResult,
     cells: Sequence[OperandCell],
-    questions: Mapping[str, ComparedQuestion],
-    side: Operand,
+    joined: Operand,
+    failures: Mapping[str, Failure],
 ) -> dict[str, Any]:
-    """Return a cell of the file, as `newest` run has it: its results are the means of `cells`."""
-    by_question = {
-        id_: _average_results([cell.results[id_] for cell in cells if id_ in cell.results])
-        for id_ in questions
+    """Return a cell of the file, as the newest run has it: its values are the means of `cells`.
+
+    A question failed where it failed in each run that asked it.
+    """
+    asked = np.any([cell.asked for cell in cells], axis=0)
+    failed = asked & np.all([cell.failed | ~cell.asked for cell in cells], axis=0)
+    columns = {
+        name: _mean_column([cell.columns[name] for cell in cells])
+        for name in joined.provenance.metrics
     }
-    results = list(by_question.values())
-    asked = [result for result in results if result.scores or result.error]
     aggregates = newest.scores
     if len(cells) > 1:
-        clusters = [question.cluster or "" for question in questions.values()]
         aggregates = {
             name: aggregate(
-                [result.scores.get(name, Score(None, state="not_scored")) for result in results],
-                stored_total(about),
-                clusters=clusters if all(clusters) else None,
+                column.scores(), stored_total(joined.provenance.metrics[name]), joined.clusters
             )
-            for name, about in side.provenance.metrics.items()
+            for name, column in columns.items()
         }
+    seconds, tokens = (
+        _mean_rows([cell.spent[kind] for cell in cells]).tolist() for kind in ("seconds", "tokens")
+    )
     return {
         "name": newest.name,
         "parts": cells[-1].parts,
         "fingerprint": newest.fingerprint,
         "floor": newest.floor,
-        "asked": len(asked),
-        "failed": sum(result.error is not None for result in asked),
-        "failures": {id_: result.error for id_, result in by_question.items() if result.error},
-        "seconds": [
-            None if result.seconds is None else float(f"{result.seconds:.3g}") for result in results
-        ],
-        "tokens": [result.tokens for result in results],
+        "asked": int(asked.sum()),
+        "failed": int(failed.sum()),
+        "failures": {
+            id_: failures[id_]
+            for id_, is_failed in zip(joined.questions, failed.tolist(), strict=True)
+            if is_failed
+        },
+        "seconds": [None if isnan(value) else float(f"{value:.3g}") for value in seconds],
+        "tokens": [None if isnan(value) else round(value) for value in tokens],
         "scores": {
             name: {
                 **{key: _round_float(value) for key, value in asdict(about).items()},
-                "values": [_stored_value(result.scores.get(name)) for result in results],
+                "values": [_stored_value(score) for score in columns[name].scores()],
             }
             for name, about in aggregates.items()
         },
     }
 
 
-def _average_results(results: Sequence[QuestionResult]) -> QuestionResult:
-    """Return the means of one question over the runs that finished it.
-
-    It failed where it failed in each run.
-    """
-    if len(results) == 1:
-        return results[0]
-    tokens = _mean([result.tokens for result in results])
-    failed = bool(results) and all(result.error is not None for result in results)
-    return QuestionResult(
-        scores={
-            name: _average_scores([result.scores[name] for result in results])
-            for name in (results[0].scores if results else ())
-        },
-        error=results[-1].error if failed else None,
-        seconds=_mean([result.seconds for result in results]),
-        tokens=None if tokens is None else round(tokens),
-    )
+def _mean_column(columns: Sequence[ScoreColumn]) -> ScoreColumn:
+    """Return the means of one metric over the runs that scored a question, else the last state."""
+    states = columns[0].states
+    for column in columns[1:]:
+        states = np.where((column.states == UNKNOWN) | (states == _SCORED), states, column.states)
+    return ScoreColumn(_mean_rows([column.values for column in columns]), states)
 
 
-def _average_scores(scores: Sequence[Score]) -> Score:
-    scored = [score for score in scores if score.state == "scored"]
-    if not scored:
-        return scores[-1]
-    counts = zip(*(score.counts for score in scored), strict=True)
-    return Score(
-        _mean([score.value for score in scored]),
-        counts=tuple(fsum(column) / len(scored) for column in counts),
-    )
+def _mean_rows(arrays: Sequence[Floats]) -> Floats:
+    """Return the mean of several arrays of one shape, of what is known in each place."""
+    values = np.stack(arrays)
+    known = ~np.isnan(values)
+    counts = known.sum(axis=0)
+    sums = np.where(known, values, 0.0).sum(axis=0)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fsum(known) / len(known) if known else None
-
-
-def _stored_value(line: Score | None) -> Any:
-    if line is None:
-        return None
-    if line.state in ("failed", "metric_failed"):
-        return line.state
-    return [round(count, DIGITS) for count in line.counts] or _round_float(line.value)
+def _stored_value(score: Score) -> Any:
+    if score.state in ("failed", "metric_failed"):
+        return score.state
+    return [round(count, DIGITS) for count in score.counts] or _round_float(score.value)
 
 
 def _round_float(value: Any) -> Any:

@@ -17,13 +17,11 @@ from harness.config.gate_rules import Drop, Gate
 from harness.metrics import Metric
 from harness.metrics.named_metrics import LABEL_OF_NEED, label_of, leaf_metrics, stored_total
 from harness.ranking.relevance import has_label
-from harness.records import Score
 from harness.runs.run_inputs import RunInputs
 from harness.stats import mcnemar, power
 from harness.stats.clusters import find_clusters
 from harness.stats.intervals import number_clusters
 from harness.stats.whole_sets import pseudo_values, total_rows
-from harness.store.run_file import MetricDescription
 from harness.text import numbers
 
 _SPREAD_NOTE = (
@@ -193,34 +191,30 @@ def _estimate_spread(
     """Return what is known of a cell, by its name in the baseline; None where it has none."""
     ids, scores = list(ids), None
     if side is not None and cell is not None and rule.metric in side.provenance.metrics:
-        results = side.cells[cell].results
-        lines = {id_: results[id_].scores.get(rule.metric) for id_ in ids if id_ in results}
-        ids, scores = _scored_questions(lines, side.provenance.metrics[rule.metric])
+        ids, scores = _known_scores(side, cell, rule.metric, ids)
     groups = None
     if clusters is not None:
         groups = number_clusters(clusters.get(id_, id_) for id_ in ids)
     return ScoreSpread(len(ids), scores, groups)
 
 
-def _scored_questions(
-    lines: Mapping[str, Score | None], about: MetricDescription
+def _known_scores(
+    side: Operand, cell: str, metric: str, ids: Sequence[str]
 ) -> tuple[list[str], Floats]:
-    """Return the scored questions and their scores.
+    """Return those of the questions that the baseline scored, and their scores.
 
     Of a metric of the whole set it is what each question adds, by the jackknife.
     """
-    total = stored_total(about)
-    values = {
-        id_: line.value if total is None else line.counts
-        for id_, line in lines.items()
-        if line is not None and (line.counts if total is not None else line.value is not None)
-    }
-    table = np.array([*values.values()], dtype=np.float64)
-    if total is None or not values:
-        return [*values], table
-    whole = table.sum(axis=0)
-    observed = total(whole.tolist()) or 0.0
-    return [*values], pseudo_values(observed, *total_rows(total, whole - table))
+    column = side.cells[cell].columns[metric]
+    places = side.places([id_ for id_ in ids if id_ in side.questions])
+    places = places[column.known[places]]
+    names, values = list(side.questions), column.values[places]
+    total = stored_total(side.provenance.metrics[metric])
+    if total is not None and len(values):
+        whole = values.sum(axis=0)
+        observed = total(whole.tolist()) or 0.0
+        values = pseudo_values(observed, *total_rows(total, whole - values))
+    return [names[place] for place in places.tolist()], values
 
 
 def _describe_drop(spreads: Sequence[ScoreSpread], smallest_drops: Sequence[float | None]) -> str:

@@ -152,15 +152,15 @@ def _rule_questions(rule: Drop, contrast: CellPair) -> frozenset[str] | None:
     """Return the questions that a rule is about; None for all."""
     if rule.segment is None:
         return None
-    questions = contrast.run.questions
+    questions = contrast.shared.run.questions
     return frozenset(
         id_
-        for id_ in contrast.shared
+        for id_ in contrast.shared.ids
         if rule.segment.holds(questions[id_].category, questions[id_].difficulty)
     )
 
 
 def _is_sampled(contrast: CellPair) -> bool:
     """Return whether the run asked a sample, which need not have a question of every segment."""
-    stored = contrast.run.stored
+    stored = contrast.shared.run.stored
     return stored is not None and stored.run.sample is not None

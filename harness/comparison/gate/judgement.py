@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from harness.comparison import refusals
 from harness.comparison.baselines.baseline_reader import round_scores
 from harness.comparison.gate import drop_rules
-from harness.comparison.gate.gate_verdicts import GateResult, LimitKind, RuleVerdict, SeenLimit
-from harness.comparison.operand import Incomparable, Operand, OperandCell, QuestionResult
-from harness.comparison.paired_values import CellPair, pair_cells, shared_questions
+from harness.comparison.gate.gate_verdicts import GateResult, RuleVerdict, SeenLimit
+from harness.comparison.operand import Codes, Cost, Incomparable, Operand, OperandCell
+from harness.comparison.paired_values import CellPair, SharedQuestions, pair_cells
 from harness.config.gate_rules import Gate
 from harness.metrics.failures import NO_LABELS, lack_labels
 from harness.metrics.named_metrics import stored_total
@@ -18,10 +20,12 @@ from harness.stats.aggregate_scores import Aggregate, aggregate
 from harness.stats.difference_estimate import DifferenceEstimate
 from harness.stats.differences import estimate_differences
 from harness.store.cell_labels import short_labels
+from harness.store.frame import STATES
 from harness.text import numbers
 
 _ROUNDING = 1e-9
 _DEFAULT_MAX_FAILURES = 0.05
+_METRIC_FAILED = STATES.index("metric_failed")
 _NIGHT_OF_FAULTS = "a night of faults says nothing of quality: find out why, and run it again"
 
 
@@ -34,52 +38,49 @@ def judge(gate: Gate, run: Operand, baseline: Operand | None) -> GateResult:
         Incomparable: the run and the baseline cannot be compared, or there is no cell to judge.
     """
     _require_scored(run, gate.metrics)
-    contrasts = _pair_cells(gate, run, baseline) if gate.fail_if else []
-    cells = [contrast.right for contrast in contrasts] or _judged_cells(gate, run)
+    pairs = _pair_cells(gate, run, baseline) if gate.fail_if else []
+    cells = [pair.right for pair in pairs] or _judged_cells(gate, run)
     faults = [message for cell in cells if (message := _find_excess_failures(gate, run, cell))]
     labels = short_labels({name: cell.parts for name, cell in run.cells.items()})
+    against = pairs[0].shared.baseline if pairs else None
     result = GateResult(
         run.id,
-        contrasts[0].baseline.id if contrasts else None,
+        None if against is None else against.id,
         faults=tuple(faults),
-        started=contrasts[0].baseline.started if contrasts else "",
+        started="" if against is None else against.started,
         labels={cell.name: labels[cell.name] for cell in cells},
     )
     if faults:
         return result
     verdicts, family = drop_rules.judge_drop_rules(
         gate.fail_if,
-        contrasts,
+        pairs,
         run.provenance.seed,
         lambda pair, metric: (
-            _find_excess_failures(gate, pair.run, pair.right, metric)
-            or _find_excess_failures(gate, pair.baseline, pair.left, metric)
+            _find_excess_failures(gate, pair.shared.run, pair.right, metric)
+            or _find_excess_failures(gate, pair.shared.baseline, pair.left, metric)
         ),
     )
     verdicts += [verdict for cell in cells for verdict in _judge_limits(gate, run, cell)]
-    notes = [
-        *drop_rules.find_more_failures(contrasts, run.provenance.seed),
-        *_list_unpaired_cells(contrasts),
-    ]
-    changes = _deciding_changes(run, contrasts)
+    notes = [*drop_rules.find_more_failures(pairs, run.provenance.seed), *_list_unpaired(pairs)]
+    changes = _deciding_changes(run, pairs)
     return replace(
         result, verdicts=tuple(verdicts), family=family, notes=tuple(notes), changes=changes
     )
 
 
-def _deciding_changes(run: Operand, contrasts: Sequence[CellPair]) -> dict[str, DifferenceEstimate]:
+def _deciding_changes(run: Operand, pairs: Sequence[CellPair]) -> dict[str, DifferenceEstimate]:
     """Return how far each cell is from the baseline by the run's deciding metric."""
     metric = run.decide_by
-    if not contrasts or metric not in contrasts[0].baseline.provenance.metrics:
+    if not pairs or metric not in pairs[0].shared.baseline.provenance.metrics:
         return {}
-    try:
-        refusals.check_comparable(contrasts[0].baseline, run, [metric], ())
-    except Incomparable:
+    if any(refusals.list_reasons(pairs[0].shared.baseline, run, [metric])):
         return {}
-    pairs = {pair.right.name: pair for pair in contrasts if not pair.untested([metric])}
-    values = [pair.pair(metric) for pair in pairs.values()]
+    compared = [pair for pair in pairs if not pair.untested([metric])]
+    values = [pair.pair(metric) for pair in compared]
     estimates = estimate_differences(values, run.provenance.seed, powered=())
-    return dict(zip(pairs, estimates, strict=True))
+    names = [pair.right.name for pair in compared]
+    return dict(zip(names, estimates, strict=True))
 
 
 def _require_scored(side: Operand, metrics: Sequence[str]) -> None:
@@ -104,17 +105,14 @@ def _pair_cells(gate: Gate, run: Operand, baseline: Operand | None) -> list[Cell
     if baseline.stored is None:
         run = round_scores(run)
     names = [cell.name for cell in _judged_cells(gate, run)]
-    contrasts = [
-        pair
-        for pair in pair_cells(baseline, run, shared_questions(baseline, run))
-        if pair.right.name in names
-    ]
-    if not contrasts:
+    shared = SharedQuestions(baseline, run)
+    pairs = [pair for pair in pair_cells(shared) if pair.right.name in names]
+    if not pairs:
         raise Incomparable(_no_cell_message(gate, run))
-    for contrast in contrasts:
-        for name, reason in contrast.untested(metrics).items():
-            raise Incomparable(f"cell {contrast.pairing.run}: {name!r} cannot be judged: {reason}")
-    return contrasts
+    for pair in pairs:
+        for name, reason in pair.untested(metrics).items():
+            raise Incomparable(f"cell {pair.pairing.run}: {name!r} cannot be judged: {reason}")
+    return pairs
 
 
 def _judged_cells(gate: Gate, run: Operand) -> list[OperandCell]:
@@ -136,12 +134,12 @@ def _no_cell_message(gate: Gate, run: Operand) -> str:
     )
 
 
-def _list_unpaired_cells(contrasts: Sequence[CellPair]) -> list[str]:
+def _list_unpaired(pairs: Sequence[CellPair]) -> list[str]:
     """Return which cells have no counterpart, and were not judged."""
-    if not contrasts:
+    if not pairs:
         return []
-    baseline, run = contrasts[0].baseline, contrasts[0].run
-    paired = {name for pair in contrasts for name in (pair.left.name, pair.right.name)}
+    baseline, run = pairs[0].shared.baseline, pairs[0].shared.run
+    paired = {name for pair in pairs for name in (pair.left.name, pair.right.name)}
     return [
         f"not judged, only in {side.id}: {name}"
         for side, other in ((baseline, run), (run, baseline))
@@ -156,29 +154,23 @@ def _judge_limits(gate: Gate, run: Operand, cell: OperandCell) -> Iterator[RuleV
         rule = f"{metric}: at least {least:g}"
         if excess := _find_excess_failures(gate, run, cell, metric):
             yield drop_rules.unmeasured_verdict(rule, cell.name, excess)
-            continue
-        if lack_labels([result.scores[metric].reason for result in cell.results.values()]):
+        elif _lacks_labels(run, cell, metric):
             yield RuleVerdict(rule, cell.name, "cannot tell", False, problem=NO_LABELS)
-            continue
-        mean = _aggregate(run, cell, metric)
-        met = mean.mean is not None and mean.mean >= least - _ROUNDING
-        seen = SeenLimit("mean", least, mean.mean, mean.low, mean.high)
-        yield _limit_verdict(rule, cell, met, seen)
-    costs: dict[LimitKind, float | None] = {
-        "seconds": cell.median_seconds(),
-        "tokens": cell.mean_cost("tokens"),
-        "money": cell.mean_cost("money"),
-    }
-    for kind, value in costs.items():
-        most = getattr(gate.max, kind)
-        if most is not None:
-            met = value is not None and value <= most
-            yield _limit_verdict(
-                f"{kind}: at most {most:g}", cell, met, SeenLimit(kind, most, value)
-            )
+        else:
+            mean = _aggregate(run, cell, metric)
+            met = mean.mean is not None and mean.mean >= least - _ROUNDING
+            seen = SeenLimit("mean", least, mean.mean, mean.low, mean.high)
+            yield _limit_verdict(rule, cell, met, seen)
+    kinds: tuple[Cost, ...] = ("seconds", "tokens", "money")
+    for kind in kinds:
+        if (most := getattr(gate.max, kind)) is not None:
+            value = cell.cost(kind)
+            met, seen = value is not None and value <= most, SeenLimit(kind, most, value)
+            yield _limit_verdict(f"{kind}: at most {most:g}", cell, met, seen)
     if gate.max.failures is not None:  # more of them, and nothing is judged
-        results = _newest_results(run, cell)
-        seen = SeenLimit("failures", gate.max.failures, _count_failed(results), of=len(results))
+        asked = _newest(run, cell)
+        failed = int(cell.failed[asked].sum())
+        seen = SeenLimit("failures", gate.max.failures, failed, of=len(asked))
         yield _limit_verdict(f"failures: at most {gate.max.failures:g}", cell, True, seen)
 
 
@@ -190,20 +182,19 @@ def _find_excess_failures(
     Where the gate has no limit, the run's own `max_failures` is one. Of pooled runs only the newest
     is held to it: earlier ones were, each on its day.
     """
-    results = _newest_results(run, cell)
-    failed = _count_failed(results)
+    asked = _newest(run, cell)
+    failed = int(cell.failed[asked].sum())
     if metric is not None:
-        states = [result.scores[metric].state for result in results if metric in result.scores]
-        failed = states.count("metric_failed")
+        failed = int((cell.columns[metric].states[asked] == _METRIC_FAILED).sum())
     bound, key = gate.max.failures, "gate.max.failures"
     if bound is None:
         resolved = run.config.get("resolved")
         limit = resolved.get("max_failures") if isinstance(resolved, Mapping) else None
         bound = limit if isinstance(limit, int | float) else _DEFAULT_MAX_FAILURES
         key = "max_failures"
-    if failed <= (bound if bound >= 1 else bound * len(results)):
+    if failed <= (bound if bound >= 1 else bound * len(asked)):
         return ""
-    share = f"{failed} of {numbers.count(len(results), 'question')} failed"
+    share = f"{failed} of {numbers.count(len(asked), 'question')} failed"
     excess = f"{share}, more than `{key}: {bound:g}` allows"
     if metric is not None:
         return f"metric failed, in {run.id}: {excess}"
@@ -216,22 +207,24 @@ def _limit_verdict(rule: str, cell: OperandCell, met: bool, seen: SeenLimit) -> 
     return RuleVerdict(rule, cell.name, "pass" if met else "missed", not met, seen)
 
 
+def _lacks_labels(run: Operand, cell: OperandCell, metric: str) -> bool:
+    """Return whether no question of a cell says what is relevant."""
+    if cell.columns[metric].known.any():
+        return False
+    ids = [id_ for id_, asked in zip(run.questions, cell.asked.tolist(), strict=True) if asked]
+    return lack_labels([run.reason(cell.name, id_, metric) for id_ in ids])
+
+
 def _aggregate(run: Operand, cell: OperandCell, metric: str) -> Aggregate:
     """Return a metric's mean over one cell and its interval, as reports show them."""
-    has_clusters = any(question.cluster for question in run.questions.values())
+    asked, clusters = np.flatnonzero(cell.asked), run.clusters
     return aggregate(
-        [result.scores[metric] for result in cell.results.values()],
+        cell.columns[metric].scores(asked),
         stored_total(run.provenance.metrics[metric]),
-        [run.questions[id_].cluster or id_ for id_ in cell.results] if has_clusters else None,
+        None if clusters is None else [clusters[place] for place in asked.tolist()],
     )
 
 
-def _newest_results(run: Operand, cell: OperandCell) -> list[QuestionResult]:
-    """Return the results of the newest of pooled runs, or of the one run."""
-    return [
-        result for id_, result in cell.results.items() if run.newest is None or id_ in run.newest
-    ]
-
-
-def _count_failed(results: Sequence[QuestionResult]) -> int:
-    return sum(result.error is not None for result in results)
+def _newest(run: Operand, cell: OperandCell) -> Codes:
+    """Return the places of the questions that the newest of pooled runs, or the one run, asked."""
+    return np.flatnonzero(cell.asked if run.newest is None else cell.asked & run.newest)

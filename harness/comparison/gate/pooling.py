@@ -9,11 +9,14 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from harness import limits
 from harness.comparison import operand as operands
-from harness.comparison.operand import Operand
+from harness.comparison.operand import Operand, merge_cells
 from harness.comparison.refusals import metric_identity
 from harness.errors import DataError, HarnessError, Problem
+from harness.records import Score
 from harness.store import integrity
 from harness.store.reader import RUN
 from harness.store.run_file import RUN_FORMAT, RunFile
@@ -97,20 +100,28 @@ def pool_runs(folder: Path, days: int = DEFAULT_DAYS, side: Operand | None = Non
 
 def _merge(sides: Sequence[Operand]) -> Operand:
     """Return runs of one system as one, by each question's latest result; the newest is first."""
-    newest = sides[0]
-    questions = {id_: line for side in reversed(sides) for id_, line in side.questions.items()}
-    cells = {}
-    for name, cell in newest.cells.items():
-        latest = {
-            id_: result
-            for side in reversed(sides)
-            if name in side.cells
-            for id_, result in side.cells[name].results.items()
-        }
-        cells[name] = replace(
-            cell, results={id_: latest[id_] for id_ in questions if id_ in latest}
+    newest, oldest_first = sides[0], sides[::-1]
+    questions = {id_: line for side in oldest_first for id_, line in side.questions.items()}
+    pool = replace(newest, questions=questions)
+    places = [pool.places([*side.questions]) for side in oldest_first]
+    cells = {
+        name: merge_cells(
+            [
+                (side.cells[name], own)
+                for side, own in zip(oldest_first, places, strict=True)
+                if name in side.cells
+            ],
+            len(questions),
         )
-    return replace(newest, questions=questions, cells=cells, newest=frozenset(newest.questions))
+        for name in newest.cells
+    }
+
+    def recorded(cell: str, question: str) -> Mapping[str, Score]:
+        asked = (side.recorded(cell, question) for side in sides)
+        return next((scores for scores in asked if scores), {})
+
+    of_newest = np.array([id_ in newest.questions for id_ in questions], dtype=np.bool_)
+    return replace(pool, cells=cells, newest=of_newest, recorded=recorded)
 
 
 def _earlier_runs(

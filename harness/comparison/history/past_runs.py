@@ -13,12 +13,14 @@ from pydantic import ValidationError
 
 from harness import limits
 from harness.comparison.changes import Change, changes
-from harness.comparison.history.run_heads import CellHead, RunHead, ScoreHead
 from harness.comparison.refusals import metric_identity
 from harness.errors import DataError, Problem
 from harness.fingerprint import fingerprint
+from harness.stats.aggregate_scores import Aggregate
 from harness.store import integrity
+from harness.store.cell_results import CellResult
 from harness.store.reader import RUN, UNFINISHED
+from harness.store.run_file import RUN_FORMAT, RunFile
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class PastRun:
     name: str
     began: datetime
     status: str
-    head: RunHead | None = None
+    head: RunFile | None = None
     changes: tuple[Change, ...] = ()
 
     @property
@@ -41,7 +43,7 @@ class PastRun:
         return self.head is not None
 
     @cached_property
-    def cells(self) -> Mapping[str, CellHead]:
+    def cells(self) -> Mapping[str, CellResult]:
         """Its cells by their names."""
         return {} if self.head is None else {cell.name: cell for cell in self.head.cells}
 
@@ -86,7 +88,7 @@ class PastRun:
         """How many questions failed, over all cells."""
         return sum(cell.failed for cell in self.cells.values())
 
-    def score(self, metric: str, cell: str) -> ScoreHead | None:
+    def score(self, metric: str, cell: str) -> Aggregate | None:
         """Return a cell's value; None where it has none."""
         head = self.cells[cell].scores.get(metric) if cell in self.cells else None
         return None if head is None or head.mean is None else head
@@ -109,7 +111,7 @@ def read_runs(folder: Path) -> tuple[list[PastRun], list[Problem]]:
         else:
             runs.append(one)
     runs.sort(key=lambda run: (run.began, run.name))
-    before: RunHead | None = None
+    before: RunFile | None = None
     for number, run in enumerate(runs):
         if run.head is not None and before is not None:
             runs[number] = replace(run, changes=changes(before, run.head))
@@ -125,7 +127,8 @@ def _read_run(path: Path) -> PastRun | Problem:
             return _read_unfinished(path)
         if (path / RUN).stat().st_size > limits.MAX_PAST_RUN_BYTES:
             return Problem(path.name, f"{RUN} is larger than any run's")
-        head = RunHead.model_validate_json(integrity.read(path, RUN))
+        head = RUN_FORMAT.adapter.validate_json(integrity.read(path, RUN), extra="ignore")
+        began = datetime.fromisoformat(head.started)
     except OSError as error:
         return Problem(path.name, f"{RUN} cannot be read: {error.strerror or error}")
     except DataError as error:
@@ -134,7 +137,8 @@ def _read_run(path: Path) -> PastRun | Problem:
         )
     except ValidationError as error:
         return Problem(path.name, _describe_error(error))
-    began = head.started
+    except ValueError:
+        return Problem(path.name, f"{RUN} is damaged: started: it is no time")
     began = began.replace(tzinfo=UTC) if began.tzinfo is None else began.astimezone(UTC)
     return PastRun(path.name, began, head.status, head if head.status == "finished" else None)
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from harness.comparison.changes import Change
 from harness.comparison.history import past_runs
 from harness.comparison.history.past_runs import PastRun
-from harness.comparison.history.run_heads import CellHead, ScoreHead
 from harness.errors import DataError, HarnessError, Problem, suggest
 from harness.stats import cusum
+from harness.stats.aggregate_scores import Aggregate
 from harness.stats.cusum import Shift, ShiftTest
 from harness.store.cell_labels import find_cells, parts_of, short_labels
+from harness.store.cell_results import CellResult
 from harness.store.dataframes import table
 from harness.text import numbers
 
@@ -29,11 +30,11 @@ _NEARBY_RUNS = 1
 """Runs beside a shift whose changes are told with it: its place may be off by so many."""
 
 
-_FIGURES = ("mean", "low", "high", "n", "failed")
+FIGURES = ("mean", "low", "high", "n", "failed")
 _COLUMNS = {
     "time": "datetime64[us, UTC]",
     **dict.fromkeys(("run", "cell", "metric"), "str"),
-    **dict(zip(_FIGURES, ("Float64", "Float64", "Float64", "Int64", "Int64"), strict=True)),
+    **dict(zip(FIGURES, ("Float64", "Float64", "Float64", "Int64", "Int64"), strict=True)),
     "segment": "Int64",
     "marks": "str",
 }
@@ -79,14 +80,14 @@ class History:
     runs: tuple[PastRun, ...]
     skipped: tuple[Problem, ...]
     metrics: tuple[str, ...]
-    cells: tuple[CellHead, ...]
+    cells: tuple[CellResult, ...]
     other_metrics: tuple[str, ...]
     other_cells: tuple[str, ...]
     series: tuple[Series, ...]
     family: int
     every_night: bool = False
 
-    def score(self, series: Series, run: int) -> ScoreHead | None:
+    def score(self, series: Series, run: int) -> Aggregate | None:
         """Return a series' value in a run; None where that has none."""
         return self.runs[run].score(series.metric, series.cell)
 
@@ -215,7 +216,7 @@ def history(
 
 def _segments(
     runs: Sequence[PastRun], metric: str, cell: str
-) -> Iterator[list[tuple[int, ScoreHead]]]:
+) -> Iterator[list[tuple[int, Aggregate]]]:
     """Yield the numbers of the runs with a value, and it, as long as they may be compared."""
     valued = [
         (number, score)
@@ -275,7 +276,7 @@ def _table_rows(history: History) -> Iterator[list[object]]:
                 run.name,
                 series.cell,
                 series.metric,
-                *(getattr(score, name, None) for name in _FIGURES),
+                *(getattr(score, name, None) for name in FIGURES),
                 next(
                     (n for n, segment in enumerate(series.segments) if index in segment.runs), None
                 ),
