@@ -1,6 +1,8 @@
 """The interval of a mean, METRICS.md section 4, against scipy and the formula written out."""
 
+import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from benchmarks.coverage import SHAPES
+from benchmarks.coverage import SHAPES, SIZES, lines, simulated
 from harness.stats.intervals import Interval, mean_interval
+
+PAGE = (Path(__file__).parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")
 
 
 def zeros_and_ones(ones, n):
@@ -20,12 +24,13 @@ def ends(found):
     return found.low, found.high
 
 
-@pytest.mark.parametrize("n", [6, 7, 10, 25, 100, 1000])
-def test_scores_of_0_and_1_get_wilson_s_interval(n):
-    for ones in {1, 2, n // 3, n // 2, n - 2, n - 1}:
+@pytest.mark.parametrize("n", [6, 25, 1000])
+def test_scores_of_0_and_1_get_wilson_s_interval_and_all_alike_the_exact_bound(n):
+    for ones in {0, 1, n // 3, n - 1, n}:
         found = mean_interval(zeros_and_ones(ones, n))
-        theirs = stats.binomtest(ones, n).proportion_ci(0.95, method="wilson")
-        assert found.method == "wilson"
+        method = "exact" if ones in (0, n) else "wilson"
+        theirs = stats.binomtest(ones, n).proportion_ci(0.95, method=method)
+        assert found.method == method
         assert ends(found) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
 
@@ -36,24 +41,12 @@ def test_wilson_by_hand():
     )
 
 
-@pytest.mark.parametrize("n", [6, 10, 59, 300])
-def test_all_ones_or_all_zeros_get_the_exact_bound(n):
-    ones, zeros = mean_interval([1.0] * n), mean_interval([0.0] * n)
-    theirs = stats.binomtest(n, n).proportion_ci(0.95, method="exact")
-
-    assert (ones.method, zeros.method) == ("exact", "exact")
-    assert ends(ones) == pytest.approx((0.025 ** (1 / n), 1.0), abs=1e-12)
-    assert ends(ones) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
-    assert ends(zeros) == pytest.approx((1 - 0.025 ** (1 / n), 0.0)[::-1], abs=1e-12)
-
-
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
         ([], "nothing was scored"),
         ([1.0], "n = 1 is under 6"),
         ([0.0, 1.0, 0.0, 1.0, 1.0], "n = 5 is under 6"),
-        ([1.0] * 5, "n = 5 is under 6"),
         ([0.1, 2.0] * 6, "not from 0 to 1"),
     ],
 )
@@ -74,7 +67,7 @@ def by_hand(values, n=None, deviation=None):
     return max(0.0, ends[0]), min(1.0, ends[1])
 
 
-@pytest.mark.parametrize("n", [6, 10, 30, 156, 1500])
+@pytest.mark.parametrize("n", [6, 30, 1500])
 @pytest.mark.parametrize("shape", list(SHAPES))
 def test_other_scores_get_student_s_with_half_a_score_at_each_end(shape, n):
     scores = SHAPES[shape].draw(np.random.default_rng(n), n)
@@ -86,17 +79,16 @@ def test_other_scores_get_student_s_with_half_a_score_at_each_end(shape, n):
     assert 0.0 <= found.low < scores.mean() < found.high <= 1.0
 
 
-def test_grades_of_which_nearly_all_are_equal():
-    found = mean_interval([2 / 3] * 92 + [1.0] * 5 + [1 / 3] * 3)
-    assert ends(found) == pytest.approx((0.650317, 0.692918), abs=5e-7)
-
-
-def test_equal_scores_have_the_exact_bound_on_either_side():
-    bound = 1 - 0.025 ** (1 / 20)
-    found = mean_interval([0.3] * 19 + [0.1 + 0.2])
-
-    assert found.method == "exact"
-    assert ends(found) == pytest.approx((0.3 - 0.3 * bound, 0.3 + 0.7 * bound), abs=1e-12)
+@pytest.mark.parametrize(
+    ("values", "wanted"),
+    [
+        ([2 / 3] * 92 + [1.0] * 5 + [1 / 3] * 3, (0.650317, 0.692918)),
+        # All equal: v - v b and v + (1 - v) b, b = 1 - 0.025^(1/20) = 0.168433
+        ([0.3] * 19 + [0.1 + 0.2], (0.249470, 0.417904)),
+    ],
+)
+def test_grades_of_which_nearly_all_or_all_are_equal(values, wanted):
+    assert ends(mean_interval(values)) == pytest.approx(wanted, abs=1e-6)
 
 
 class TestClusters:
@@ -109,13 +101,8 @@ class TestClusters:
         error = np.sqrt(20 / 19 * squares) / len(scores)
         found = mean_interval(scores, names.tolist())
 
-        assert found.method == "t"
         hand = by_hand(scores, 20, np.sqrt(20) * error)
         assert ends(found) == pytest.approx(hand, abs=1e-12)
-
-    def test_clusters_of_one_change_nothing(self):
-        values = zeros_and_ones(7, 12)
-        assert mean_interval(values, list(range(12))) == mean_interval(values)
 
     def test_hits_in_clusters_are_no_independent_trials(self):
         found = mean_interval([1.0, 1.0, 0.0] * 10, [at // 3 % 10 for at in range(30)])
@@ -124,12 +111,14 @@ class TestClusters:
         bound = 1 - 0.025 ** (1 / 10)
         assert ends(found) == pytest.approx((2 / 3 * (1 - bound), 2 / 3 + bound / 3))
 
-    def test_under_six_clusters_there_is_none(self):
+    def test_those_of_one_change_nothing_and_under_six_there_is_no_interval(self):
+        values = zeros_and_ones(7, 12)
+        assert mean_interval(values, list(range(12))) == mean_interval(values)
         found = mean_interval([0.1, 0.2, 0.3, 0.4] * 5, [at % 5 for at in range(20)])
         assert found == Interval(None, None, "none", "clusters: 5 is under 6")
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(
     st.lists(
         st.one_of(st.sampled_from([0.0, 1.0, 0.5]), st.floats(0, 1, allow_subnormal=False)),
@@ -143,3 +132,31 @@ def test_an_interval_lies_in_0_to_1_around_the_mean_without_a_warning(values):
         found = mean_interval(values)
     assert 0.0 <= found.low <= found.high <= 1.0
     assert found.low - 1e-9 <= np.mean(values) <= found.high + 1e-9
+
+
+@pytest.mark.parametrize("name", list(SHAPES))
+def test_intervals_of_graded_scores_hold_the_true_mean_in_93_5_of_100(name):
+    scores = SHAPES[name].draw(np.random.default_rng(1), 100_000)
+
+    assert scores.mean() == pytest.approx(SHAPES[name].mean, abs=4 * scores.std() / 100_000**0.5)
+    assert simulated(SHAPES[name], 30, 2_000).covered >= 0.935
+
+
+@pytest.mark.slow
+def test_the_table_on_the_page_is_what_the_benchmark_prints_and_holds_its_promise():
+    start = PAGE.index("| scores | mean | n = 10 |")
+    shown = PAGE[start:].split("\n\n")[0].splitlines()
+    printed = list(lines())
+
+    assert [row.split("|")[1] for row in shown] == [row.split("|")[1] for row in printed]
+    for ours, theirs in zip(shown[2:], printed[2:], strict=True):
+        # Another numpy may sum in another order, and move an interval's end by a hair.
+        assert numbers(ours) == pytest.approx(numbers(theirs), abs=0.1001), ours
+    covered = [numbers(row)[1::2] for row in shown[2 : 2 + len(SHAPES)]]
+    assert np.shape(covered) == (12, len(SIZES))
+    assert np.min(covered) >= 93.5
+
+
+def numbers(row):
+    cells = row.replace("|", " | ").split("|", 2)[2]
+    return [float(number) for number in re.findall(r"[\d.]+", cells.replace("n =", ""))]
