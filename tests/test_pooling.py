@@ -67,7 +67,9 @@ def asked(place):
 def values(side):
     """Return the one cell's score of each question that it was asked."""
     (cell,) = side.cells.values()
-    return dict(compress(zip(side.questions, cell.columns[METRIC].scores(), strict=True), cell.asked))
+    return dict(
+        compress(zip(side.questions, cell.columns[METRIC].scores(), strict=True), cell.asked)
+    )
 
 
 def names(*places):
