@@ -11,7 +11,7 @@ import re
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, field, fields, is_dataclass, make_dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import metadata
 from importlib.metadata import EntryPoint
 from typing import Any, Generic, TypeVar
@@ -58,7 +58,8 @@ class Registry(Generic[T]):
     the group of the package's name (`harness.metrics`), and a user by `package.module:Class`. These
     two may be plain classes, without parameters. They are held to `contract`, the protocol of the
     family, and to `find_fault`, which returns what else is wrong with a class, or "". Where the
-    contract is a base class, a class that is not derived from it gets its defaults.
+    contract is a base class, a class that is not derived from it gets its defaults. `held` is a
+    class that comes before theirs, and checks what its methods return.
     """
 
     def __init__(
@@ -67,11 +68,13 @@ class Registry(Generic[T]):
         package: str,
         contract: Any,
         find_fault: Callable[[Any], str] = lambda cls: "",
+        held: type | None = None,
     ) -> None:
         self.family = family
         self.package = package
         self._contract = contract
         self._find_fault = find_fault
+        self._held = held
         self._classes: dict[str, type[T]] = {}
         self._plugins: dict[str, EntryPoint] = {}
         self._own: dict[str, type[T]] = {}
@@ -116,7 +119,11 @@ class Registry(Generic[T]):
         return self._classes[name]
 
     def _parse(self, spec: Spec) -> tuple[str, dict[str, Any]]:
-        """Return what `parse` does; a model's name in the place of a component is answered."""
+        """Return what `parse` does, a class of LangChain's as an argument of `langchain`.
+
+        Raises:
+            SpecError: it is a model's name in the place of a component, or is of no form.
+        """
         if isinstance(spec, str) and _MODEL_NAME.fullmatch(spec.strip()):
             takers = [
                 name for name in self if "model" in {f.name for f in _parameter_fields(self[name])}
@@ -124,7 +131,25 @@ class Registry(Generic[T]):
             if takers:
                 hint = f"write {{{takers[-1]}: {{model: {spec.strip()}}}}}"
                 raise SpecError(f"{spec.strip()!r} is the name of a model, no {self.family}", hint)
-        return parse(spec)
+        name, params = parse(spec)
+        if ":" not in name or not self._is_of_langchain(name):
+            return name, params
+        own = {f.name for f in _parameter_fields(self["langchain"])}
+        arguments: Any = {key: value for key, value in params.items() if key not in own}
+        if isinstance(spec, str):
+            arguments = [f"{key}={value}" for key, value in arguments.items()]
+        options = {key: value for key, value in params.items() if key in own}
+        return "langchain", {**options, "cls": name, "arguments": arguments}
+
+    def _is_of_langchain(self, name: str) -> bool:
+        """Return whether a dotted name is of a class that the family's `langchain` is made of."""
+        if "langchain" not in list(self) or not user_code.may_import():
+            return False
+        cls = user_code.import_named(name)
+        base = getattr(self["langchain"], "base", None)
+        return isinstance(cls, type) and base in {
+            f"{parent.__module__}:{parent.__qualname__}" for parent in cls.__mro__
+        }
 
     def _add_plugin(self, name: str, plugin: EntryPoint) -> None:
         place = f"{self.family} {name!r}, of {plugin.dist.name if plugin.dist else plugin.value}"
@@ -162,10 +187,13 @@ class Registry(Generic[T]):
         if fault:
             raise SpecError(f"{place}: {fault}", f"every {self.family} has: {', '.join(members)}")
         about = {"__module__": cls.__module__, "__doc__": cls.__doc__}
+        about["__qualname__"] = cls.__qualname__
+        bases = [cls] if self._held is None else [self._held, cls]
         if _has_defaults(self._contract) and not issubclass(cls, self._contract):
-            about["__qualname__"] = cls.__qualname__
-            bases = (cls, self._contract)
-            cls = types.new_class(cls.__name__, bases, exec_body=lambda body: body.update(about))
+            bases.append(self._contract)
+        if len(bases) > 1:
+            fill = partial(dict[str, Any].update, **about)
+            cls = types.new_class(cls.__name__, tuple(bases), exec_body=fill)
         if is_dataclass(cls):
             return cls
         return make_dataclass(

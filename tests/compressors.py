@@ -1,6 +1,7 @@
-"""LangChain document compressors that a configuration can name: one for each way to behave."""
+"""LangChain classes that a configuration can name: one for each way to behave."""
 
 from langchain_core.documents import BaseDocumentCompressor, Document
+from langchain_core.retrievers import BaseRetriever
 
 
 class ByLength(BaseDocumentCompressor):
@@ -42,3 +43,17 @@ class NeedsAKey(Breaks):
 
 
 NOT_A_CLASS = 3
+
+
+class BySharedWords(BaseRetriever):
+    """Ranks the documents it is given by how many of the question's words they have."""
+
+    documents: list[Document]
+
+    def _get_relevant_documents(self, query, *, run_manager):
+        words = set(query.lower().split())
+
+        def shared(document):
+            return -len(words & set(document.page_content.lower().replace(",", " ").split()))
+
+        return sorted(self.documents, key=shared)

@@ -168,7 +168,7 @@ def write(
         answers = [f"It costs {number * 7 % 1000} coins."]
         rows.append({"id": f"q{number}", "question": asked, "answers": answers})
         facts.append(f"As for locker {number}: {answers[0]}")
-    pace = {"timeout": timeout, "retries": TIMES - 1, "patience": 60, "concurrent": 8}
+    pace = {"timeout": timeout, "retries": TIMES - 1, "concurrent": 8}
     model = {"model": "openai:m", "base_url": f"{url}/v1", **pace}
     path = project(folder, rows)
     (folder / "corpus" / "lockers.md").write_text("\n\n".join(facts), "utf-8")

@@ -1,225 +1,351 @@
-"""Promises that every metric keeps. A new file is held to them without a new test."""
+"""Promises that every chunker, embedder, retriever, reranker and generator keeps, by registry."""
 
-from typing import get_args
+import json
+from dataclasses import fields, replace
+from functools import cache
 
+import numpy as np
 import pytest
 
-from harness.metrics import metrics, named_metrics, parts_of
-from harness.metrics.facts import MetricFacts
-from harness.metrics.needs import Kind
-from harness.ranking.relevance import Relevance
-from harness.records import Answer, Case, Chunk, Hit, Passage, Question, Span
-from harness.registry import label, parameters
-from harness.runs import scoring
-from tests.judge_server import sitting
-from tests.listed import Listed
+from harness.cache.folders import Cache
+from harness.chunkers import chunkers
+from harness.config.grid import Cell, RunPlan
+from harness.config.settings import Settings
+from harness.corpus import Corpus
+from harness.embedders import embedders
+from harness.errors import SpecError, StageError
+from harness.generators import generators
+from harness.models.chat import ChatModel
+from harness.records import Document
+from harness.registry import label
+from harness.rerankers import rerankers
+from harness.retrievers import retrievers
+from harness.runs.artefacts import Artefacts
+from tests.asked_of import answered
+from tests.chat_server import serving
+from tests.cross_encoders import tiny
+from tests.loopback import Handler, listening
 
-KINDS = ("evidence", "documents", "answer", "keywords")
-GOLD = {"evidence", "documents", "keywords", "references"}
+TEXT = "The moon is 384,400 km away.\n\nIt has no air — and no weather. ünïcödé ends it."
 TEXTS = {
-    "moon": ["The Moon is 384,400 km away. ", "It has no air."],
-    "mars": ["Mars has two moons: Phobos and Deimos."],
-    "duden": ["Der Mond heißt auf Japanisch 月。\n", "Yes, he does."],
+    "two paragraphs": TEXT,
+    "empty": "",
+    "white space": " \n\t\u3000\n",
+    "one letter": "x",
+    "words": "word " * 1000,
+    "one word of 5,000 letters": "x" * 5000,
+    "markdown": "# Moon\n\nFar.\n\n## Air\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```\n# code\n```\n"
+    * 30,
+    "several scripts": "月は遠い。空気はない。" * 90
+    + " القمر بعيد. " * 90
+    + "👩‍🚀 e\u0301 \U0010ffff. " * 90,
 }
 
 
-def chunked():
-    for doc, pieces in TEXTS.items():
-        at = 0
-        for piece in pieces:
-            yield Span(doc, at, at + len(piece)), piece
-            at += len(piece)
+SPLITTER = {"cls": "langchain_text_splitters:CharacterTextSplitter"}
 
 
-CHUNKS = Listed(Chunk(number, span, text) for number, (span, text) in enumerate(chunked()))
+@cache
+def chunker_of(name):
+    return chunkers.build({name: SPLITTER if name == "langchain" else {}})
 
 
-def case(gold, shown, answers, said, keywords=("air",), declined=False):
-    """Return a judged case: chunks `gold` hold the evidence, chunks `shown` were retrieved."""
-    passages = tuple(Passage(CHUNKS[n].span, CHUNKS[n].text, f"#{n}") for n in gold)
-    question = Question(
-        "q",
-        "What is it?",
-        answers=answers,
-        passages=passages,
-        documents={CHUNKS[n].span.doc: 2 for n in gold},
-        keywords=keywords,
-    )
-    hits = tuple(Hit(CHUNKS[n], score=-float(rank)) for rank, n in enumerate(shown))
-    relevance = Relevance(CHUNKS)
-    return Case(
-        question,
-        hits,
-        judged=relevance.judge(question, hits, KINDS),
-        context="\n\n".join(hit.chunk.text for hit in hits),
-        answer=Answer(said, declined),
-        keywords=relevance.keywords(question, hits),
-        touching=relevance.spans_near_gold(question),
-    )
+@cache
+def spans_of(name, text):
+    return list(chunker_of(name).split(text))
 
 
-PERFECT = {
-    "one passage, a short answer": case(
-        [0], [0], ("384,400 km",), "384,400 km", keywords=("384,400 km",)
-    ),
-    "two passages, two references": case(
-        [1, 2],
-        [1, 2],
-        ("There is no air.", "It has no air."),
-        "It has no air.",
-        keywords=("no air", "Phobos"),
-    ),
-    "an answer of one word": case([4], [4], ("does",), "does", keywords=("does",)),
-    "another script, two lines": case(
-        [3], [3], ("Mond\n月", "auf Japanisch"), "Mond\n月", keywords=("月",)
-    ),
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize("name", [name for name in chunkers if name != "spans"])  # made elsewhere
+class TestEveryChunker:
+    def test_gives_spans_in_order_inside_the_text_none_of_them_blank(self, name, text):
+        spans = spans_of(name, text)
+        assert spans == sorted(spans)
+        assert all(0 <= start < end <= len(text) for start, end in spans)
+        assert all(text[start:end].strip() for start, end in spans)
+
+    def test_loses_no_visible_character(self, name, text):
+        kept = {at for start, end in spans_of(name, text) for at in range(start, end)}
+        lost = [at for at, char in enumerate(text) if at not in kept and not char.isspace()]
+        assert lost == []
+
+    def test_cuts_the_same_text_the_same_way(self, name, text):
+        assert [*chunker_of(name).split(text)] == spans_of(name, text)
+
+
+LONG = "word " * 2000
+EMBEDDED = [TEXT, "x", "", "月は遠い 👩‍🚀", "moon " * 50, LONG]
+
+
+SPECS = {
+    "langchain": {
+        "langchain": {
+            "cls": "langchain_core.embeddings:DeterministicFakeEmbedding",
+            "arguments": {"size": 16},
+        }
+    }
 }
-EMPTY = case([0, 2], [], ("384,400 km",), "", declined=True)
-NO_GOLD = Case(
-    Question("q", "?"), PERFECT["one passage, a short answer"].hits, {}, "air", Answer("air")
+NEED_A_MODEL = {"model2vec"}
+"""Have no default model on this machine: tests of their own make one."""
+
+
+def heavy(name):
+    return [] if embedders[name].floor else [pytest.mark.slow]
+
+
+def embedder_of(name):
+    return embedders.build(SPECS.get(name, name))
+
+
+@pytest.mark.parametrize("kind", ["document", "query"])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=heavy(name)) for name in embedders if name not in NEED_A_MODEL],
 )
-ODD_ANSWERS = [
-    "",
-    " \n",
-    "!!!",
-    "the",
-    "air air air",
-    "😀",
-    "月は",
-    "384 400",
-    "no " * 100,
-    "it has",
-]
-RANKINGS = [
-    [2],
-    [1, 0],
-    [3, 1, 0],
-    [0, 0, 1],
-    [4, 3, 2, 1, 0],
-    [0, 1, 2, 3, 4],
-    [2, 2, 2],
-    [3],
-    [1],
-    [],
-]
-IMPERFECT = [
-    case(gold, shown, ("384,400 km", "It has no air."), said)
-    for gold in ([0], [0, 2], [1, 2, 3])
-    for shown, said in zip(RANKINGS, ODD_ANSWERS, strict=True)
-]
+class TestEveryEmbedder:
+    def test_gives_a_unit_vector_of_32_bit_floats_for_each_text(self, name, kind):
+        vectors = embedder_of(name).embed(EMBEDDED, kind)
+        assert vectors.dtype == np.float32
+        assert vectors.shape[0] == len(EMBEDDED)
+        assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(len(EMBEDDED)), abs=1e-5)
+        assert embedder_of(name).embed([], kind).shape == (0, vectors.shape[1])
+
+    def test_gives_a_text_the_same_vector_whatever_else_is_in_the_batch(self, name, kind):
+        embedder = embedder_of(name)
+        alone = np.vstack([embedder.embed([text], kind) for text in EMBEDDED])
+        np.testing.assert_allclose(
+            embedder.embed(EMBEDDED[::-1], kind)[::-1], alone, rtol=0, atol=1e-6
+        )
+
+    def test_says_of_each_text_whether_it_cannot_read_it_to_the_end(self, name, kind):
+        embedder = embedder_of(name)
+        read, longer = embedder.embed([LONG, LONG + "moon moon moon"], kind)
+        reads_all = not np.allclose(read, longer, rtol=0, atol=1e-6)
+        assert embedder.truncated([TEXT, LONG, LONG]) == [False, not reads_all, not reads_all]
 
 
-def specs(name):
-    """Return the specs that cover the ways in which a metric may be cut: whole, @5, @1000t."""
-    taken = parameters(metrics[name])
-    found = [f"{name}@5"] if "k" in taken else []
-    found += [f"{name}@1000t"] if "budget" in taken else []
-    return found if taken.get("k") == "required" or "budget" in taken else [*found, name]
+DOCUMENTS = {
+    "moon": "The moon is far away and has no air.",
+    "mars": "Mars has two moons, Phobos and Deimos, and thin air.",
+    "venus": "Venus has no moon; its air is hot and thick.",
+    **{f"copy{number}": "A lonely comet passes by." for number in range(12)},
+}
+PLAN = RunPlan(Settings(corpus="", testset=""), [], "evidence")
+QUESTIONS = ["How far is the moon?", "Which moon has air?", "comet", "zzz", ""]
 
 
-def kinds(spec):
-    """Return the kinds of label that a metric may judge by, or one where that is not its choice."""
-    return KINDS if "labels" in parameters(type(metrics.build(spec))) else KINDS[:1]
+@pytest.fixture(scope="module")
+def stages(tmp_path_factory):
+    documents = {name: Document(name, text) for name, text in DOCUMENTS.items()}
+    with Cache(tmp_path_factory.mktemp("cache")) as cache:
+        yield Artefacts(Corpus(documents, "planets"), cache, PLAN, [])
 
 
-def slow(name):
-    return [pytest.mark.slow] if hasattr(metrics[name], "score_all") else []
+WHERE = {"$or": [{"id": {"$ne": "nobody"}}, {"id": "nobody"}]}
+GIVEN = {"filtered": {"where": WHERE}, "langchain": {"cls": "tests.compressors:BySharedWords"}}
+"""The parameters that a retriever cannot do without."""
 
 
-EVERY = [pytest.param(spec, marks=slow(name), id=spec) for name in metrics for spec in specs(name)]
+@pytest.fixture(scope="module")
+def chat():
+    """Yield a chat model that says the words of the document on Mars."""
+    with pytest.MonkeyPatch.context() as environment, serving() as server:
+        environment.setenv("OPENAI_API_KEY", "none")
+        server.replies = [(200, "Deimos and Phobos of Mars")]
+        yield ChatModel("openai:gpt-test", server.url)
 
 
-JUDGES = []
-"""The judge that those are given who ask one; it finds everything as good as can be."""
+@pytest.fixture
+def found(stages, chat):
+    """Return a function that asks the retriever called `name`, on a real index."""
+
+    def ask(name, questions, k):
+        retriever = retrievers.build({name: GIVEN.get(name)})
+        if "chat" in {field.name for field in fields(retriever)}:
+            retriever = replace(retriever, chat=chat)
+        parts = chunkers.build("whole"), embedders.build("hashing"), retriever
+        cell = Cell(*parts, rerankers.build("none"), generators.build("none"))
+        return retriever.retrieve(questions, stages.searchable(cell), k)
+
+    return ask
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _a_judge_sits():
-    with sitting() as bench:
-        JUDGES.append(bench.judge())
-        yield
-    JUDGES.clear()
+def order(hits):
+    return [hit.chunk.span.doc for hit in hits]
 
 
-def scores(spec, cases, labels="documents"):
-    named = named_metrics.with_judge([named_metrics.build_metric(spec, labels)], JUDGES[0])
-    return [row[spec] for row in scoring.score_all(named, cases, labels)]
+@pytest.mark.parametrize("name", list(retrievers))
+class TestEveryRetriever:
+    @pytest.mark.parametrize("k", [1, 3, 15, 40])
+    def test_gives_at_most_k_hits_none_twice_and_scores_that_never_rise(self, name, k, found):
+        rankings = found(name, QUESTIONS, k)
+        assert len(rankings) == len(QUESTIONS)
+        for hits in rankings:
+            scores = [hit.score for hit in hits]
+            assert len(hits) == len(set(order(hits))) <= min(k, len(DOCUMENTS))
+            assert scores == sorted(scores, reverse=True)
+
+    def test_finds_the_text_that_has_the_question_s_words(self, name, found):
+        assert order(found(name, ["Phobos and Deimos"], 1)[0]) == ["mars"]
+
+    def test_orders_hits_that_score_the_same_by_document_id_descending(self, name, found):
+        copies = sorted((f"copy{number}" for number in range(12)), reverse=True)
+        for k in (5, 12):
+            hits = order(found(name, ["a lonely comet"], k)[0])
+            kept = [each for each in hits if each in copies]
+            assert kept == copies[: len(kept)]
+            # The rest look for something else than the question's words alone.
+            assert hits == kept or name in ("mmr", "multi_query", "decompose", "hyde")
+
+    def test_ranks_a_question_the_same_alone_and_among_others(self, name, found):
+        alone = [found(name, [question], 5)[0] for question in QUESTIONS]
+        assert found(name, QUESTIONS, 5) == alone
 
 
-def reads_gold(metric):
-    if parts := parts_of(metric):
-        return any(reads_gold(metrics.build(part)) for part in parts)
-    return bool(metric.needs & GOLD) or hasattr(metric, "labels")
+@pytest.fixture(scope="module")
+def needed(tmp_path_factory):
+    """Return the parameters that rerankers cannot do without."""
+    return {
+        "cross_encoder": {"model": tiny(tmp_path_factory.mktemp("cross"))},
+        "bi_encoder": {"embedder": "hashing"},
+        "langchain": {"cls": "tests.compressors:ByLength"},
+    }
 
 
-def those(kind=None, perfect=None):
-    """Return the specs of the metrics of a kind, or of those that promise a perfect case 1."""
-    built = [(each, metrics.build(each.id)) for each in EVERY]
-    return [each for each, metric in built if kind == metric.kind or (perfect and metric.perfect)]
+@pytest.mark.parametrize("name", list(rerankers))
+def test_every_reranker_gives_a_permutation_or_the_first_of_one(name, found, needed):
+    hits = found("dense", ["Which moon has air?"], 10)[0]
+    reranker = rerankers.build({name: needed.get(name)})
+    reranker.check()
+    reranked = reranker.rerank("Which moon has air?", hits)
+
+    assert len(set(order(reranked))) == len(reranked) > 0
+    assert set(order(reranked)) <= set(order(hits))
+    assert [hit.score for hit in reranked] == sorted((h.score for h in reranked), reverse=True)
+    assert reranker.rerank("Which moon has air?", []) == []
+    if name != "none":
+        kept = rerankers.build({name: {**needed[name], "keep": 3}})
+        assert kept.rerank("Which moon has air?", hits) == reranked[:3]
 
 
-@pytest.mark.parametrize("spec", those(perfect=True))
-def test_a_metric_that_promises_it_gives_a_perfect_case_one(spec):
-    for kind in kinds(spec):
-        values = [score.value for score in scores(spec, PERFECT.values(), kind)]
-        assert values == pytest.approx([1.0] * len(PERFECT), abs=1e-6), kind
+@pytest.mark.parametrize("name", ["cross_encoder", "bi_encoder"])
+def test_what_a_reranker_scores_the_same_goes_by_document_id_descending(name, found, needed):
+    hits = found("dense", ["a lonely comet"], 15)[0]
+    copies = [doc for doc in order(hits) if doc.startswith("copy")]
+    reranked = rerankers.build({name: needed[name]}).rerank("comet", hits[::-1])
+
+    assert len(copies) == 12
+    assert [doc for doc in order(reranked) if doc.startswith("copy")] == sorted(copies)[::-1]
 
 
-@pytest.mark.parametrize("spec", those(kind="quality"))
-class TestEveryMetricOfQuality:
-    def test_stays_between_0_and_1(self, spec):
-        for kind in kinds(spec):
-            found = [score.value for score in scores(spec, IMPERFECT, kind)]
-            assert any(value is not None for value in found)
-            assert all(value is None or 0.0 <= value <= 1.0 for value in found)
-
-    def test_gives_an_empty_case_no_credit(self, spec):
-        for kind in kinds(spec):
-            assert scores(spec, [EMPTY], kind)[0].value in (0.0, None)
+def shown(value):
+    """Return what names a case, the same in every process."""
+    return getattr(value, "family", None) or str(value)
 
 
-@pytest.mark.parametrize("spec", those(kind="whole set"))
-class TestEveryMetricOfTheWholeSet:
-    def test_is_computed_from_the_sums_of_counts_that_are_never_below_0(self, spec):
-        found = scores(spec, [*IMPERFECT, *PERFECT.values(), EMPTY])
-        counts = [score.counts for score in found if score.state == "scored"]
-        total = metrics.build(spec).total([sum(column) for column in zip(*counts, strict=True)])
-        assert all(score.value is None for score in found)
-        assert all(count >= 0 for row in counts for count in row)
-        assert total is None or 0.0 <= total <= 1.0
+@pytest.mark.parametrize(
+    ("registry", "spec"),
+    [
+        (chunkers, "recursive(size=40, overlap=8, unit=tokens)"),
+        (chunkers, "whole(header=title)"),
+        (embedders, "hashing(dimensions=64)"),
+        (retrievers, "bm25(k1=1.2, stopwords=none)"),
+        (retrievers, "hybrid(of=(bm25(b=0.5, k1=2.0), dense), c=10.0)"),
+        (generators, "extractive(sentences=2, threshold=0.5)"),
+        (generators, "chat(model=openai:gpt)"),
+    ],
+    ids=shown,
+)
+def test_a_label_says_all_that_was_set_and_reads_back(registry, spec):
+    assert label(registry.build(spec)) == spec
+    assert registry.build(label(registry.build(spec))) == registry.build(spec)
 
-    def test_gives_an_empty_case_no_credit(self, spec):
-        assert metrics.build(spec).total(scores(spec, [EMPTY])[0].counts) in (0.0, None)
+
+@pytest.mark.parametrize(
+    ("registry", "spec", "message"),
+    [
+        (chunkers, "recursve", "unknown chunker 'recursve'\n  did you mean 'recursive'?"),
+        (embedders, {"hashing": {"dimension": 4}}, "has no parameter 'dimension'\n  did you mean"),
+        (retrievers, "dense(k1=1)", "retriever 'dense' has no parameter 'k1'\n  it takes no param"),
+        (
+            retrievers,
+            {"hybrid": {"of": ["dense", "bm52"]}},
+            "unknown retriever 'bm52'\n  did you m",
+        ),
+        (
+            chunkers,
+            {"fixed": {"size": 9, "overlap": 9}},
+            "overlap (9) must be smaller than size (9)",
+        ),
+    ],
+    ids=shown,
+)
+def test_a_bad_spec_of_any_family_says_what_is_wrong(registry, spec, message):
+    with pytest.raises(SpecError) as caught:
+        registry.build(spec)
+
+    assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("spec", EVERY)
-class TestEveryMetric:
-    def test_gives_the_same_scores_twice(self, spec):
-        assert scores(spec, IMPERFECT) == scores(spec, IMPERFECT)
+class Model(Handler):
+    """A chat model behind the OpenAI protocol: it says its prompt's length, or fails if told to."""
 
-    def test_scores_a_case_the_same_whatever_other_cases_are_there(self, spec):
-        alone = [scores(spec, [each])[0] for each in IMPERFECT]
-        for one, other in zip(scores(spec, IMPERFECT[::-1])[::-1], alone, strict=True):
-            assert (one.state, one.counts) == (other.state, other.counts)
-            assert one.value == pytest.approx(other.value, abs=1e-6)
+    def do_POST(self):
+        request = self.body()
+        prompt = request["messages"][-1]["content"]
+        said = {"role": "assistant", "content": f"{len(prompt)} characters"}
+        body = {
+            "id": "1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": request["model"],
+            "choices": [{"index": 0, "message": said, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11},
+        }
+        data = json.dumps(body if "FAIL" not in prompt else {"error": {"message": "no"}}).encode()
+        self.send(400 if "FAIL" in prompt else 200, data)
 
-    def test_does_not_score_a_question_without_gold(self, spec):
-        score = scores(spec, [NO_GOLD])[0]
-        if reads_gold(metrics.build(spec)):
-            assert (score.value, score.counts, score.state) == (None, (), "not_scored")
-            assert score.reason
-        else:
-            # "air" stands in the context, and was not declined: that is all it takes.
-            assert score.value == 1.0 or score.counts
 
-    def test_has_a_label_that_reads_back_as_the_same_metric(self, spec):
-        metric = metrics.build(spec)
-        assert label(metric) == spec
-        assert metrics.build(label(metric)) == metric
+@pytest.fixture
+def generator(monkeypatch):
+    """Return a function that builds a generator; `chat` is given a model on this machine."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with listening(Model) as url:
+        needed = {"chat": {"model": "openai:parrot", "base_url": f"{url}/v1", "retries": 0}}
+        yield lambda name: generators.build({name: needed.get(name, {})})
 
-    def test_says_what_it_is_and_where_it_comes_from(self, spec):
-        metric = metrics.build(spec)
-        assert "Source:" in metric.__doc__
-        assert metric.version >= 1
-        assert metric.kind in get_args(Kind)
-        assert isinstance(metric.facts, MetricFacts)
+
+@pytest.mark.parametrize("name", list(generators))
+class TestEveryGenerator:
+    def test_answers_or_declines_without_a_context(self, name, generator):
+        made = generator(name)
+        made.check()
+        answer = made.answer("How far is the moon?", "")
+        assert (answer is not None) == made.answers
+        if answer is not None:
+            assert answer.declined or answer.text
+            assert answer.tokens_in is not None
+            assert answer.finish
+
+    def test_keeps_nothing_of_one_question_for_the_next(self, name, generator):
+        made = generator(name)
+        first = made.answer("How far is the moon?", TEXT)
+        made.answer("Has it air?", TEXT * 3)
+        assert made.answer("How far is the moon?", TEXT) == first
+
+    def test_says_the_same_asked_several_at_once_as_asked_one_by_one(self, name, generator):
+        made = generator(name)
+        made.check()
+        asked = [(n, f"How far is moon {n}?", TEXT * n, 0) for n in range(9)]
+        found = {done.key: done.answer for done in answered(made, asked)}
+        assert found == {n: made.answer(question, context) for n, question, context, _ in asked}
+
+    def test_says_only_what_the_context_does_where_it_says_that_it_copies(self, name, generator):
+        made = generator(name)
+        answer = made.answer("How far away is the moon?", TEXT)
+        assert made.copies == bool(answer and answer.text and answer.text in TEXT)
+
+
+def test_a_generator_that_gives_up_raises_the_error_that_fails_one_question(generator):
+    with pytest.raises(StageError, match=r"^chat model 'openai:parrot' failed: .*400"):
+        generator("chat").answer("FAIL", "")

@@ -53,13 +53,6 @@ def test_a_reply_that_is_none_is_a_failure_at_once_that_says_why(ask, kind):
     assert schedule.made == {kind: 1}
 
 
-def test_a_chat_model_that_stalls_in_the_head_is_given_up_on_when_patience_ends():
-    with misbehaving(Schedule(1.0, kinds=["stalled in the head"])) as url:
-        model = ChatModel("openai:m", f"{url}/v1", timeout=0.3, patience=0.5)
-        with pytest.raises(StageError, match=r"no whole reply in 0.5 s"):
-            model.ask(QUESTION)
-
-
 PASSING = [(by_http, kind) for kind in sorted(FAULTS.keys() - LASTING)]
 PASSING += [(by_chat, kind) for _, kind in PASSING if kind != "stalled in the head"]
 

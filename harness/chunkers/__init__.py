@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -9,8 +11,10 @@ from pydantic import BeforeValidator
 
 from harness import fingerprint
 from harness.embedders import Name, embedders
+from harness.errors import ModelError
 from harness.protocols import Chunker
-from harness.registry import Registry, label
+from harness.records import Document
+from harness.registry import Registry, label, spec_name
 
 
 def _parent_name(parent: Any) -> Any:
@@ -66,7 +70,30 @@ def _find_fault(cls: Any) -> str:
     return "" if has_one else "it has no 'split', nor 'split_document'"
 
 
-chunkers: Registry[Chunker] = Registry("chunker", __name__, Chunker, _find_fault)
+class _Held(Chunker):
+    """Checks the places that a chunker from outside the package gives."""
+
+    def split_document(self, document: Document) -> Iterator[tuple[int, int]]:
+        """Yield the places; raise `ModelError` for what is none."""
+        length, last = len(document.text), 0
+        for place in super().split_document(document):
+            try:
+                start, end = map(operator.index, place)
+                right = last <= start < end <= length
+            except (TypeError, ValueError):
+                right = False
+            if not right:
+                raise ModelError(
+                    f"chunker {spec_name(self)!r} gave {place!r} for document {document.id!r}, "
+                    "which is no (start, end) of a part of its text\n"
+                    "  a chunker promises places as whole numbers, in order, none empty, up to "
+                    f"{length} there"
+                )
+            last = start
+            yield start, end
+
+
+chunkers: Registry[Chunker] = Registry("chunker", __name__, Chunker, _find_fault, _Held)
 
 
 def hit_chunker(chunker: Chunker) -> Chunker:

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
-from pydantic import AfterValidator, BeforeValidator
 
 from harness import user_code
 from harness.embedders import embedders
 from harness.embedders.shortening import to_unit_length
-from harness.errors import MissingExtra, ModelError
+from harness.errors import ModelError
 from harness.files.batches import batched
 from harness.files.paths import make_portable
+from harness.models.langchain_class import LangChainClass
 from harness.models.retries import describe_wait, retrying
 from harness.protocols import Embedder, TextKind, Vectors
 from harness.text import secrets
-from harness.text.arguments import Arguments, format_arguments
+from harness.text.arguments import Arguments
 from harness.text.secrets import describe_error
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _VARIABLES = ("OPENAI_API_BASE", "OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT")
 
 @embedders.register
 @dataclass(frozen=True)
-class LangChainEmbedder(Embedder):
+class LangChainEmbedder(LangChainClass, Embedder):
     """An embedding class of a LangChain package, by dotted name, with its arguments.
 
     `cls` is `package.module:Class`, and `arguments` are what it is made with; keys come from the
@@ -47,16 +47,13 @@ class LangChainEmbedder(Embedder):
     `max_retries`. How much of a text the model reads is not known.
     """
 
-    cls: user_code.Name
-    arguments: Annotated[
-        tuple[str, ...], BeforeValidator(format_arguments), AfterValidator(Arguments)
-    ] = ()
     batch: Annotated[int, Ge(1)] = 64
     per_minute: Annotated[int, Ge(0)] = 0
     retries: Annotated[int, Ge(0)] = 3
 
     name: ClassVar[str] = "langchain"
     version: ClassVar[int] = 1
+    base: ClassVar[str] = "langchain_core.embeddings.embeddings:Embeddings"
 
     def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
         """Return one unit vector a text.
@@ -64,7 +61,6 @@ class LangChainEmbedder(Embedder):
         Raises:
             SpecError: there is no such class.
             ModelError: the class cannot be made, or gives up, or gives no proper vectors.
-            MissingExtra: LangChain is not installed.
         """
         if not texts:
             return self.embed([""], kind)[:0]
@@ -84,7 +80,6 @@ class LangChainEmbedder(Embedder):
         Raises:
             SpecError: there is no such class.
             ModelError: the class cannot be made.
-            MissingExtra: LangChain is not installed.
         """
         model = self._opened()
         return {
@@ -158,10 +153,8 @@ def _failure(opened: OpenedClass, message: str) -> ModelError:
 
 @lru_cache(maxsize=16)
 def _open_class(name: str, arguments: Arguments, servers: tuple[str | None, ...]) -> OpenedClass:
-    try:
-        from langchain_core.embeddings import Embeddings
-    except ModuleNotFoundError as error:
-        raise MissingExtra("embedder 'langchain'", str(error.name), "openai") from None
+    from langchain_core.embeddings import Embeddings
+
     kind = user_code.load(name, Embeddings)
     # Requests are repeated here, and not by the class too, unless its arguments say so.
     once = ("max_retries=0",) if "max_retries" in getattr(kind, "model_fields", ()) else ()

@@ -43,7 +43,7 @@ class Chat(Generator):
     base_url: str | None = None
     timeout: Annotated[float, Gt(0)] | None = None
     retries: Annotated[int, Ge(0)] | None = None
-    patience: Annotated[float, Gt(0)] | None = None
+    per_minute: Annotated[int, Ge(0)] | None = None
     concurrent: Annotated[int, Ge(1)] | None = None
     window: Annotated[int, Gt(0), Le(1 << 20)] | None = None
     decline_patterns: Annotated[tuple[str, ...], Len(1)] | None = None

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Literal
+from threading import TIMEOUT_MAX, Thread
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 from harness import limits
 from harness.errors import StageError
-from harness.models.retries import call_within, describe_wait, retrying
+from harness.models.retries import describe_wait, retrying
 
 if TYPE_CHECKING:
     import ssl
+
+T = TypeVar("T")
 
 REQUEST_HEADERS = {"Accept-Encoding": "gzip"}
 """The header of a request whose reply is read here; other codings cannot be unpacked in steps."""
@@ -62,7 +66,7 @@ def send(request: Request, timeout: float, retries: int, patience: float) -> str
     """
     import httpx
 
-    once = partial(call_within, timeout, partial(_send, request, timeout))
+    once = partial(_call_within, timeout, partial(_send, request, timeout))
     try:
         return retrying(retries, patience)(once).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -74,6 +78,32 @@ def send(request: Request, timeout: float, retries: int, patience: float) -> str
         raise StageError(f"{status}{describe_wait(error)}") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise StageError(f"{type(error).__name__}: {error}") from None
+
+
+def _call_within(seconds: float, call: Callable[[], T]) -> T:
+    """Return what `call` gives within so many seconds; after them it is left to itself.
+
+    The time-outs of HTTP libraries are for each wait: a server that sends a byte a second meets
+    none of them.
+
+    Raises:
+        TimeoutError: it took longer.
+    """
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:  # noqa: BLE001  it is raised where the result is taken
+            future.set_exception(error)
+
+    Thread(target=run, name="request", daemon=True).start()
+    try:
+        return future.result(min(seconds, TIMEOUT_MAX))
+    except TimeoutError:
+        if future.done():
+            raise
+        raise TimeoutError(f"no whole reply in {seconds:g} s") from None
 
 
 def _send(request: Request, timeout: float) -> bytes:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from threading import TIMEOUT_MAX, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.errors import HarnessError
@@ -64,32 +62,6 @@ def describe_wait(error: BaseException) -> str:
     """Return how long a server asked to wait, ready to stand behind what went wrong; or nothing."""
     seconds = _asked_to_wait(error)
     return f"; it asks to wait {seconds:,.0f} s" if seconds and seconds >= 1 else ""
-
-
-def call_within(seconds: float, call: Callable[[], T]) -> T:
-    """Return what `call` gives within so many seconds; after them it is left to itself.
-
-    The time-outs of HTTP libraries are for each wait: a server that sends a byte a second meets
-    none of them.
-
-    Raises:
-        TimeoutError: it took longer.
-    """
-    future: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(call())
-        except BaseException as error:  # noqa: BLE001  it is raised where the result is taken
-            future.set_exception(error)
-
-    Thread(target=run, name="request", daemon=True).start()
-    try:
-        return future.result(min(seconds, TIMEOUT_MAX))
-    except TimeoutError:
-        if future.done():
-            raise
-        raise TimeoutError(f"no whole reply in {seconds:g} s") from None
 
 
 def _may_pass(error: BaseException) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import ClassVar
 
+from harness.errors import ModelError
 from harness.records import Hit
-from harness.registry import Registry
+from harness.registry import Registry, spec_name
 
 
 class Reranker(ABC):
@@ -36,7 +38,24 @@ class Reranker(ABC):
         """
 
 
-rerankers: Registry[Reranker] = Registry("reranker", __name__, Reranker)
+class _Held(Reranker):
+    """Checks the rankings that a reranker from outside the package gives."""
+
+    def rerank(self, question: str, hits: Sequence[Hit]) -> list[Hit]:
+        """Return the hits; raise `ModelError` for what is no order of them."""
+        ranked = super().rerank(question, hits)  # type: ignore[safe-super]
+        numbers = [hit.chunk.index for hit in ranked]
+        known = {hit.chunk.index for hit in hits}.issuperset(numbers)
+        rises = any(before.score < hit.score for before, hit in pairwise(ranked))
+        if not known or rises or len(set(numbers)) < len(numbers):
+            raise ModelError(
+                f"reranker {spec_name(self)!r} gave no order of the {len(hits)} hits it was given"
+                "\n  it promises some of these hits, none twice, with scores that never rise"
+            )
+        return ranked
+
+
+rerankers: Registry[Reranker] = Registry("reranker", __name__, Reranker, held=_Held)
 
 
 def order_hits(hits: Sequence[Hit], scores: Sequence[float], keep: int | None) -> list[Hit]:

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar, NoReturn, Protocol, Self, TypeVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from pydantic import BeforeValidator
 
 from harness import fingerprint
 from harness.corpus.chunk_set import ChunkSet
-from harness.errors import StageError
+from harness.errors import ModelError, StageError
 from harness.models import rephrasing
 from harness.models.chat import ChatModel, ChatReply
 from harness.models.prompts import fill_template
@@ -23,7 +24,7 @@ from harness.protocols import Embedder, TextKind, VectorIndex, Vectors
 from harness.ranking import fusion
 from harness.ranking.exact_search import Neighbour, Numbers
 from harness.records import Document, Hit
-from harness.registry import Registry, label
+from harness.registry import Registry, label, spec_name
 from harness.text.stopwords import Language
 
 T = TypeVar("T")
@@ -163,7 +164,34 @@ class Retriever(ABC):
         """
 
 
-retrievers: Registry[Retriever] = Registry("retriever", __name__, Retriever)
+class _Held(Retriever):
+    """Checks the rankings that a retriever from outside the package gives."""
+
+    def retrieve(self, questions: Sequence[str], index: SearchContext, k: int) -> list[list[Hit]]:
+        """Return the rankings; raise `ModelError` for what are none."""
+        rankings = super().retrieve(questions, index, k)  # type: ignore[safe-super]
+        fault = ""
+        if len(rankings) != len(questions):
+            fault = f"{len(rankings)} rankings for {len(questions)} questions"
+        for hits in () if fault else rankings:
+            numbers = [hit.chunk.index for hit in hits]
+            if len(hits) > k:
+                fault = f"{len(hits)} hits where {k} were asked for"
+            elif len(set(numbers)) < len(numbers):
+                fault = "one chunk twice in a ranking"
+            elif any(before.score < hit.score for before, hit in pairwise(hits)):
+                fault = "scores that rise within a ranking"
+            elif index.allowed is not None and not np.isin(numbers, index.allowed).all():
+                fault = "a chunk that a filter leaves out"
+        if fault:
+            raise ModelError(
+                f"retriever {spec_name(self)!r} gave {fault}\n  a retriever promises a ranking a "
+                "question: at most k of the allowed chunks, none twice, scores that never rise"
+            )
+        return rankings
+
+
+retrievers: Registry[Retriever] = Registry("retriever", __name__, Retriever, held=_Held)
 
 
 def _check_part(spec: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from harness.errors import MissingExtra, ModelError, StageError
 from harness.fingerprint import sha256_of, versions
-from harness.models.chat.chat_settings import ChatReply, ChatSettings
+from harness.models.chat import ChatModel, ChatReply
 from harness.models.runtime import processor
 
 if TYPE_CHECKING:
@@ -35,13 +35,13 @@ _TURN = Lock()
 """Models take turns: each uses all the cores there are."""
 
 
-def check(chat: ChatSettings) -> None:
+def check(chat: ChatModel) -> None:
     """Open the file, which finds one that is missing, no GGUF file, or too large."""
     with _TURN:
         _open(_path(chat), chat.window)
 
 
-def ask(chat: ChatSettings, prompt: str) -> ChatReply:
+def ask(chat: ChatModel, prompt: str) -> ChatReply:
     """Ask the model once; nothing of the prompts before it is left to it."""
     path = _path(chat)
     with _TURN:
@@ -66,14 +66,14 @@ def ask(chat: ChatSettings, prompt: str) -> ChatReply:
     return reply
 
 
-def identity(chat: ChatSettings) -> dict[str, Any]:
+def identity(chat: ChatModel) -> dict[str, Any]:
     """Return what the file holds and what runs it; where it lies shapes nothing."""
     path = _path(chat)
     stat = path.stat()
     return {"model": _digest(path, stat.st_mtime_ns, stat.st_size), **versions(_LIBRARY)}
 
 
-def _path(chat: ChatSettings) -> Path:
+def _path(chat: ChatModel) -> Path:
     """Return the path of the model's file.
 
     Raises:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import time
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
-from threading import Condition
+from importlib import import_module
+from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from harness.errors import HarnessError, MissingExtra, SpecError, StageError
-from harness.models.chat import openai_client
-from harness.models.chat.chat_settings import ChatReply, ChatSettings, replace_unencodable
-from harness.models.retries import (
-    DEFAULT_PATIENCE_SECONDS,
-    call_within,
-    describe_wait,
-    retrying,
-)
+from harness.models import http
+from harness.models.chat import ChatModel, ChatReply, replace_unencodable
+from harness.models.retries import describe_wait, retrying
 from harness.text.secrets import (
     KEY_REMEDY,
     describe_error,
@@ -30,6 +27,7 @@ from harness.text.secrets import (
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+    from langchain_core.rate_limiters import BaseRateLimiter
 
 _SERVERS = {
     "anthropic": ("ANTHROPIC_API_URL", "ANTHROPIC_BASE_URL"),
@@ -54,29 +52,28 @@ it, as what it is for is done here then."""
 _OF_OPENAI = ("openai", "azure_openai")
 """The providers whose classes take a client of OpenAI's own library."""
 _FINISHES = ("finish_reason", "stop_reason", "done_reason")
+_AS_SENT = ("content-encoding", "content-length", "transfer-encoding")
+"""The headers that say how a body came, and nothing of what it is once it is unpacked."""
 _UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What the library stumbles with over a reply that is not of the form it should have."""
 
 
-def check(chat: ChatSettings) -> None:
+def check(chat: ChatModel) -> None:
     """Start the model."""
     _start_model(chat)
 
 
-def ask(chat: ChatSettings, prompt: str) -> ChatReply:
-    """Ask the model; its library waits and repeats, or where it does not know how, it is done here.
-
-    Whatever the library does, `patience` ends it, or a `timeout` that is longer.
-    """
+def ask(chat: ChatModel, prompt: str) -> ChatReply:
+    """Ask the model; its library waits and repeats, or where it cannot, it is done here."""
     model = _start_model(chat)
     seed = next((name for name in _SEEDS if name in type(model).model_fields), None)
     seeded = model.model_copy(update={seed: chat.seed} if seed else {})
     call = partial(seeded.invoke, prompt)
     if "max_retries" not in _accepted_options(type(model)):
-        call = partial(retrying(chat.retries, chat.patience), call)
+        call = partial(retrying(chat.retries), call)
     try:
-        with _limit(chat).one(chat.concurrent):
-            reply = call_within(max(chat.timeout, chat.patience), call)
+        with _slots(server(chat) or _provider(chat), chat.concurrent):
+            reply = call()
         usage: Any = reply.usage_metadata or {}
         about = reply.response_metadata
         return ChatReply(
@@ -98,12 +95,12 @@ def ask(chat: ChatSettings, prompt: str) -> ChatReply:
         raise StageError(describe_error(error) + describe_wait(error)) from None
 
 
-def identity(chat: ChatSettings) -> dict[str, Any]:
+def identity(chat: ChatModel) -> dict[str, Any]:
     """Return the URL that will be asked; None for the provider's own."""
     return {"base_url": server(chat)}
 
 
-def server(chat: ChatSettings) -> str | None:
+def server(chat: ChatModel) -> str | None:
     """Return the URL that will be asked, or None for the provider's own.
 
     Raises:
@@ -123,18 +120,18 @@ def server(chat: ChatSettings) -> str | None:
     return url
 
 
-def _provider(chat: ChatSettings) -> str:
+def _provider(chat: ChatModel) -> str:
     return chat.model.partition(":")[0]
 
 
-def _start_model(chat: ChatSettings) -> BaseChatModel:
+def _start_model(chat: ChatModel) -> BaseChatModel:
     # The seed is set on each prompt: a model is started once for all samples.
-    plain = replace(chat, seed=None, patience=DEFAULT_PATIENCE_SECONDS, concurrent=1)
+    plain = replace(chat, seed=None, concurrent=1)
     return _start_once(plain, server(chat), os.environ.get("OPENAI_API_KEY"))
 
 
 @lru_cache
-def _start_once(chat: ChatSettings, server: str | None, key: str | None) -> BaseChatModel:
+def _start_once(chat: ChatModel, server: str | None, key: str | None) -> BaseChatModel:
     """Start a model once for each server and key: the environment may name others later."""
     try:
         from langchain.chat_models import init_chat_model
@@ -155,17 +152,19 @@ def _start_once(chat: ChatSettings, server: str | None, key: str | None) -> Base
         ) from None
 
 
-def _options(chat: ChatSettings, server: str | None, key: str | None) -> dict[str, Any]:
+def _options(chat: ChatModel, server: str | None, key: str | None) -> dict[str, Any]:
     """Return the settings by the names that the provider's class has for them."""
     options: dict[str, Any] = {} if chat.base_url is None else {"base_url": chat.base_url}
     options["temperature"] = chat.temperature
+    if chat.per_minute:
+        options["rate_limiter"] = _rate_limiter(server or _provider(chat), chat.per_minute)
     if _provider(chat) == "ollama":
         options |= {"num_predict": chat.max_tokens, "client_kwargs": {"timeout": chat.timeout}}
         return options
     options |= {"max_tokens": chat.max_tokens, "timeout": chat.timeout}
     options["max_retries"] = chat.retries
     if _provider(chat) in _OF_OPENAI:
-        options["http_client"] = openai_client.bounded_client(chat.timeout)
+        options["http_client"] = _bounded_client(chat.timeout)
     if _provider(chat) == "openai" and server is not None:
         if not key:
             options["api_key"] = "none"  # the library wants one, and a server of one's own may not
@@ -175,14 +174,14 @@ def _options(chat: ChatSettings, server: str | None, key: str | None) -> dict[st
 
 
 def _known_options(
-    chat: ChatSettings, kind: type[BaseChatModel], options: Mapping[str, Any]
+    chat: ChatModel, kind: type[BaseChatModel], options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the options that a class takes; the others are for settings nobody asked for.
 
     Raises:
         SpecError: one of the others was asked for.
     """
-    accepted, plain = _accepted_options(kind), ChatSettings(chat.model)
+    accepted, plain = _accepted_options(kind), ChatModel(chat.model)
     unknown = {name for name in options if name in _SETTINGS and name not in accepted}
     for setting in filter(None, map(_SETTINGS.get, unknown)):
         if getattr(chat, setting) != getattr(plain, setting):
@@ -202,34 +201,76 @@ def _accepted_options(kind: type[BaseChatModel]) -> list[Any]:
     return accepted
 
 
-class _Limit:
-    """The requests under way at one server, which all chat models share that ask it."""
-
-    def __init__(self) -> None:
-        self._changed = Condition()
-        self._running = 0
-
-    @contextmanager
-    def one(self, most: int) -> Iterator[None]:
-        """Wait until fewer than `most` are under way, and be one of them."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._running < most)
-            self._running += 1
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._running -= 1
-                self._changed.notify_all()
+@lru_cache
+def _slots(server: str, concurrent: int) -> BoundedSemaphore:
+    """Return the slots for requests to one server, which all chat models share that ask it."""
+    return BoundedSemaphore(concurrent)
 
 
-_LIMITS: dict[str, _Limit] = {}
+@lru_cache
+def _rate_limiter(server: str, per_minute: int) -> BaseRateLimiter:
+    from langchain_core.rate_limiters import InMemoryRateLimiter
 
-
-def _limit(chat: ChatSettings) -> _Limit:
-    return _LIMITS.setdefault(server(chat) or _provider(chat), _Limit())
+    return InMemoryRateLimiter(requests_per_second=per_minute / 60, check_every_n_seconds=0.02)
 
 
 def _clean_text(value: object) -> str | None:
     """Return a text of a reply, without the secrets that a server may have put into it."""
     return replace_unencodable(redact(value)) if isinstance(value, str) else None
+
+
+def _bounded_client(timeout: float) -> Any:
+    """Return a client of the kind that the library's own is, whichever release of httpx that is.
+
+    Each reply is read whole before the library sees it: 10 MB at most, and one whose body is not
+    there in `timeout` seconds has timed out.
+    """
+    return _bounded_class()(timeout=timeout, headers=http.REQUEST_HEADERS, follow_redirects=False)
+
+
+def _check_text(content: bytes) -> None:
+    """Raise `StageError` for a reply whose text is null, which the library takes for an empty one.
+
+    A reply of another form is left to the library.
+    """
+    try:
+        message = json.loads(content)["choices"][0]["message"]
+        null = message["content"] is None
+    except (ValueError, LookupError, TypeError):
+        return
+    if null:
+        why = message.get("refusal")
+        raise StageError(f"the reply has no text: its content is null{f' ({why})' if why else ''}")
+
+
+@lru_cache(maxsize=1)
+def _bounded_class() -> Any:
+    from openai import DefaultHttpxClient
+
+    library = import_module(DefaultHttpxClient.__mro__[1].__module__.partition(".")[0])
+
+    class Bounded(DefaultHttpxClient):
+        def send(self, request: Any, **options: Any) -> Any:
+            """Send a request, and return the whole reply, unpacked."""
+            since = time.monotonic()
+            reply: Any = super().send(request, **{**options, "stream": True})
+            try:
+                if reply.has_redirect_location:
+                    raise StageError(http.describe_redirect(reply))
+                content = http.read_content(reply, since, self.timeout.read or 0)
+                _check_text(content)
+            except TimeoutError as late:
+                raise library.ReadTimeout(str(late), request=request) from None
+            finally:
+                reply.close()
+            headers = [
+                header for header in reply.headers.multi_items() if header[0] not in _AS_SENT
+            ]
+            about = {"request": reply.request, "extensions": reply.extensions}
+            return type(reply)(reply.status_code, headers=headers, content=content, **about)
+
+        def __del__(self) -> None:
+            # Sockets that are left open would be warned of.
+            self.close()
+
+    return Bounded
