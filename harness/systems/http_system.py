@@ -16,7 +16,7 @@ from pydantic import BeforeValidator
 from harness.errors import StageError
 from harness.models import http
 from harness.models.retries import DEFAULT_PATIENCE_SECONDS
-from harness.systems import json_paths, systems
+from harness.systems import System, json_paths, systems
 from harness.systems.json_paths import Paths
 from harness.systems.reply import SystemReply
 from harness.text import secrets, variables
@@ -49,7 +49,7 @@ _Headers = Annotated[
 
 @systems.register
 @dataclass(frozen=True)
-class Http:
+class Http(System):
     """An HTTP endpoint that is sent each question, and replies in JSON.
 
     `request` is sent as JSON, or with GET as the URL's query; `{question}` and `{id}` are put in
@@ -78,8 +78,6 @@ class Http:
 
     name: ClassVar[str] = "http"
     version: ClassVar[int] = 1
-    files: ClassVar[tuple[str, ...]] = ()
-    imported: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _check_url(self.url)

@@ -10,14 +10,14 @@ from annotated_types import Ge
 
 from harness import user_code
 from harness.errors import HarnessError, StageError
-from harness.systems import reply, systems
+from harness.systems import System, reply, systems
 from harness.systems.reply import SystemReply
 from harness.text import secrets
 
 
 @systems.register
 @dataclass(frozen=True)
-class PythonFunction:
+class PythonFunction(System):
     """A Python function, called with each question; returns documents and answer.
 
     `function` is `package.module:name`, where modules beside the configuration count too. It
@@ -36,10 +36,6 @@ class PythonFunction:
 
     name: ClassVar[str] = "python"
     version: ClassVar[int] = 1
-    files: ClassVar[tuple[str, ...]] = ()
-    imported: ClassVar[bool] = False
-    tells_answers: ClassVar[bool] = True
-    tells_contexts: ClassVar[bool] = True
 
     @property
     def shown(self) -> str:

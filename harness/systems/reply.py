@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-import math
-import operator
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from itertools import islice
+from typing import Annotated, Any, TypeVar
 from uuid import UUID
+
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    Strict,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+)
 
 from harness import limits
 from harness.errors import StageError
@@ -53,6 +65,76 @@ class SystemReply:
     model: str | None = None
 
 
+def _to_plain(value: Any) -> Any:
+    """Return a number of NumPy's as Python's own, and any other value as it is."""
+    return value.item() if hasattr(value, "dtype") and hasattr(value, "item") else value
+
+
+def _to_id(value: Any) -> Any:
+    """Return an id as text; 0 is one, and an empty text is none."""
+    value = _to_plain(value)
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    value = str(value) if whole or isinstance(value, UUID | os.PathLike) else value
+    return None if value == "" else value
+
+
+def _to_context(value: Any) -> Any:
+    return {"text": value} if isinstance(value, str) else value
+
+
+Plain = BeforeValidator(_to_plain)
+Text = Annotated[str, Strict(), StringConstraints(max_length=limits.MAX_REPLY_TEXT_CHARS)]
+Id = Annotated[Text | None, BeforeValidator(_to_id)]
+Count = Annotated[int, Strict(), Field(ge=0, lt=1 << 53), Plain]
+Number = Annotated[FiniteFloat, Strict(), Plain]
+Flag = Annotated[bool, Strict(), Plain]
+
+
+class _Context(BaseModel):
+    """A document of LangChain's, a mapping with its keys, or a text alone."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    text: Text | None = Field(None, validation_alias=AliasChoices("text", "page_content"))
+    id: Id = None
+    start: Count | None = None
+    score: Number | None = None
+    metadata: Mapping[Any, Any] | None = None
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names it goes by; what `metadata` holds is a hint, and may be anything."""
+        hints = self.metadata or {}
+        ids = (self.id, _read_hint(_IDS, hints.get("id")), _read_hint(_IDS, hints.get("source")))
+        return tuple(dict.fromkeys(name for name in ids if name is not None))
+
+    def retrieved(self) -> RetrievedText:
+        """Return the text with its names and its place."""
+        hints, start = self.metadata or {}, self.start
+        if start is None:
+            start = _read_hint(_COUNTS, hints.get("start_index", hints.get("start")))
+        return RetrievedText(self.text or "", self.names(), start, self.score)
+
+
+class _Reply(BaseModel):
+    contexts: (
+        Annotated[
+            list[Annotated[_Context, BeforeValidator(_to_context)]],
+            Field(max_length=limits.MAX_REPLY_CONTEXTS),
+        ]
+        | None
+    ) = None
+    answer: Text | None = None
+    declined: Flag | None = None
+    context: Text | None = None
+    tokens_in: Count | None = None
+    tokens_out: Count | None = None
+    model: Text | None = None
+
+
+_IDS: TypeAdapter[str | None] = TypeAdapter(Id)
+_COUNTS: TypeAdapter[int] = TypeAdapter(Count)
+
+
 def parse_reply(returned: Any) -> SystemReply:
     """Return what a system told, read from what it returned.
 
@@ -65,23 +147,68 @@ def parse_reply(returned: Any) -> SystemReply:
     Raises:
         StageError: it is something else, or a value in it is; the place is named.
     """
+    fields = _to_fields(returned)
+    try:
+        reply = _Reply.model_validate(fields)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        keys = (f"[{key}]" if isinstance(key, int) else f".{key}" for key in fault["loc"])
+        place = "".join(keys).removeprefix(".")
+        message = f"{place} is {_describe_value(fault['input'])}: {fault['msg']}"
+        raise StageError(message) from None
+    for number, context in enumerate(reply.contexts or ()):
+        if context.text is None and not context.names():
+            raise StageError(f"contexts[{number}] has neither `text` nor `id`")
+    lacking = _NULL if "answer" in fields and reply.answer is None else None
+    return SystemReply(
+        None if reply.contexts is None else tuple(map(_Context.retrieved, reply.contexts)),
+        reply.answer,
+        lacking,
+        reply.declined,
+        reply.context,
+        reply.tokens_in,
+        reply.tokens_out,
+        reply.model,
+    )
+
+
+def _to_fields(returned: Any) -> dict[str, Any]:
+    """Return what was returned, in any of its forms, by the names of a reply."""
     if isinstance(returned, str):
-        return SystemReply(answer=_check_text(returned, "the answer"))
+        return {"answer": returned}
     if isinstance(returned, tuple) and len(returned) == 2:
         documents, answer = returned
-        text = _optional_text(answer, "the answer")
-        return SystemReply(
-            _read_contexts(documents, "the documents"), text, _NULL if text is None else None
-        )
+        if documents is None:
+            raise StageError("contexts is null: Input should be a valid list")
+        return {"contexts": _to_list(documents), "answer": answer}
     if isinstance(returned, Mapping):
-        return _read_mapping(returned)
+        several = [key for key in ("contexts", "documents") if returned.get(key) is not None]
+        if not several and "answer" not in returned:
+            keys = ", ".join(map(repr, list(returned)[:10])) or "nothing"
+            message = f"the reply has neither 'contexts' nor 'answer': it holds {keys}"
+            raise StageError(message[: limits.MAX_ERROR_CHARS])
+        return {**returned, "contexts": _to_list(returned[several[0]]) if several else None}
     if hasattr(returned, "content") and not hasattr(returned, "page_content"):
-        return _read_message(returned)
+        # A message: its content is a text, or a list of parts that `text` joins.
+        content = returned.content
+        usage = getattr(returned, "usage_metadata", None) or {}
+        return {
+            "answer": content if isinstance(content, str) else getattr(returned, "text", 0),
+            "tokens_in": usage.get("input_tokens"),
+            "tokens_out": usage.get("output_tokens"),
+        }
     if isinstance(returned, Iterable) and not isinstance(returned, bytes):
-        return SystemReply(_read_contexts(returned, "the documents"))
+        return {"contexts": _to_list(returned)}
     raise StageError(
         f"the system returned {_describe_value(returned)}: neither contexts nor an answer"
     )
+
+
+def _to_list(documents: Any) -> Any:
+    """Return any iterable of documents as a list, read no further than a reply may have."""
+    if isinstance(documents, str | bytes | Mapping) or not isinstance(documents, Iterable):
+        return documents
+    return list(islice(documents, limits.MAX_REPLY_CONTEXTS + 1))
 
 
 def join_contexts(contexts: Sequence[RetrievedText] | None) -> str | None:
@@ -91,154 +218,11 @@ def join_contexts(contexts: Sequence[RetrievedText] | None) -> str | None:
     return SEPARATOR.join(context.text for context in contexts)
 
 
-def _read_mapping(reply: Mapping[Any, Any]) -> SystemReply:
-    several = [key for key in ("contexts", "documents") if reply.get(key) is not None]
-    if not several and "answer" not in reply:
-        keys = ", ".join(map(repr, list(reply)[:10])) or "nothing"
-        raise StageError(
-            f"the reply has neither 'contexts' nor 'answer': it holds {keys}"[
-                : limits.MAX_ERROR_CHARS
-            ]
-        )
-    answer = _optional_text(reply.get("answer"), "answer")
-    return SystemReply(
-        None if not several else _read_contexts(reply[several[0]], several[0]),
-        answer,
-        _NULL if "answer" in reply and answer is None else None,
-        _read_declined(reply.get("declined")),
-        _optional_text(reply.get("context"), "context"),
-        _read_count(reply.get("tokens_in"), "tokens_in"),
-        _read_count(reply.get("tokens_out"), "tokens_out"),
-        _optional_text(reply.get("model"), "model"),
-    )
-
-
-def _read_message(message: Any) -> SystemReply:
-    """Read a LangChain message: its content is a text, or a list of parts that `text` joins."""
-    content = message.content if isinstance(message.content, str) else getattr(message, "text", 0)
-    usage = getattr(message, "usage_metadata", None) or {}
-    return SystemReply(
-        answer=_check_text(str(content) if isinstance(content, str) else content, "the message"),
-        tokens_in=_read_count(usage.get("input_tokens"), "tokens_in"),
-        tokens_out=_read_count(usage.get("output_tokens"), "tokens_out"),
-    )
-
-
-def _read_contexts(documents: Any, place: str) -> tuple[RetrievedText, ...]:
-    if documents is None or isinstance(documents, str | bytes | Mapping):
-        raise StageError(f"{place}: not a list of them, but {_describe_value(documents)}")
-    if not isinstance(documents, Iterable):
-        raise StageError(f"{place}: not a list of them, but {_describe_value(documents)}")
-    contexts: list[RetrievedText] = []
-    for index, document in enumerate(documents):
-        if index == limits.MAX_REPLY_CONTEXTS:
-            raise StageError(f"{place}: there are more than {limits.MAX_REPLY_CONTEXTS:,}")
-        contexts.append(_read_context(document, f"{place}[{index}]"))
-    return tuple(contexts)
-
-
-def _read_context(document: Any, place: str) -> RetrievedText:
-    if isinstance(document, str):
-        return RetrievedText(_check_text(document, place))
-    if isinstance(document, Mapping):
-        keys = [key for key in ("text", "page_content") if key in document]
-        metadata: Any = document.get("metadata") or {}
-        fields = document
-    elif hasattr(document, "page_content"):
-        fields = {name: getattr(document, name, None) for name in ("page_content", "id")}
-        keys, metadata = ["page_content"], getattr(document, "metadata", None) or {}
-    else:
-        raise StageError(f"{place} is {_describe_value(document)}: no text, mapping or document")
-    if not isinstance(metadata, Mapping):
-        raise StageError(f"{place}.metadata is {_describe_value(metadata)}, not a mapping")
-    ids = [
-        _read_id(fields.get("id"), place),
-        *(_read_hint(_read_id, metadata.get(key)) for key in ("id", "source")),
-    ]
-    names = tuple(dict.fromkeys(id_ for id_ in ids if id_ is not None))
-    if not keys and not names:
-        raise StageError(f"{place} has neither `text` nor `id`")
-    start = _read_count(fields.get("start"), f"{place}.start")
-    if start is None:
-        start = _read_hint(_read_count, metadata.get("start_index", metadata.get("start")))
-    return RetrievedText(
-        _check_text(fields[keys[0]], f"{place}.{keys[0]}") if keys else "",
-        names,
-        start,
-        _read_score(fields.get("score"), place),
-    )
-
-
-def _check_text(value: Any, place: str) -> str:
-    if not isinstance(value, str):
-        raise StageError(f"{place} is {_describe_value(value)}, not a text")
-    if len(value) > limits.MAX_REPLY_TEXT_CHARS:
-        raise StageError(
-            f"{place} has {len(value):,} characters, more than {limits.MAX_REPLY_TEXT_CHARS:,}"
-        )
+def _read_hint(adapter: TypeAdapter[T], value: Any) -> T | None:
     try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise StageError(f"{place} holds half of a character, at {error.start}") from None
-    return value
-
-
-def _optional_text(value: Any, place: str) -> str | None:
-    return None if value is None else _check_text(value, place)
-
-
-def _read_id(value: Any, place: str) -> str | None:
-    """Return an id as text; 0 is one, and an empty text is none."""
-    if isinstance(value, UUID | os.PathLike):
-        value = str(value)
-    whole = _as_integer(value)
-    return str(whole) if whole is not None else _optional_text(value, f"{place}.id") or None
-
-
-def _read_hint(read: Callable[[Any, str], T | None], value: Any) -> T | None:
-    """Return a value of a document's metadata as `read` has it; None where it makes no sense."""
-    try:
-        return read(value, "metadata")
-    except StageError:
+        return None if value is None else adapter.validate_python(value)
+    except ValidationError:
         return None
-
-
-def _as_integer(value: Any) -> int | None:
-    """Return a whole number, NumPy's too; None for anything else, and for true and false."""
-    try:
-        return None if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        return None
-
-
-def _read_declined(value: Any) -> bool | None:
-    if type(value).__name__ in ("bool_", "bool"):  # NumPy's is no bool, and has either name
-        return bool(value)
-    if value is not None:
-        raise StageError(f"declined is {_describe_value(value)}, not true or false")
-    return value
-
-
-def _read_count(value: Any, place: str) -> int | None:
-    if value is None:
-        return None
-    whole = _as_integer(value)
-    if whole is None or not 0 <= whole < 1 << 53:
-        raise StageError(f"{place} is {_describe_value(value)}, not a whole number from 0")
-    return whole
-
-
-def _read_score(value: Any, place: str) -> float | None:
-    if value is None:
-        return None
-    # NumPy's numbers are numbers too.
-    try:
-        number = math.nan if isinstance(value, bool | str | bytes) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise StageError(f"{place}.score is {_describe_value(value)}, not a finite number")
-    return number
 
 
 def _describe_value(value: Any) -> str:

@@ -10,15 +10,15 @@ from annotated_types import Ge
 
 from harness import limits, user_code
 from harness.errors import HarnessError, StageError
+from harness.systems import System, systems
 from harness.systems import reply as system_reply
-from harness.systems import systems
 from harness.systems.reply import SystemReply
 from harness.text import secrets
 
 
 @systems.register
 @dataclass(frozen=True)
-class Runnable:
+class Runnable(System):
     """A LangChain runnable or retriever, invoked with each question.
 
     `object` is `package.module:name`, where modules beside the configuration count too. It is
@@ -38,8 +38,6 @@ class Runnable:
 
     name: ClassVar[str] = "runnable"
     version: ClassVar[int] = 1
-    files: ClassVar[tuple[str, ...]] = ()
-    imported: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.answer is None and self.contexts is None:

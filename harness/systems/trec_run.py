@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 from harness.errors import DataError, Problem, StageError
 from harness.files import json_lines, trec
 from harness.fingerprint import sha256_of
-from harness.systems import reply, systems
+from harness.systems import System, reply, systems
 from harness.systems.reply import RetrievedText, SystemReply
 
 
 @systems.register
 @dataclass(frozen=True)
-class TrecRun:
+class TrecRun(System):
     """A run file in TREC's format, and answers in a JSON Lines file if there are any.
 
     The run ranks documents by their ids in the corpus, by score as trec_eval does. Each line of
@@ -35,9 +35,7 @@ class TrecRun:
     version: ClassVar[int] = 1
     files: ClassVar[tuple[str, ...]] = ("path", "answers")
     imported: ClassVar[bool] = True
-    concurrent: ClassVar[int] = 1
     cache: ClassVar[bool] = False
-    tells_contexts: ClassVar[bool] = True
 
     @property
     def shown(self) -> str:

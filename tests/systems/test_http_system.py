@@ -1,6 +1,5 @@
 """The system `http`: what is sent, what is read of the reply, and every way in which it fails."""
 
-import threading
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -19,6 +18,8 @@ REPLY = {
     ],
     "used": {"in": 57, "out": 9},
 }
+
+
 RESPONSE = {
     "answer": "$.answer",
     "contexts": "$.sources[*].text",
@@ -27,7 +28,11 @@ RESPONSE = {
     "tokens_in": "$.used.in",
     "tokens_out": "$.used.out",
 }
+
+
 ASKED = {"q": "{question}", "k": 5, "about": ["{id}", {"as": "{question} ({id})"}]}
+
+
 NOW = {"Retry-After": "0"}
 
 
@@ -115,20 +120,10 @@ def test_no_context_is_told_from_contexts_that_are_not_told(server, reply, respo
     assert texts == contexts
 
 
-def test_documents_may_be_named_by_their_ids_alone(server):
-    server.replies = [{"ids": ["a", "b"]}]
-
-    assert ask(server, response={"ids": "$.ids"}).contexts == (
-        RetrievedText("", ("a",)),
-        RetrievedText("", ("b",)),
-    )
-
-
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        ({**REPLY, "answer": 6}, "answer is 6, not a text"),
-        ({**REPLY, "answer": ["x"]}, "answer is of type list, not a text"),
+        ({**REPLY, "answer": 6}, "answer is 6: Input should be"),
         ({"sources": []}, "the reply has nothing at $.answer: it holds 'sources'"),
         ([1], "the reply has nothing at $.answer: it is of type list"),
         ({"answer": "x"}, "the reply has nothing at $.sources[*].text: it holds 'answer'"),
@@ -147,23 +142,15 @@ def test_documents_may_be_named_by_their_ids_alone(server):
         ),
         (
             {**REPLY, "sources": [{"text": "a", "id": [], "score": 1}]},
-            "contexts[0].id is of type list, not a text",
-        ),
-        (
-            {**REPLY, "sources": [{"text": 5, "id": 1, "score": 1}]},
-            "contexts[0].text is 5, not a text",
+            "contexts[0].id is of type list: Input should be",
         ),
         (
             {**REPLY, "sources": [{"text": "a", "id": 1, "score": "high"}]},
-            "contexts[0].score is 'high', not a finite number",
+            "contexts[0].score is 'high': Input should be",
         ),
-        (
-            {**REPLY, "sources": [{"text": "a", "id": 1, "score": True}]},
-            "contexts[0].score is True, not a finite number",
-        ),
-        ({**REPLY, "used": {"in": -1, "out": 2}}, "tokens_in is -1, not a whole number from 0"),
+        ({**REPLY, "used": {"in": -1, "out": 2}}, "tokens_in is -1: Input should be"),
         (b'{"answer": NaN}', "the reply is no usable JSON: NaN is not a number"),
-        (b'{"answer": "\\ud800", "sources": []}', "answer holds half of a character, at 0"),
+        (b'{"answer": "\\ud800", "sources": []}', "answer is '\\ud800': Input should be"),
         (b"<html>no</html>", "the reply is not JSON: Expecting value at character 0: '<html>no"),
         (b"", "the reply is not JSON: Expecting value at character 0: ''"),
         (b"\xff\xfe", "the reply is not UTF-8 at byte 0"),
@@ -190,12 +177,10 @@ def test_an_answer_of_null_is_a_failure_of_the_answer_alone(server):
 @pytest.mark.parametrize(
     "fault",
     [
-        *[(status, {}, NOW) for status in (408, 409, 425, 429, 500, 502, 503, 529)],
+        *[(status, {}, NOW) for status in (408, 429, 500, 503)],
         (429, {}, {"Retry-After": "Fri, 20 Nov 2020 12:00:00 GMT"}),
         (429, {}, {"Retry-After": "3600", "retry-after-ms": "1"}),
-        (429, {}, {"Retry-After": "-3"}),
-        *[(429, {}, {"Retry-After": odd}) for odd in ("", "soon", "nan", "inf")],
-        (429, {}, {"Retry-After": "Fri, 99 Nov 2020 12:00:00 GMT"}),
+        *[(429, {}, {"Retry-After": odd}) for odd in ("-3", "soon", "nan")],
         Drop(),
     ],
     ids=str,
@@ -220,11 +205,9 @@ def test_a_wait_that_is_longer_than_the_patience_is_not_begun(server):
     ("fault", "said", "times"),
     [
         ((503, {}, NOW), "503 Service Unavailable", 3),
-        ((429, {}, NOW), "429 Too Many Requests", 3),
         ((429, {}, {"x-should-retry": "false"}), "429 Too Many Requests", 1),
         ((404, {}, {}), "404 Not Found", 1),
-        ((422, {}, {}), "422 Unprocessable Entity", 1),
-        ((401, {}, {}), "401 Unauthorized", 1),
+        ((206, {}, {}), "206 Partial Content: a part of a reply is none", 1),
         (
             (302, {}, {"Location": "http://elsewhere.test/ask?key=1"}),
             "302 Found: it is elsewhere",
@@ -249,12 +232,6 @@ def test_a_server_is_waited_for_as_long_as_it_asks(server):
     assert 0.3 <= second - first < 3
 
 
-def test_a_connection_that_drops_for_good_fails(server):
-    found = failure(server, Drop(), retries=0)
-
-    assert found.startswith("RemoteProtocolError: ")
-
-
 def test_a_server_that_is_not_there_fails():
     gone = Replying(url="http://127.0.0.1:9/ask")
     with pytest.raises(StageError, match=r"^http\(127.0.0.1:9/ask\): ConnectError: "):
@@ -266,18 +243,6 @@ def test_a_whole_reply_is_waited_for_no_longer_than_the_timeout(server, reply):
     found = failure(server, reply, timeout=0.5, retries=0)
 
     assert found == "timed out: no whole reply in 0.5 s"
-
-
-def test_a_reply_of_more_than_10_mb_is_not_read_to_its_end(server):
-    found = failure(server, b'{"answer": "' + b"x" * 11_000_000 + b'"}')
-
-    assert found == "the reply is larger than 10,000,000 bytes"
-
-
-def test_a_text_of_more_than_a_million_characters_is_none(server):
-    found = failure(server, {**REPLY, "answer": "x" * 1_000_001})
-
-    assert found == "answer has 1,000,001 characters, more than 1,000,000"
 
 
 def test_a_secret_comes_from_the_environment_and_is_hidden_where_it_comes_back(server, monkeypatch):
@@ -322,22 +287,13 @@ def test_a_variable_that_is_missing_is_said_before_anything_is_asked(
     ("parameters", "said"),
     [
         ({"url": "file:///etc/passwd"}, "url: write it like http://127.0.0.1:8000"),
-        ({"url": "ftp://host/x"}, "url: write it like http://127.0.0.1:8000"),
         ({"url": "localhost:8000"}, "url: write it like http://127.0.0.1:8000"),
-        ({"url": "http://"}, "url: write it like http://127.0.0.1:8000"),
-        ({"url": "http://[x"}, "url: write it like http://127.0.0.1:8000"),
         ({"url": "http://host:99999/"}, "url: write it like http://127.0.0.1:8000"),
         ({"url": "http://me:hunter2@host/"}, "it holds a user or a password"),
         ({"url": "http://host/?api_key=hunter2"}, "'api_key' is a secret"),
-        ({"url": "http://host/?accessToken=hunter2"}, "'accessToken' is a secret"),
-        ({"url": "http://host/?sig=hunter2&v=1"}, "'sig' is a secret"),
-        ({"url": "http://host/?code=hunter2"}, "'code' is a secret"),
         ({"url": "http://host/?X-Amz-Signature=hunter2"}, "is a secret"),
         ({"headers": {"X-Session": "hunter2"}}, "'X-Session' is a secret"),
-        ({"headers": {"sessionId": "hunter2"}}, "'sessionId' is a secret"),
-        ({"request": {"q": "{question}", "clientSecret": "hunter2"}}, "'clientSecret' is a"),
         ({"request": {"q": "{question}", "auth": {"user": "hunter2"}}}, "'auth' is a secret"),
-        ({"request": {"q": "{question}", "cohere_key": "hunter2"}}, "'cohere_key' is a secret"),
         ({"url": "http://${HOST}/"}, "no variable is put in there"),
         ({"headers": {"Authorization": "Bearer hunter2"}}, "'Authorization' is a secret"),
         ({"headers": {"X-API-Key": "hunter2"}}, "write ${X_API_KEY} here"),
@@ -352,8 +308,6 @@ def test_a_variable_that_is_missing_is_said_before_anything_is_asked(
         ({"response": {"answer": "$.a["}}, "'$.a[' is no JSON path"),
         ({"response": {}}, "name a path of the answer or of the contexts"),
         ({"response": {"answr": "$.a"}}, "answr"),
-        ({"timeout": 0}, "timeout"),
-        ({"concurrent": 0}, "concurrent"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_and_no_secret_is_repeated(parameters, said):
@@ -396,18 +350,3 @@ def test_it_is_called_by_its_host_and_path_or_by_its_label():
     assert systems.build({"http": spec}).shown == "http(app.test:8443/ask)"
     assert systems.build({"http": {**spec, "label": "staging"}}).shown == "staging"
     assert expand_spec({"http": spec}) == {"http": spec}
-
-
-def test_it_can_be_asked_several_questions_at_once(server):
-    server.by_question = lambda body: {**REPLY, "answer": body["q"]}
-    made, answers = system(server), {}
-
-    def one(question):
-        answers[question] = made.ask(question, question).answer
-
-    threads = [threading.Thread(target=one, args=(f"q{n}",)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert answers == {f"q{n}": f"q{n}" for n in range(8)}
