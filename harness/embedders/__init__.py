@@ -23,9 +23,9 @@ class _Held(Embedder):
         """Return the vectors; raise `ModelError` for what are none."""
         name, given = f"embedder {spec_name(self)!r}", super().embed(texts, kind)  # type: ignore[safe-super]
         try:
-            vectors = np.asarray(given, dtype=np.float32)
+            vectors: Vectors = np.asarray(given, dtype=np.float32)
         except (TypeError, ValueError):
-            vectors = np.empty(0)
+            vectors = np.empty(0, dtype=np.float32)
         if vectors.ndim != 2 or len(vectors) != len(texts):
             shape = f"an array of {vectors.shape}" if vectors.size else f"{given!r:.60}"
             raise ModelError(
