@@ -13,7 +13,7 @@ import yaml
 from harness.config.run_config import load
 from harness.errors import ConfigError, MissingExtra, RunError
 from harness.preflight.machine import Fact
-from harness.preflight.machine.services import check_cluster
+from harness.preflight.services import check_cluster
 from harness.runs.cluster import explain_crashes
 from tests.cluster_runs import begun, records, scores, stored
 from tests.ray_cluster import ray_cluster

@@ -1,4 +1,4 @@
-"""What is installed, what calculates, and what time it is."""
+"""Checks of this machine before a run (`doctor`)."""
 
 from __future__ import annotations
 
@@ -10,27 +10,46 @@ from importlib import metadata
 from pathlib import Path
 
 from harness import fingerprint
+from harness.config.run_config import RunConfig
 from harness.files.requirements import check_requirements, install_command, read_requirements
 from harness.models import runtime
 from harness.models.runtime import processor
-from harness.preflight.machine.machine_facts import Fact
+from harness.preflight import room, services
+from harness.preflight.services import Fact
 from harness.text.numbers import count
 
+__all__ = ["Fact", "run_checks"]
+
 _DAY_SECONDS = 86_400
-_INSTRUCTIONS = {
-    "AVX2": {"avx2"},
-    "AVX-512": {"avx512f"},
-    "VNNI": {"avx512_vnni", "avx_vnni"},
-    "bfloat16": {"avx512_bf16", "amx_bf16", "bf16"},
-    "AMX": {"amx_tile"},
-    "NEON": {"asimd", "neon"},
-}
-"""Sets of instructions, and what Linux calls them."""
 _NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
 
 
-def check_versions() -> Iterator[Fact]:
-    """Yield Python and the harness, each library that does not fit, and how many fit."""
+def run_checks(config: RunConfig | None) -> Iterator[tuple[str, Fact]]:
+    """Yield every check's facts, each with the name of its check.
+
+    Without a configuration they are those that hold for any run. Nothing is spent: no model is
+    loaded or asked, nothing is fetched, and no file is left behind. Connections are made to the
+    servers that the configuration names, and to no others.
+    """
+    used = services.used_services(config)
+    facts_by_check = {
+        "versions": _check_versions(),
+        "processor": _check_processor(),
+        "models": services.check_models(used),
+        "servers": services.check_servers(used, config),
+        "cluster": services.check_cluster(config),
+        "network": services.check_network(used),
+        "room": room.check_room(config, used),
+        "folders": room.check_folders(config),
+        "clock": _check_clock(),
+    }
+    for check, facts in facts_by_check.items():
+        for fact in facts:
+            yield check, fact
+
+
+def _check_versions() -> Iterator[Fact]:
+    """Yield Python and the harness, each library in a wrong version, and which extras are whole."""
     from packaging.specifiers import SpecifierSet
 
     text = f"Python {platform.python_version()}, harness {fingerprint.__version__}"
@@ -50,39 +69,22 @@ def check_versions() -> Iterator[Fact]:
             yield Fact("problem", library.problem, f"pip install '{library.pip}'")
     fit = sum(library.problem is None for library in libraries)
     yield Fact("ok", f"{fit} of {len(libraries)} libraries are there in a version asked for")
-
-
-def check_extras() -> Iterator[Fact]:
-    """Yield libraries of an extra in a wrong version, and which extras are whole."""
-    required = read_requirements()
-    extras = {} if required is None else {**required.extras}
-    extras.pop("dev", None)  # for people who work on the harness itself
-    installed: list[str] = []
     missing: list[str] = []
-    for extra, requirements in extras.items():
+    for extra, requirements in required.extras.items():
+        if extra == "dev":  # for people who work on the harness itself
+            continue
         libraries = check_requirements(requirements)
-        (missing if any(library.missing for library in libraries) else installed).append(extra)
+        missing += [extra] if any(library.missing for library in libraries) else []
         for library in libraries:
             if library.problem is not None and not library.missing:
-                remedy = install_command(extra)
-                yield Fact("warning", f"extra [{extra}]: {library.problem}", remedy)
-    if extras:
-        absent = f"; not installed: {', '.join(missing)}" if missing else ""
-        yield Fact("ok", f"{', '.join(installed) or 'none'}{absent}")
+                text = f"extra [{extra}]: {library.problem}"
+                yield Fact("warning", text, install_command(extra))
+    yield Fact("ok", f"extras that are not installed: {', '.join(missing) or 'none'}")
 
 
-def check_processor() -> Iterator[Fact]:
-    """Yield cores and instructions, then what runs encoders."""
-    flags = processor.instructions()
-    names = [name for name, wanted in _INSTRUCTIONS.items() if wanted & flags]
-    text = f"{count(processor.cores(), 'core')} of {processor.name()}"
-    if flags and platform.machine() in ("x86_64", "AMD64") and "AVX2" not in names:
-        message = f"{text}, without AVX2: embedding takes many times as long"
-        remedy = "embed on another machine: the vectors kept in the cache serve on this one"
-        yield Fact("warning", message, remedy)
-    else:
-        known = ", ".join(names) if flags else "its instructions are not known here"
-        yield Fact("ok", f"{text}: {known}")
+def _check_processor() -> Iterator[Fact]:
+    """Yield the processor, then what runs encoders."""
+    yield Fact("ok", f"{count(processor.cores(), 'core')} of {processor.name()}")
     try:
         torch = metadata.version("torch")
     except metadata.PackageNotFoundError:
@@ -102,7 +104,7 @@ def check_processor() -> Iterator[Fact]:
         yield Fact("warning", f"torch {torch} does not use the NVIDIA card{beside}", remedy)
 
 
-def check_clock() -> Iterator[Fact]:
+def _check_clock() -> Iterator[Fact]:
     """Yield the time in UTC; the clock must not be behind the installed files."""
     now, installed = time.time(), Path(fingerprint.__file__).stat().st_mtime
     text = f"the clock says {datetime.fromtimestamp(now, UTC):%Y-%m-%d %H:%M} UTC"

@@ -8,10 +8,10 @@ from __future__ import annotations
 import importlib.util
 import os
 import socket
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from harness import index
@@ -24,23 +24,40 @@ from harness.metrics import named_metrics
 from harness.models import model_files
 from harness.models.chat import ChatModel
 from harness.models.chat.hosted_chat import server
-from harness.preflight.machine.machine_facts import Fact, problem_of
 
-_PROVIDERS = (
-    *("anthropic", "azure_openai", "cohere", "deepseek", "fireworks", "groq", "nvidia", "openai"),
-    *("openrouter", "together", "xai"),
-)
-_KEYS = {name: f"{name.upper()}_API_KEY" for name in _PROVIDERS} | {
+_KEYS = {
     "google_genai": "GOOGLE_API_KEY",
     "huggingface": "HUGGINGFACEHUB_API_TOKEN",
     "mistralai": "MISTRAL_API_KEY",
     "perplexity": "PPLX_API_KEY",
 }
-"""The environment variable that the library of each provider reads."""
+"""The environment variables of providers that are not named after the provider."""
+_PROVIDERS = (
+    *("anthropic", "azure_openai", "cohere", "deepseek", "fireworks", "groq", "nvidia", "openai"),
+    *("openrouter", "together", "xai"),
+)
 _TRACING = [f"{library}_TRACING{v}" for library in ("LANGSMITH", "LANGCHAIN") for v in ("", "_V2")]
 """Set to true, each makes LangChain send prompts and replies to a service."""
 _CHROMA_CLOUD_URL = "https://api.trychroma.com"
 _TIMEOUT_SECONDS = 3.0
+
+Status = Literal["ok", "warning", "problem"]
+"""A problem stops a run, or makes it worthless; a warning may."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One thing a check of this machine saw, in plain words, and what would put it right."""
+
+    status: Status
+    text: str
+    remedy: str = ""
+
+
+def problem_of(error: HarnessError, place: str = "") -> Fact:
+    """Return an error as a problem: its first line is the fact, the rest the remedy."""
+    text, _, remedy = str(error).partition("\n")
+    return Fact("problem", f"{place}{text}", " ".join(remedy.split()))
 
 
 @dataclass(frozen=True)
@@ -66,55 +83,57 @@ class Server:
 class Services:
     """What a run uses beside the harness: models, code and servers, each with its first user.
 
-    `encoders` are names or folders of models that run in this process, `code` dotted names.
+    `encoders` are names or folders of models that run in this process, `code` dotted names,
+    `libraries` those that embedders of their name need.
     """
 
-    encoders: Mapping[str, str]
-    chats: Mapping[ChatModel, str]
-    code: Mapping[str, str]
-    static: Sequence[str] = ()
-    """Embedders that need the library of their own name."""
+    encoders: dict[str, str] = field(default_factory=dict)
+    chats: dict[ChatModel, str] = field(default_factory=dict)
+    code: dict[str, str] = field(default_factory=dict)
+    libraries: Sequence[str] = ()
     servers: Sequence[Server] = ()
     chroma: Server | None = None
+
+    @property
+    def files(self) -> list[tuple[str, Path]]:
+        """The names and the files of chat models that run in this process."""
+        named = [(f"chat model {chat.shown!r}", chat.file) for chat in self.chats]
+        return [(name, Path(file)) for name, file in named if file is not None]
+
+    @property
+    def hosted(self) -> list[ChatModel]:
+        """The chat models that a server runs."""
+        return [chat for chat in self.chats if chat.file is None]
 
 
 def used_services(config: RunConfig | None) -> Services:
     """Return what a run uses; without a configuration, the default embedder."""
     if config is None:
-        return Services({model_files.DEFAULT_MODEL: "the default embedder"}, {}, {})
-    encoders, chats, code = dict[str, str](), dict[ChatModel, str](), dict[str, str]()
-    parts = list(dict.fromkeys(_list_parts(config)))
+        return Services({model_files.DEFAULT_MODEL: "the default embedder"})
+    used, parts = Services(), list(dict.fromkeys(_list_parts(config)))
     for part in parts:
         get_model, judge = getattr(part, "asked_model", None), getattr(part, "judge", None)
         chat = judge if get_model is None else get_model()
         if isinstance(chat, ChatModel):
-            chats.setdefault(chat, part.name)
+            used.chats.setdefault(chat, part.name)
         for key in ("model", "tokenizer"):
             if chat is None and isinstance(model := getattr(part, key, None), str):
-                encoders.setdefault(model, part.name)
+                used.encoders.setdefault(model, part.name)
         for key in ("cls", "function", "object"):
             if isinstance(name := getattr(part, key, None), str):
-                code.setdefault(name, part.name)
-    urls = [
-        (url, f"chat model {chat.shown!r}")
-        for chat in chats
-        if chat.file is None and (url := server(chat)) is not None
-    ]
-    urls += [
-        (cell.system.url, f"system {cell.name}")
-        for cell in config.systems
-        if hasattr(cell.system, "url")
-    ]
+                used.code.setdefault(name, part.name)
+    urls = {server(chat): f"chat model {chat.shown!r}" for chat in used.hosted}
+    urls |= {getattr(c.system, "url", None): f"system {c.name}" for c in config.systems}
     settings = config.settings.index
     remote = settings.remote if settings.existing is None else settings.existing.remote
     chroma = None if remote is None else getattr(remote, "url", _CHROMA_CLOUD_URL)
     return Services(
-        encoders,
-        chats,
-        code,
+        used.encoders,
+        used.chats,
+        used.code,
         [part.name for part in parts if part.name in ("wordllama", "model2vec")],
-        [_server(*url) for url in dict.fromkeys(urls)],
-        None if chroma is None else _server(chroma, "the index"),
+        [_parse_url(url, user) for url, user in urls.items() if url is not None],
+        None if chroma is None else _parse_url(chroma, "the index"),
     )
 
 
@@ -139,24 +158,39 @@ def _list_retrievers(retriever: Any) -> Iterator[Any]:
         yield from _list_retrievers(part)
 
 
-def _server(url: str, user: str) -> Server:
+def _parse_url(url: str, user: str) -> Server:
     parts = urlsplit(url)
-    return Server(
-        parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80), user
-    )
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    return Server(parts.hostname or "", port, user)
+
+
+def _is_installed(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None
 
 
 def check_models(used: Services) -> Iterator[Fact]:
     """Yield a fact of each model whose files a run reads; no hub is asked for them."""
     for model, user in used.encoders.items():
         yield _check_encoder(f"{model} ({user})", model)
-    for library in dict.fromkeys(used.static):
-        if importlib.util.find_spec(library) is None:
+    for library in dict.fromkeys(used.libraries):
+        if not _is_installed(library):
             text = f"embedder {library!r} needs {library}"
             yield Fact("problem", text, install_command("static"))
-    for chat in used.chats:
-        if chat.file is not None:
-            yield from _check_gguf(f"chat model {chat.shown!r}", Path(chat.file))
+    for name, path in used.files:
+        if not _is_installed("xllamacpp"):
+            yield Fact("problem", f"{name} needs xllamacpp", install_command("local-llm"))
+        try:
+            with path.open("rb") as file:
+                is_gguf = file.read(4) == b"GGUF"
+        except OSError as error:
+            text = f"{name}: the file cannot be read: {error.strerror}"
+            yield Fact("problem", text, "correct the path")
+            continue
+        if is_gguf:
+            yield Fact("ok", f"{name} is here, {path.stat().st_size / 1e9:.2f} GB")
+        else:
+            remedy = "name another, or fetch it again"
+            yield Fact("problem", f"{name}: the file is no GGUF file", remedy)
 
 
 def _check_encoder(name: str, model: str) -> Fact:
@@ -178,37 +212,17 @@ def _check_encoder(name: str, model: str) -> Fact:
     return Fact("warning", text, remedy)
 
 
-def _check_gguf(name: str, path: Path) -> Iterator[Fact]:
-    if importlib.util.find_spec("xllamacpp") is None:
-        yield Fact("problem", f"{name} needs xllamacpp", install_command("local-llm"))
-    try:
-        with path.open("rb") as file:
-            is_gguf = file.read(4) == b"GGUF"
-    except OSError as error:
-        text = f"{name}: the file cannot be read: {error.strerror}"
-        yield Fact("problem", text, "correct the path")
-        return
-    if is_gguf:
-        yield Fact("ok", f"{name} is here, {path.stat().st_size / 1e9:.2f} GB")
-    else:
-        yield Fact(
-            "problem", f"{name}: the file is no GGUF file", "name another, or fetch it again"
-        )
-
-
 def check_servers(used: Services, config: RunConfig | None) -> Iterator[Fact]:
     """Yield what hosted models, systems and the index need: keys, packages, an open socket."""
-    for chat in used.chats:
-        if chat.file is None:
-            yield from _check_hosted_model(chat)
+    for chat in used.hosted:
+        yield from _check_hosted_model(chat)
     for name, user in used.code.items():  # not imported: a user's module may do anything
         package = name.replace(":", ".").partition(".")[0]
-        if importlib.util.find_spec(package) is None:
-            text = f"{user}: {name!r} is in no package that is installed, nor beside the "
-            remedy = "correct the name, or install the package that holds it"
-            yield Fact("problem", f"{text}configuration", remedy)
-        else:
+        if _is_installed(package):
             yield Fact("ok", f"{user}: {package} is there; which key it needs is not known here")
+            continue
+        text = f"{user}: {name!r} is in no package that is installed, nor beside the configuration"
+        yield Fact("problem", text, "correct the name, or install the package that holds it")
     for cell in () if config is None else config.systems:
         if not hasattr(cell.system, "function") and not hasattr(cell.system, "object"):
             try:
@@ -232,12 +246,14 @@ def check_servers(used: Services, config: RunConfig | None) -> Iterator[Fact]:
 
 
 def _check_hosted_model(chat: ChatModel) -> Iterator[Fact]:
+    """Yield whether the package of a provider is installed, and its key set."""
     provider, name = chat.model.partition(":")[0], f"chat model {chat.shown!r}"
     package = "langchain_openai" if provider == "azure_openai" else f"langchain_{provider}"
-    if importlib.util.find_spec(package) is None:
+    if not _is_installed(package):
         pip = package.replace("_", "-")
         yield Fact("problem", f"{name} needs {pip}", f"pip install {pip}")
-    key = _KEYS.get(provider)
+    default = f"{provider.upper()}_API_KEY" if provider in _PROVIDERS else None
+    key = _KEYS.get(provider, default)
     if key is None:
         yield Fact("ok", f"{name}: which key it needs is not known here")
     elif os.environ.get(key):
@@ -254,7 +270,7 @@ def check_cluster(config: RunConfig | None) -> Iterator[Fact]:
     execution = None if config is None else config.settings.execution
     if execution is None:
         return
-    if importlib.util.find_spec("ray") is None:
+    if not _is_installed("ray"):
         yield Fact("problem", "Ray is not installed", install_command("ray"))
         return
     from harness.runs.cluster import find_address
@@ -278,8 +294,8 @@ def check_network(used: Services) -> Iterator[Fact]:
     ]
     texts += [
         f"questions and contexts go to chat model {chat.shown!r}"
-        for chat in used.chats
-        if chat.file is None and server(chat) is None
+        for chat in used.hosted
+        if server(chat) is None
     ]
     texts += [
         f"questions go to {asked.address} ({asked.user})"

@@ -25,28 +25,21 @@ from harness.errors import HarnessError, ModelError
 from harness.files import locks
 from harness.files.atomic import check_writable
 from harness.models import model_files
-from harness.preflight.machine.machine_facts import Fact, problem_of
-from harness.preflight.machine.services import Services
+from harness.preflight.services import Fact, Services, problem_of
 from harness.text.numbers import count
 
 _GIGA = 1_000_000_000
-_PROCESS_BYTES = 270_000_000
-_LIBRARY_BYTES = 600_000_000
+_PROCESS_BYTES, _LIBRARY_BYTES = 270_000_000, 600_000_000
 _WEIGHT_COPIES = 3
 """Times that a model's weights are in memory at the most: read, converted, running."""
 _MEMORY_PER_TEXT_BYTE = 4
 _CHARS_PER_TOKEN = 4
 _MIN_FILL = 0.5
 """How full a chunk is on average, at the least: structure ends many early."""
-_DEFAULT_CHUNK_CHARS = 500
-_DEFAULT_DIMENSIONS = 1_024
+_DEFAULT_CHUNK_CHARS, _DEFAULT_DIMENSIONS = 500, 1_024
 _ROW_BYTES, _PLACE_BYTES, _HIT_BYTES, _RECORD_BYTES = 600, 24, 410, 400
 _WARNING_SHARE = 0.8
 _MIN_FREE_BYTES = _GIGA
-_UNLIMITED_BYTES = 1 << 60
-_REMOTE_FILE_SYSTEMS = (
-    *("9p", "afs", "ceph", "cifs", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"),
-)
 
 
 @dataclass(frozen=True)
@@ -61,7 +54,7 @@ class PlannedSize:
 
 def check_room(config: RunConfig | None, used: Services) -> Iterator[Fact]:
     """Yield memory and disk: what is free, and against it what the run takes."""
-    plan = None
+    plan, places = None, {Path(): 0}
     if config is not None:
         try:
             plan = estimate_size(config, used)
@@ -69,11 +62,9 @@ def check_room(config: RunConfig | None, used: Services) -> Iterator[Fact]:
         except OSError as error:
             text = f"what is planned cannot be estimated: {error.strerror or error}"
             yield Fact("warning", text, "look at the paths of corpus and test set")
-    yield check_memory(None if plan is None else plan.memory, _free_memory())
-    places = {Path(): 0}
-    if config is not None:
         places = {config.output: plan.output if plan else 0}
         places[config.cache] = places.get(config.cache, 0) + (plan.cache if plan else 0)
+    yield check_memory(None if plan is None else plan.memory, _free_memory())
     disks: dict[int, tuple[Path, int]] = {}
     for place, size in places.items():
         folder = _nearest_existing(place)
@@ -102,13 +93,13 @@ def check_memory(taken: int | None, free: int | None) -> Fact:
 def check_disk(folder: Path, taken: int | None, free: int) -> Fact:
     """Return whether a folder's disk has room for what is planned, if anything is; in bytes."""
     text = f"{free / _GIGA:.1f} GB of disk are free at {str(folder.absolute())!r}"
-    needs = [] if taken is None else [f"the run takes up to {taken / _GIGA:.2f} GB of it"]
+    text += "" if taken is None else f"; the run takes up to {taken / _GIGA:.2f} GB of it"
     remedy = "make room, or name another disk: --set cache=FOLDER"
     if taken is not None and taken > free:
-        return Fact("problem", ", and ".join([text, *needs]), remedy)
+        return Fact("problem", text, remedy)
     if free < _MIN_FREE_BYTES or (taken or 0) > _WARNING_SHARE * free:
-        return Fact("warning", ", and ".join([text, *needs]), remedy)
-    return Fact("ok", "; ".join([text, *needs]))
+        return Fact("warning", text, remedy)
+    return Fact("ok", text)
 
 
 def _free_memory() -> int | None:
@@ -117,16 +108,12 @@ def _free_memory() -> int | None:
     with suppress(OSError, ValueError, IndexError):
         lines = Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
         bounds += [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvail")]
-    group = Path("/sys/fs/cgroup")
-    for limit_name, used_name in (
-        ("memory.max", "memory.current"),
-        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),  # version 1
-    ):
-        with suppress(OSError, ValueError):  # there is none, or it says `max`
-            limit = int((group / limit_name).read_text(encoding="utf-8"))
-            if limit < _UNLIMITED_BYTES:
-                used = int((group / used_name).read_text(encoding="utf-8"))
-                bounds.append(max(0, limit - used))
+    with suppress(OSError, ValueError):  # there is no limit, or it says `max`
+        limit, used = (
+            int(Path("/sys/fs/cgroup", name).read_text(encoding="utf-8"))
+            for name in ("memory.max", "memory.current")
+        )
+        bounds.append(max(0, limit - used))
     return min(bounds, default=None)
 
 
@@ -151,36 +138,15 @@ def _check_folder(key: str, path: Path) -> Fact:
         return problem_of(error)
     except OSError as error:
         return Fact("problem", f"{text} cannot be used: {error.strerror}", remedy)
-    folder = _nearest_existing(path)
-    kind = _file_system(folder)
-    text += f" can be written on {kind}" if kind else " can be written"
-    if key == "cache" and (kind in _REMOTE_FILE_SYSTEMS or kind.startswith("fuse.")):
-        text += ", where SQLite's files may be slow or damaged"
-        return Fact("warning", text, f"{remedy} on a disk of this machine")
-    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+    with tempfile.TemporaryDirectory(dir=_nearest_existing(path)) as temporary:
         lock = None
         with suppress(OSError):
             lock = locks.lock(Path(temporary, locks.FOLDER_LOCK))
         if lock is None:
-            return Fact(
-                "warning", f"{text}, which has no locks: `cache gc` deletes nothing", remedy
-            )
+            message = f"{text} can be written, on a disk without locks: `cache gc` deletes nothing"
+            return Fact("warning", message, remedy)
         locks.release(lock)
-    return Fact("ok", f"{text}, and locked")
-
-
-def _file_system(folder: Path) -> str:
-    """Return the kind of file system that a folder is on; "" where nobody says."""
-    longest, kind = -1, ""
-    with suppress(OSError):
-        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
-        for line in mounts.splitlines():
-            before, _, after = line.partition(" - ")
-            mount = before.split()[4].replace("\\040", " ")
-            # Of two mounts on one place the later one is seen.
-            if len(mount) >= longest and folder.resolve().is_relative_to(mount):
-                longest, kind = len(mount), after.split()[0]
-    return kind
+    return Fact("ok", f"{text} can be written, and locked")
 
 
 def estimate_size(config: RunConfig, used: Services) -> PlannedSize:
@@ -206,9 +172,8 @@ def estimate_size(config: RunConfig, used: Services) -> PlannedSize:
     queries = queries / "queries.jsonl" if queries.is_dir() else queries
     questions = _count_lines(queries, 500) if queries.is_file() else 0
     n_cells = len(cells) + len(config.systems)
-    most = max(chunks.values(), default=0)
     text = f"planned: up to {count(documents, 'document')} of {size / 1e6:.1f} MB"
-    text += f", up to about {most:,} chunks a chunker" if chunks else ""
+    text += f", up to about {max(chunks.values()):,} chunks a chunker" if chunks else ""
     return PlannedSize(
         _PROCESS_BYTES + _MEMORY_PER_TEXT_BYTE * size + graph + _model_bytes(used),
         cached + _PLACE_BYTES * sum(chunks.values()),
@@ -231,16 +196,13 @@ def dimensions(embedder: Any) -> int:
 
 def _model_bytes(used: Services) -> int:
     """Return the memory of the models that are here, and of the libraries under encoders."""
-    encoders = chats = 0
+    encoders = 0
     for model in used.encoders:
         with suppress(ModelError, OSError):
             if model_files.is_here(model):
                 files = model_files.locate(model).rglob("*")
                 encoders += max(file.stat().st_size for file in files if file.is_file())
-    for chat in used.chats:
-        if chat.file is not None:
-            with suppress(OSError):
-                chats += Path(chat.file).stat().st_size
+    chats = sum(path.stat().st_size for _, path in used.files if path.is_file())
     return chats + (_LIBRARY_BYTES + _WEIGHT_COPIES * encoders if encoders else 0)
 
 
