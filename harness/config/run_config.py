@@ -91,12 +91,9 @@ def load_mapping(
     overrides: Sequence[str] = (),
     environment: Mapping[str, str] | None = None,
 ) -> RunConfig:
-    """Check a configuration that is no file; its paths start at the working directory.
-
-    A key whose value is None has its default. The rest is as in `load`.
-    """
-    given = {key: value for key, value in config.items() if value is not None}
-    return _build(YamlFile(given, {}), "the configuration", Path(), overrides, environment)
+    """Check a configuration that is no file; its paths start at the working directory."""
+    file = YamlFile(dict(config), {})
+    return _build(file, "the configuration", Path(), overrides, environment)
 
 
 def _build(

@@ -43,9 +43,10 @@ def apply_overrides(
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the data with what the environment and the command line put in its place.
 
-    The second value says, for each key that did not come from the file, where it came from.
+    A key whose value is null has its default. The second value says, for each key that did not come
+    from the file, where it came from.
     """
-    data = dict(file.data)
+    data = {key: value for key, value in file.data.items() if value is not None}
     outside: dict[str, str] = {}
     changes = list(_set_variables(environment, problems))
     for number, override in enumerate(overrides, start=1):
@@ -84,17 +85,19 @@ def _set_variables(
                 problems.append(Problem(name, message, f"did you mean {close[0]}?"))
 
 
-def _set_value(data: dict[str, Any], steps: Sequence[str], value: Any) -> None:
-    """Put a value where the steps lead; null takes out what is there, or has a default."""
-    first, *deeper = steps
-    if deeper:
-        inner = dict(data[first]) if isinstance(data.get(first), dict) else {}
-        _set_value(inner, deeper, value)
-        data[first] = inner
-    elif value is None and (first in data or first in Settings.model_fields):
-        data.pop(first, None)
+def _set_value(data: dict[str, Any], place: Sequence[str], value: Any, depth: int = 0) -> None:
+    """Put a value where `place` leads; null takes out what is there, or has a default."""
+    key = place[depth]
+    if depth < len(place) - 1:
+        inner = dict(data[key]) if isinstance(data.get(key), dict) else {}
+        _set_value(inner, place, value, depth + 1)
+        data[key] = inner
+    elif value is None and (
+        key in data or key in _keys_beside(Settings.model_json_schema(), tuple(place))
+    ):
+        data.pop(key, None)
     else:
-        data[first] = value
+        data[key] = value
 
 
 @dataclass(frozen=True)

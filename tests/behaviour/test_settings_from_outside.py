@@ -46,6 +46,14 @@ def test_a_dotted_key_changes_one_value_below_another(project, cli):
     assert "context: {chunks: 1, tokens: 700}" in config
 
 
+@pytest.mark.parametrize("key", ["retrieve", "context.tokens", "gate", "baseline", "seed"])
+def test_null_unsets_any_key_in_the_file_and_on_the_command_line(project, cli, key):
+    project.config(context={"chunks": 2, "tokens": 700}, seed=None, baseline=None)
+
+    assert cli("validate", "config.yaml", "--set", f"{key}=null").status == 0
+    assert "did you mean" in cli("validate", "config.yaml", "--set", f"{key}s=null").err
+
+
 def test_limit_asks_the_first_and_a_seeded_sample_always_the_same(project, cli):
     def asked(*options: str) -> list[str]:
         reply = cli(*RUN, *options, "--json")
