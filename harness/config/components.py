@@ -17,11 +17,11 @@ from harness.config.settings import SYSTEM_METRICS, Settings
 from harness.config.source import SourceMap
 from harness.corpus import decode
 from harness.embedders import embedders
-from harness.errors import Problem, SpecError, suggest
+from harness.errors import DataError, Problem, SpecError, suggest
 from harness.files import paths, reading
 from harness.generators import generators
 from harness.index import AsItStands
-from harness.metrics import named_metrics
+from harness.metrics import asks_judge, named_metrics
 from harness.metrics.judge import explain_missing_judge
 from harness.metrics.named_metrics import NamedMetric
 from harness.metrics.needs import Need
@@ -31,6 +31,8 @@ from harness.rerankers import rerankers
 from harness.retrievers import retrievers
 from harness.store.cell_labels import AXES
 from harness.systems import System, expand_spec, systems
+from harness.testset import label_file
+from harness.testset.label_file import LabelFile
 
 T = TypeVar("T")
 
@@ -203,6 +205,23 @@ class ComponentBuilder:
         except PriceError as error:
             self.problems += error.named_problems()
             return None
+
+    def read_people(self, metrics: Sequence[NamedMetric], several_cells: bool) -> LabelFile | None:
+        """Return the labels of people in the file that is named, if one is."""
+        people = self.settings.people
+        find = None if people is None else partial(self.find, "people", people.labels)
+        path = None if find is None else self.attempt(find, "people", "labels")
+        if path is None:
+            return None
+        try:
+            file = label_file.read_labels(Path(path))
+        except DataError as error:
+            self.problems += error.problems
+            return None
+        judged = {named.name: named.metric for named in metrics if asks_judge(named.metric)}
+        if "metrics" not in self.wrong:
+            self.problems += label_file.find_run_problems(file, judged, several_cells)
+        return file
 
     @cached_property
     def models(self) -> Mapping[str, ChatModel | None]:

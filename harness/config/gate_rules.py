@@ -42,12 +42,19 @@ class QuestionSegment:
 
 
 @dataclass(frozen=True)
+class JudgeFloor:
+    """What a judge must be shown to be worth: its card's interval lies above these."""
+
+    balanced_accuracy: Annotated[_Float, Ge(0), Lt(1)] = 0.5
+
+
+@dataclass(frozen=True)
 class Drop:
     """A metric may not drop by more than `drop_more_than` from the baseline's.
 
     At `confidence` the one-sided test must show that it dropped at all. `strict` asks that the
     interval rules a greater drop out. `cannot_tell` says what becomes of a run where neither can be
-    said: it passes unless the rule is strict.
+    said: it passes unless the rule is strict. `judge` is the floor of a metric that asks one.
     """
 
     metric: MetricName
@@ -56,6 +63,7 @@ class Drop:
     segment: QuestionSegment | None = None
     strict: Annotated[bool, Strict()] = False
     cannot_tell: Literal["pass", "fail"] | None = None
+    judge: JudgeFloor | None = None
 
     def __post_init__(self) -> None:
         if self.confidence > _max_confidence(1):
@@ -107,6 +115,7 @@ class Gate:
 
     `cell` names the one cell that is judged; else those that the baseline has too, or without drop
     rules all but floors. `pool` is over how many days samples of the test set are judged together.
+    `judge` is the floor of the judge of every rule on a metric that asks one.
     """
 
     baseline: PathText = "main"
@@ -115,6 +124,7 @@ class Gate:
     min: Annotated[dict[str, _Share], Renamed] = field(default_factory=dict)
     max: Limits = Limits()
     pool: Annotated[int, Strict(), Ge(1), Le(366)] = 7
+    judge: JudgeFloor | None = None
 
     def __post_init__(self) -> None:
         if not self.fail_if and not self.min and self.max == Limits():

@@ -26,6 +26,7 @@ from harness.files.yaml_lines import YamlFile
 from harness.metrics.named_metrics import NamedMetric, stored_kind
 from harness.models.chat import ChatModel
 from harness.testset import TestsetReader
+from harness.testset.label_file import LabelFile
 from harness.testset.reader_choice import corpus_reader, testset_reader
 
 _MAX_PROBLEMS = 100
@@ -58,6 +59,8 @@ class RunConfig:
     """A file of questions people really ask."""
     folder: Path = Path()
     """Where the file lies."""
+    people: LabelFile | None = None
+    """Labels of people, of items of the run."""
 
     @property
     def decide_by(self) -> str:
@@ -151,6 +154,7 @@ def _build_config(builder: ComponentBuilder, shown: str, folder: Path) -> RunCon
     corpus: Any = builder.build_reader("corpus", corpus_reader)
     testset: Any = builder.build_reader("testset", testset_reader)
     traffic = builder.find_path("traffic")
+    several_cells = math.prod(map(len, families.values())) * max(1, len(systems)) > 1
     if has_grid and (count := math.prod(map(len, families.values()))) > limits.MAX_CELLS:
         hint = f"name fewer: {limits.MAX_CELLS:,} at most"
         problems.append(Problem("the file", f"the grid has {count:,} cells", hint))
@@ -180,4 +184,5 @@ def _build_config(builder: ComponentBuilder, shown: str, folder: Path) -> RunCon
         where=where,
         traffic=traffic,
         folder=folder,
+        people=builder.read_people(metrics, several_cells),
     )

@@ -28,6 +28,7 @@ from harness.metrics.named_metrics import MetricName, Renamed
 from harness.models.chat import ChatModel
 from harness.ranking.relevance import fold, occurs
 from harness.records import Case, Label
+from harness.testset.label_file import DRAWN
 from harness.text.decline_patterns import DECLINES, check_patterns
 from harness.text.stopwords import Language
 
@@ -181,6 +182,15 @@ class ContextLimits(BaseModel):
     tokens: Annotated[_Int, Gt(0)] = 1500
 
 
+class PeopleLabels(BaseModel):
+    """Labels of people that correct the means of metrics that ask a judge."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    labels: str
+    drawn: Annotated[str, Field(pattern=DRAWN)] | None = None
+
+
 class Settings(BaseModel):
     """The keys of a configuration file. `corpus` and `testset` are the only ones required."""
 
@@ -243,6 +253,10 @@ class Settings(BaseModel):
     )
     traffic: str | None = Field(
         None, description="a file of questions people really ask, to hold the test set against"
+    )
+    people: PeopleLabels | None = Field(
+        None,
+        description="people's labels that correct what judges say: {labels: FILE, drawn: random}",
     )
     max_failures: Annotated[_Float, Ge(0)] = Field(0.05, description="a share, or a count from 1")
     execution: _Execution = Field(

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from harness.errors import DataError, HarnessError, Problem
 from harness.people import ratings, saved_forms, thumbs
-from harness.people.ratings import RATINGS, RATINGS_FORMAT, AnswerRating
+from harness.people.ratings import (
+    ASPECT_OF_METRIC,
+    RATINGS,
+    RATINGS_FORMAT,
+    TOP_GRADE,
+    AnswerRating,
+    Aspect,
+)
 from harness.people.thumbs import ThumbMatcher, Thumbs
+from harness.registry import parse
+from harness.runs import people_labels
 from harness.store import reader, rewriting
 from harness.store.cell_labels import find_cell, parts_of
-from harness.store.reader import StoredRun
+from harness.store.judge_cards import RunLabel
+from harness.store.reader import LABELS, RUN, StoredRun
+from harness.store.run_file import RUN_FORMAT
 from harness.text.escaping import make_printable
 from harness.text.numbers import count
 
@@ -54,13 +65,66 @@ def import_files(
         lines = [*sorted(rated, key=lambda line: (line.form, line.rater)), *thumbed]
         try:
             if lines:
-                rewriting.replace(run, {RATINGS: map(RATINGS_FORMAT.line, lines)})
+                rewriting.replace(run, _changed_files(stored, lines))
             written = render(run)
         except OSError as error:
             raise HarnessError(
                 f"{str(run)!r} cannot be written: {error.strerror or error}"
             ) from None
     return "\n".join([*map(make_printable, messages), str(run / RATINGS), *map(str, written)])
+
+
+def _changed_files(stored: StoredRun, lines: Sequence[AnswerRating]) -> dict[str, Iterable[str]]:
+    """Return the files of a run that ratings change: they also label what a judge judged."""
+    files: dict[str, Iterable[str]] = {RATINGS: map(RATINGS_FORMAT.line, lines)}
+    kept = [label for label in people_labels.read_run_labels(stored) if not label.form]
+    labels = [*kept, *form_labels(stored, lines)]
+    if labels:
+        files[LABELS] = list(map(people_labels.LABEL_FORMAT.line, labels))
+        files[RUN] = [RUN_FORMAT.text(people_labels.correct_run(stored, labels))]
+    return files
+
+
+def form_labels(stored: StoredRun, lines: Sequence[AnswerRating]) -> Iterator[RunLabel]:
+    """Yield what the ratings of forms are for each metric that asks a judge."""
+    keys = saved_forms.read_keys(stored)[0]
+    for name, about in stored.run.provenance.metrics.items():
+        aspect = ASPECT_OF_METRIC.get(parse(about.spec)[0])
+        if aspect is None:
+            continue
+        for line in lines:
+            key = keys.get(line.form)
+            if line.source != "form" or key is None or key.metric not in ("", name):
+                continue
+            for cell in line.cells:
+                for hit, grade in _grades(stored, line, aspect, cell):
+                    yield RunLabel(
+                        metric=name,
+                        cell=cell,
+                        question=line.question,
+                        hit=hit,
+                        label=grade / TOP_GRADE,
+                        rater=" ".join(line.person),
+                        drawn=key.drawn,
+                        form=line.form,
+                    )
+
+
+def _grades(
+    stored: StoredRun, line: AnswerRating, aspect: Aspect, cell: str
+) -> Iterator[tuple[int | None, float]]:
+    """Yield the grade of an answer, or that of each rated hit with its rank."""
+    if aspect != "chunks":
+        grade = line.grade(aspect)
+        if grade is not None:
+            yield None, grade
+        return
+    record = stored.record(cell, line.question)
+    spans = [(hit.doc, hit.start, hit.end) for hit in record.hits] if record else []
+    for chunk in line.chunks:
+        span = (chunk.span.doc, chunk.span.start, chunk.span.end)
+        if span in spans:
+            yield spans.index(span) + 1, chunk.grade
 
 
 def _read(

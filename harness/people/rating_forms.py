@@ -54,6 +54,10 @@ class FormFile:
     seed: int
     raters: Whole
     items: tuple[FormItem, ...]
+    metric: str = ""
+    """The judge metric that the form is for; empty: none."""
+    drawn: str = "random"
+    """How the items were chosen: `random`, or `rate:SEED` by the judge's grades."""
     sum: str | None = None
     """The SHA-256 of all the rest."""
 

@@ -19,6 +19,13 @@ RATINGS = "ratings.jsonl"
 Aspect = Literal["overall", "correctness", "directness", "completeness", "helpfulness", "chunks"]
 ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
 """What an answer is rated for, each from 0 to 3; `chunks` is the mean grade of what it got."""
+ASPECT_OF_METRIC: Mapping[str, Aspect] = {
+    "correctness": "correctness",
+    "completeness": "completeness",
+    "answer_relevance": "directness",
+    "context_relevance": "chunks",
+}
+"""What a form asks that labels the items of a metric that asks a judge."""
 TOP_GRADE = 3
 Grade = Annotated[int, Interval(ge=0, le=TOP_GRADE)]
 Overall = Literal["poor", "fair", "good", "excellent"]

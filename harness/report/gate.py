@@ -201,10 +201,11 @@ def _describe_limit(seen: SeenLimit) -> str:
     if value is None:
         unknown = f"{kind} {'is' if kind == 'money' else 'are'} not known of every question"
         return "no question was scored" if kind == "mean" else unknown
-    if kind == "mean":
+    if kind in ("mean", "corrected"):
+        mean = "the mean" if kind == "mean" else "the mean corrected by people's labels"
         ends = "" if seen.low is None else f" ({numbers.interval(seen.low, seen.high)})"
         side = "below" if value < limit - 1e-9 else "at or above"
-        sentence = f"the mean, {numbers.score(value)}{ends}, is {side} {limit:g}"
+        sentence = f"{mean}, {numbers.score(value)}{ends}, is {side} {limit:g}"
         if seen.low is not None and seen.high is not None and seen.low < limit <= seen.high:
             sentence += ", which the interval holds"
         return sentence

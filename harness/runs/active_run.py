@@ -24,7 +24,7 @@ from harness.fingerprint import fingerprint
 from harness.index import ExistingChunks
 from harness.metrics.named_metrics import label_of
 from harness.records import Failure, Outcome
-from harness.runs import interrupts, judge_cards, provenance, system_cell
+from harness.runs import interrupts, judge_cards, people_labels, provenance, system_cell
 from harness.runs.aggregate import sum_up_cell
 from harness.runs.artefacts import Artefacts, Progress
 from harness.runs.cell import cell_outcomes
@@ -284,6 +284,9 @@ class ActiveRun:
         if self._oracle is not None:
             write_atomically(writer.folder / reader.ORACLE, to_jsonl(self._oracle.records))
         stored = writer.finish(file, self._numbers.frame())
+        if prepared.config.people is not None and status == "finished":
+            file = people_labels.add_file(stored, prepared)
+            stored = writer.finish(file, self._numbers.frame())
         self._render(stored, self._cache)
         if status == "finished":
             writer.close()

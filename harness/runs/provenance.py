@@ -95,6 +95,7 @@ _KEYS_LEFT_OUT = (
     "max_cost",
     "token_budget",
     "traffic",
+    "people",
 )
 
 

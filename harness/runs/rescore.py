@@ -33,7 +33,7 @@ from harness.models.chat import ChatModel
 from harness.ranking.relevance import has_label
 from harness.records import AnswerSample, Label, Outcome, Question, Score
 from harness.registry import parse
-from harness.runs import aggregate, judge_cards, scoring, stored_judge
+from harness.runs import aggregate, judge_cards, people_labels, scoring, stored_judge
 from harness.runs.oracle import oracle_scores
 from harness.runs.outcomes import make_cases
 from harness.runs.result_tables import ScoreTable
@@ -131,6 +131,12 @@ def rescore(
             oracle=oracle_scores.summarise_again(stored, new_records, selected),
             ceilings=tuple(oracle_scores.recompute_ceilings(stored)),
         )
+        people = people_labels.read_run_labels(stored)
+        if people:
+            scored = StoredRun(
+                folder, run, stored.records, questions, stored.texts, stored.sums, numbers.frame()
+            )
+            run = people_labels.correct_run(scored, people)
         file.seek(0)
         files: dict[str, Iterable[str]] = {reader.RECORDS: file}
         if new_records:
@@ -228,6 +234,7 @@ def _updated_run(
         decide_by=ranking_metrics(stored, metrics)[0],
         targets={name: target for name, target in stored.run.targets.items() if name in names},
         judges=judge_cards.recheck_cards(stored.run.judges, metrics),
+        corrected={},
     )
 
 

@@ -204,12 +204,18 @@ def make_card(
     threshold: float | Literal["halves"] | None = None,
     seed: int = 7,
     salt: str = "",
+    one_scale: bool = False,
 ) -> Card:
-    """Return the card of labelled items; see `calibrate`."""
+    """Return the card of labelled items; see `calibrate`.
+
+    `one_scale`: labels and verdicts are known to be on one scale from 0 to 1.
+    """
     if not items:
         raise HarnessError("no item has a label and a verdict")
     label_scale, label_top = _scale([label for item in items for label in item.labels], "labels")
     verdict_scale, verdict_top = _scale([item.verdict for item in items], "verdicts")
+    if one_scale and label_scale != verdict_scale:
+        label_scale = verdict_scale = "shares"
     graded = {scale for scale in (label_scale, verdict_scale) if scale != "binary"}
     tops = {top for scale, top in ((label_scale, label_top), (verdict_scale, verdict_top))
             if scale != "binary"}  # fmt: skip
@@ -225,7 +231,7 @@ def make_card(
             f"\n  {hint}"
         )
     top = max(tops, default=1)
-    combined = [_combine(item.labels, label_scale) for item in items]
+    combined = [combine_labels(item.labels) for item in items]
     used = [item for item, label in zip(items, combined, strict=True) if label is not None]
     y = np.array([label for label in combined if label is not None]) / label_top
     f = np.array([item.verdict for item in used]) / verdict_top
@@ -351,11 +357,11 @@ def _describe(scale: Scale, top: int) -> str:
     return "0 or 1" if scale == "binary" else f"{scale} from 0 to {top}"
 
 
-def _combine(labels: Sequence[float], scale: Scale) -> float | None:
-    """Return the majority of 0 and 1 (None: a tie), the lower median of others."""
+def combine_labels(labels: Sequence[float]) -> float | None:
+    """Return the majority of 0 and 1 (None: a tie), of others the lower median."""
     ordered = sorted(labels)
     middle = ordered[(len(ordered) - 1) // 2]
-    is_tie = scale == "binary" and 2 * sum(ordered) == len(ordered)
+    is_tie = set(ordered) == {0, 1} and 2 * sum(ordered) == len(ordered)
     return None if is_tie else middle
 
 
@@ -366,7 +372,7 @@ def _ceiling(items: Sequence[LabelledItem], scale: Scale, seed: int) -> Ceiling 
     agreements, inside = [], []
     for item in several:
         for index, label in enumerate(item.labels):
-            majority = _combine(item.labels[:index] + item.labels[index + 1 :], scale)
+            majority = combine_labels(item.labels[:index] + item.labels[index + 1 :])
             if majority is not None:
                 agreements.append(float(label == majority))
                 inside.append(item.item)

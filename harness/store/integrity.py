@@ -24,6 +24,7 @@ FILES = (
     "documents.jsonl",
     "oracle.jsonl",
     "ratings.jsonl",
+    "labels.jsonl",
 )
 """What of a run's folder is data; reports are made from it, and forms say themselves."""
 _COPY_HINT = "take it from a copy, or run it again"

@@ -29,6 +29,7 @@ QUESTIONS = "questions.jsonl"
 TEXTS = "texts.jsonl"
 DOCUMENTS = "documents.jsonl"
 ORACLE = "oracle.jsonl"
+LABELS = "labels.jsonl"
 UNFINISHED = "unfinished.json"
 """Is there until a run has finished, and says what would continue it."""
 QUESTION_FORMAT = RecordFormat(Question)

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, TypeAdapter
 from harness.records import Failure, Label, Number, Score, Usage, Whole
 from harness.stats.aggregate_scores import Aggregate
 from harness.store.cell_results import CellResult, Expenses
-from harness.store.judge_cards import KnownJudge
+from harness.store.judge_cards import CorrectedMetric, KnownJudge
 from harness.store.record_format import RecordFormat
 
 Given = Literal["evidence", "nothing"]
@@ -225,7 +225,9 @@ class RunFile:
     ceilings: tuple[ChunkerCeiling, ...] = ()
     """By chunker, where `oracle` was asked for."""
     judges: Mapping[str, KnownJudge] = field(default_factory=dict)
-    """By metric that asks a judge, where a calibration card lies beside the configuration."""
+    """By metric that asks a judge, where people's labels say what it is worth."""
+    corrected: Mapping[str, CorrectedMetric] = field(default_factory=dict)
+    """By metric that asks a judge, where people labelled items of the run."""
 
     def describe_reused(self) -> str:
         """Return how many replies to earlier runs its cells used; "" where there were none."""

@@ -20,6 +20,7 @@ from harness.store.frame import Frame
 from harness.store.outcome_file import OUTCOME_FORMAT, LineOffsets, Outcomes
 from harness.store.reader import (
     DOCUMENTS,
+    LABELS,
     ORACLE,
     QUESTION_FORMAT,
     QUESTIONS,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 _HALF_WRITTEN = re.compile(r"\..+-[a-z0-9_]{8}")
 """The names of files that a kill kept from being given their own."""
 _MADE_AT_THE_END = (
-    *(integrity.NAME, RUN, ORACLE, "gate.json"),
+    *(integrity.NAME, RUN, ORACLE, LABELS, "gate.json"),
     *("report.html", "report.md", "report.json"),
 )
 

@@ -23,10 +23,12 @@ def judge_drop_rules(
     contrasts: Sequence[CellPair],
     seed: int,
     unmeasured: Callable[[CellPair, str], str],
+    below_floor: Callable[[Drop], str],
 ) -> tuple[list[RuleVerdict], int]:
     """Return what each rule says of each pair of cells, and the size of their one family.
 
-    `unmeasured` says of a pair and a metric that it failed too often to tell; "" where it did not.
+    `unmeasured` says of a pair and a metric that it failed too often to tell; "" where it did not;
+    `below_floor` of a rule that its judge is not shown to be worth enough.
     """
     checks = [
         (rule, contrast, _rule_questions(rule, contrast))
@@ -50,7 +52,7 @@ def judge_drop_rules(
     for index, (rule, contrast, ids) in enumerate(checks):
         name, difference = contrast.pairing.run, differences[index]
         before, after = mean_values(pairs[index])
-        if message := unmeasured(contrast, rule.metric):
+        if message := unmeasured(contrast, rule.metric) or below_floor(rule):
             verdicts.append(unmeasured_verdict(str(rule), name, message))
         elif index in p_values and before is not None and after is not None:
             outcome, reason = decide_rule(rule, difference, corrected[index])

@@ -21,7 +21,7 @@ Outcome = Literal["pass", "regression", "missed", "cannot tell"]
 
 DropReason = Literal["shown", "identical", "interval", "not seen", "strict", "by chance", "small"]
 """Why a drop rule has its outcome."""
-LimitKind = Literal["mean", "seconds", "tokens", "money", "failures"]
+LimitKind = Literal["mean", "corrected", "seconds", "tokens", "money", "failures"]
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ from harness.comparison.gate import drop_rules
 from harness.comparison.gate.gate_verdicts import GateResult, RuleVerdict, SeenLimit
 from harness.comparison.operand import Codes, Cost, Incomparable, Operand, OperandCell
 from harness.comparison.paired_values import CellPair, SharedQuestions, pair_cells
-from harness.config.gate_rules import Gate
+from harness.config.gate_rules import Gate, JudgeFloor
 from harness.metrics.failures import NO_LABELS, lack_labels
 from harness.metrics.named_metrics import stored_total
+from harness.registry import parse
 from harness.stats.aggregate_scores import Aggregate, aggregate
 from harness.stats.difference_estimate import DifferenceEstimate
 from harness.stats.differences import estimate_differences
@@ -60,6 +61,7 @@ def judge(gate: Gate, run: Operand, baseline: Operand | None) -> GateResult:
             _find_excess_failures(gate, pair.shared.run, pair.right, metric)
             or _find_excess_failures(gate, pair.shared.baseline, pair.left, metric)
         ),
+        lambda rule: judge_below_floor(run, rule.metric, rule.judge or gate.judge),
     )
     verdicts += [verdict for cell in cells for verdict in _judge_limits(gate, run, cell)]
     notes = [*drop_rules.find_more_failures(pairs, run.provenance.seed), *_list_unpaired(pairs)]
@@ -154,12 +156,13 @@ def _judge_limits(gate: Gate, run: Operand, cell: OperandCell) -> Iterator[RuleV
         rule = f"{metric}: at least {least:g}"
         if excess := _find_excess_failures(gate, run, cell, metric):
             yield drop_rules.unmeasured_verdict(rule, cell.name, excess)
+        elif below := judge_below_floor(run, metric, gate.judge):
+            yield drop_rules.unmeasured_verdict(rule, cell.name, below)
         elif _lacks_labels(run, cell, metric):
             yield RuleVerdict(rule, cell.name, "cannot tell", False, problem=NO_LABELS)
         else:
-            mean = _aggregate(run, cell, metric)
-            met = mean.mean is not None and mean.mean >= least - _ROUNDING
-            seen = SeenLimit("mean", least, mean.mean, mean.low, mean.high)
+            seen = _seen_mean(run, cell, metric, least)
+            met = seen.value is not None and seen.value >= least - _ROUNDING
             yield _limit_verdict(rule, cell, met, seen)
     kinds: tuple[Cost, ...] = ("seconds", "tokens", "money")
     for kind in kinds:
@@ -172,6 +175,53 @@ def _judge_limits(gate: Gate, run: Operand, cell: OperandCell) -> Iterator[RuleV
         failed = int(cell.failed[asked].sum())
         seen = SeenLimit("failures", gate.max.failures, failed, of=len(asked))
         yield _limit_verdict(f"failures: at most {gate.max.failures:g}", cell, True, seen)
+
+
+def judge_below_floor(run: Operand, metric: str, floor: JudgeFloor | None) -> str:
+    """Return why a judge is not shown to reach a floor; "" where it is, or there is no floor.
+
+    A metric that asks no judge has none.
+    """
+    models = run.provenance.models
+    specs = {name: parse(line.spec)[0] for name, line in run.provenance.metrics.items()}
+    judged = {model["used_by"] for model in models if "judge" in model}
+    if floor is None or specs[metric] not in judged:
+        return ""
+    known = None if run.stored is None else run.stored.run.judges.get(metric)
+    if known is None:
+        return "nobody has held its judge against people: judge check CONFIG --labels FILE"
+    if known.stale:
+        return f"the card of its judge is stale: {known.stale}"
+    figure, least = known.card.card.balanced_accuracy, floor.balanced_accuracy
+    if figure.low is not None and figure.low > least:
+        return ""
+    if figure.value is None or figure.low is None:
+        return f"its judge's balanced accuracy has no interval: {figure.reason}"
+    ends = numbers.interval(figure.low, figure.high)
+    return (
+        f"its judge's balanced accuracy, {numbers.score(figure.value)} ({ends}), is not shown to "
+        f"be above {least:g}"
+    )
+
+
+def _seen_mean(run: Operand, cell: OperandCell, metric: str, least: float) -> SeenLimit:
+    """Return a mean, as people's labels correct it where they do.
+
+    A corrected mean is over what was scored; what failed counts as 0, as in every mean.
+    """
+    corrected = None if run.stored is None else run.stored.run.corrected.get(metric)
+    known = () if corrected is None or run.newest is not None else corrected.cells
+    for item in known:
+        if item.cell == cell.name:
+            states = cell.columns[metric].scores(np.flatnonzero(cell.asked))
+            scored = [score.state for score in states if score.state in ("scored", "failed")]
+            share = scored.count("scored") / max(1, len(scored))
+            own = item.mean.corrected
+            ends = (None if end is None else end * share
+                    for end in (own.value, own.low, own.high))  # fmt: skip
+            return SeenLimit("corrected", least, *ends)
+    mean = _aggregate(run, cell, metric)
+    return SeenLimit("mean", least, mean.mean, mean.low, mean.high)
 
 
 def _find_excess_failures(
