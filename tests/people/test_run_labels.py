@@ -200,3 +200,90 @@ def test_a_file_that_is_not_there_is_named_with_its_key(judged, cli):
     judged.config(people={"labels": "nobody.jsonl"})
 
     assert "nobody.jsonl" in cli("validate", "config.yaml").err
+
+
+def write_card(judged, cli, right):
+    """Keep a card of the judge, which is right on so many of 40 items."""
+    rows = [
+        {"item": f"c{n}", "label": 3 * (n % 2), "question": "?", "reference": "384,400 km",
+         "answer": "So far.", "verdict": 3 * ((n % 2) if n < right else 1 - n % 2)}
+        for n in range(40)
+    ]  # fmt: skip
+    Path("cards.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    said = cli("judge", "check", "config.yaml", "--labels", "cards.jsonl", "--threshold", "2")
+    assert said.status == 0, said.err
+
+
+RULE = {"metric": "correctness", "drop_more_than": 0.05, "judge": {"balanced_accuracy": 0.6}}
+
+
+class TestAGate:
+    @pytest.fixture
+    def night(self, judged, cli):
+        """Return what runs again with the rules of a gate, against a first run."""
+        judged.config(retrievers=["bm25"])  # a cell whose embedder is a floor is not judged
+
+        def run_again(**rules):
+            first = ran(cli)
+            assert cli("baseline", "set", str(first.folder), "--name", "main").status == 0
+            judged.config(gate=rules)
+            said = cli("run", "config.yaml")
+            return said.status, " ".join(f"{said.out} {said.err}".split())
+
+        return run_again
+
+    def test_cannot_tell_without_a_card(self, night):
+        status, text = night(fail_if=[RULE])
+
+        assert status == 3
+        assert "nobody has held its judge against people" in text
+
+    def test_cannot_tell_by_a_judge_below_the_floor(self, judged, night, cli):
+        write_card(judged, cli, 22)
+        status, text = night(fail_if=[RULE])
+
+        assert status == 3
+        assert "is not shown to be above 0.6" in text
+
+    def test_judges_by_a_judge_that_reaches_it(self, judged, night, cli):
+        write_card(judged, cli, 38)
+
+        assert night(fail_if=[RULE])[0] == 0
+
+    def test_a_least_mean_is_held_against_the_corrected_one(self, judged, night, cli):
+        judged.config(retrievers=["bm25"])
+        with_labels(judged, rows(ran(cli), DRAWN), drawn="random")
+        mean = expected(DRAWN).corrected.value
+        judge = float(np.mean([judge_grade(n) / 3 for n in range(QUESTIONS)]))
+        assert mean < judge - 0.02
+        status, text = night(min={"correctness": round((mean + judge) / 2, 3)})
+
+        assert status == 1
+        assert "the mean corrected by people's labels, " in text
+
+
+def test_ratings_of_forms_are_labels(judged, cli):
+    stored = ran(cli)
+    assert cli("rate", str(stored.folder), "--n", "30").status == 0
+    (key,) = (stored.folder / "forms").glob("*.json")
+    form = json.loads(key.read_text("utf-8"))
+    saved = {
+        "harness_ratings": 1,
+        "form": form["id"],
+        "rater": 1,
+        "saved": "2026-01-01T00:00:00Z",
+        "items": [
+            {"item": item["item"], "correctness": people_grade(int(item["question"][1:]))}
+            for item in form["items"]
+        ],
+    }
+    Path("ratings.json").write_text(json.dumps(saved), "utf-8")
+    said = cli("import", "ratings", "ratings.json", "--run", str(stored.folder))
+    assert said.status == 0, said.err
+    after = reader.load(stored.folder)
+    (cell,) = after.run.corrected["correctness"].cells
+
+    assert cell.mean == expected([int(item["question"][1:]) for item in form["items"]])
+    again = cli("import", "ratings", "ratings.json", "--run", str(stored.folder))
+    assert again.status == 0
+    assert reader.load(stored.folder).run.corrected == after.run.corrected
