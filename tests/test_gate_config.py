@@ -89,7 +89,7 @@ def test_what_a_strict_rule_cannot_tell_fails_unless_given(project):
         (
             {"fail_iff": DROP},
             "line 20, gate.fail_iff: unknown key 'fail_iff'",
-            "did you mean 'fail_if'? choose from: baseline, cell, fail_if, max, min, pool",
+            "did you mean 'fail_if'? choose from: baseline, cell, fail_if, judge, max, min, pool",
         ),
         (
             {"fail_if": {**DROP, "confidnce": 0.9}},
