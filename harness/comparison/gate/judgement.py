@@ -217,9 +217,10 @@ def _seen_mean(run: Operand, cell: OperandCell, metric: str, least: float) -> Se
             scored = [score.state for score in states if score.state in ("scored", "failed")]
             share = scored.count("scored") / max(1, len(scored))
             own = item.mean.corrected
-            ends = (None if end is None else end * share
-                    for end in (own.value, own.low, own.high))  # fmt: skip
-            return SeenLimit("corrected", least, *ends)
+            value, low, high = (
+                None if end is None else end * share for end in (own.value, own.low, own.high)
+            )
+            return SeenLimit("corrected", least, value, low, high)
     mean = _aggregate(run, cell, metric)
     return SeenLimit("mean", least, mean.mean, mean.low, mean.high)
 
