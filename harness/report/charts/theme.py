@@ -77,7 +77,7 @@ FONT = (
 CONFIG: Mapping[str, Any] = {
     "aria": False,
     "background": None,
-    "padding": {"left": 0, "right": 0, "top": 2, "bottom": 4},
+    "padding": {"left": 1, "right": 5, "top": 2, "bottom": 4},
     "font": "sans-serif",  # to measure texts in: a list of fonts takes five times as long
     "view": {"stroke": None},
     "axis": {

@@ -145,7 +145,7 @@ def _name_points(
         cost = math.log(point["cost"]) if log else point["cost"]
         x, y = (cost - first) / (last - first), (point["mean"] - low) / (high - low)
         left, right = (x, x + reach) if x < 0.5 else (x - reach, x)
-        close = any(left < end and right > start and abs(y - at) < 0.06 for start, end, at in taken)
+        close = any(left < end and right > start and abs(y - at) < 0.08 for start, end, at in taken)
         shown = not close and (point["front"] or point["highlighted"])
         taken.append((left, right, y) if shown else (x - 0.02, x + 0.02, y))
         side, dx = ("left", 10) if x < 0.5 else ("right", -10)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 from harness.report import package_files
@@ -12,16 +13,12 @@ _SCRIPTS = (
     "data.js",
     "dom.js",
     "drawing.js",
-    "focus.js",
     "measures.js",
-    "hit.js",
+    "moving.js",
+    "calculators.js",
     "ranking.js",
     "filters.js",
-    "controls.js",
-    "rows.js",
-    "evidence.js",
-    "answers.js",
-    "question.js",
+    "detail.js",
     "table.js",
     "page.js",
 )
@@ -37,7 +34,18 @@ def style() -> str:
 @cache
 def script() -> str:
     """Return the one script: its files share a scope that nothing else can reach."""
-    return '"use strict";\n(() => {\n' + "\n".join(map(_read_file, _SCRIPTS)) + "\n})();\n"
+    return _scope(map(_read_file, _SCRIPTS))
+
+
+@cache
+def calculators() -> str:
+    """Return the script that fills elements with `data-calculator="ndcg"`, `mrr` or `precision`."""
+    names = ("dom.js", "measures.js", "moving.js", "calculators.js")
+    return _scope([*map(_read_file, names), "fillCalculators();\n"])
+
+
+def _scope(scripts: Iterable[str]) -> str:
+    return '"use strict";\n(() => {\n' + "\n".join(scripts) + "\n})();\n"
 
 
 def _read_file(name: str) -> str:

@@ -3,15 +3,11 @@
 const { index, questions, scores, lost, answersOf, record } = (() => {
   const index = JSON.parse(document.getElementById("index").textContent);
 
-  const most = 24 + index.metrics.length + index.cells.length;
   const kept = new Map();
 
   function part(name) {
-    const found = kept.get(name) ?? unpacked(name);
-    kept.delete(name);
-    kept.set(name, found); // the last asked for stands last
-    if (kept.size > most) kept.delete(kept.keys().next().value);
-    return found;
+    if (!kept.has(name)) kept.set(name, unpacked(name));
+    return kept.get(name);
   }
 
   async function unpacked(name) {

@@ -1,4 +1,4 @@
-// Which questions are listed: filters that combine, and addresses that set them.
+// Which questions are listed: filters that combine, addresses that set them, and their form.
 
 const EVERYTHING = Object.freeze({
   text: "", category: "", difficulty: "", lost: "", metric: index.by, from: null, to: null,
@@ -137,4 +137,108 @@ function decoded(text) {
     if (error instanceof URIError) return text;
     throw error;
   }
+}
+
+const LOST_ALSO = [["failed", "failed"], ["anywhere", "failed anywhere"]];
+const PAUSE = 80; // ms without a key before a search begins
+
+/**
+ * Make the buttons and the form. `apply(filter)` is called with the filter that is asked for;
+ * the returned `show(filter)` sets what is displayed.
+ */
+function controls(known, apply) {
+  const asked = { filter: EVERYTHING };
+  const inputs = {
+    text: el("input", { type: "search", autocomplete: "off", spellcheck: "false" }),
+    category: labelSelect(known.all.category),
+    difficulty: labelSelect(known.all.difficulty),
+    lost: optionSelect([["", "any"], ...index.stages.map((s) => [s, stageWord(s)]), ...LOST_ALSO]),
+    metric: optionSelect(index.metrics.flatMap(({ name, kind }, number) =>
+      kind === "descriptive" ? [] : [[number, name]]), "metric"),
+    from: boundInput("from"),
+    to: boundInput("to"),
+    disagree: el("input", { type: "checkbox" }),
+  };
+  const presets = presetButtons(known, apply);
+  const several = index.cells.length > 1;
+  const form = el("form", { class: "filters", role: "search", submit: (event) => event.preventDefault() },
+    field("Search question, answer or document", inputs.text, "wide"),
+    known.all.category.some(Boolean) && field("Category", inputs.category),
+    known.all.difficulty.some(Boolean) && field("Difficulty", inputs.difficulty),
+    several && field("Configuration", focusSelect()),
+    field("Lost at", inputs.lost),
+    el("div", { class: "field range", role: "group", "aria-label": "Score" },
+      el("label", {}, el("span", {}, "Score of"), inputs.metric),
+      el("span", { class: "bounds" }, inputs.from, "–", inputs.to)),
+    several && el("label", { class: "check" }, inputs.disagree, " configurations disagree"),
+    el("button", { type: "button", click: () => apply(EVERYTHING) }, "Clear"));
+
+  let pause;
+  form.addEventListener("input", ({ target }) => {
+    if (!Object.values(inputs).includes(target)) return;
+    clearTimeout(pause);
+    const values = () => Object.entries(inputs).map(([name, input]) => [name, valueOf(input)]);
+    const change = () => apply({ ...asked.filter, ten: false, ...Object.fromEntries(values()) });
+    pause = setTimeout(change, target.type === "search" ? PAUSE : 0);
+  });
+
+  function show(filter) {
+    asked.filter = filter;
+    for (const [name, input] of Object.entries(inputs))
+      if (input.type === "checkbox") input.checked = filter[name];
+      else if (input.type.startsWith("select") || input !== document.activeElement)
+        input.value = filter[name] ?? "";
+    presets.show(filter);
+  }
+  return { parts: [presets.part, form], show };
+}
+
+/** What an input of the form asks for: null where a bound is not given. */
+function valueOf({ type, value, valueAsNumber, checked, name }) {
+  if (type === "checkbox") return checked;
+  if (type === "number") return Number.isNaN(valueAsNumber) ? null : valueAsNumber;
+  return name === "metric" ? Number(value) : value;
+}
+
+/** The buttons that stand for the filters most asked for. */
+function presetButtons(known, apply) {
+  const disagreeing = known.numbers.filter(known.disagree).length;
+  const failures = known.failures.filter(Boolean).length;
+  const offered = [
+    [index.ten.length === 10 ? "Ten to read" : `${index.ten.length} to read`, TEN, index.ten.length],
+    [`Configurations disagree (${grouped(disagreeing)})`, { ...EVERYTHING, disagree: true }, disagreeing],
+    [`Failed (${grouped(failures)})`, { ...EVERYTHING, lost: "anywhere" }, failures],
+    [`All ${grouped(known.count)}`, EVERYTHING, known.count],
+  ];
+  const buttons = offered.map(([text, filter, count]) =>
+    el("button", { type: "button", disabled: count === 0, click: () => apply(filter) }, text));
+  const same = (one, other) => Object.keys(EVERYTHING).every((name) => one[name] === other[name]);
+  return {
+    part: el("div", { class: "presets", role: "group", "aria-label": "Questions to show" }, buttons),
+    show(filter) {
+      buttons.forEach((button, at) => {
+        button.setAttribute("aria-pressed", String(same(offered[at][1], filter)));
+      });
+    },
+  };
+}
+
+function field(text, input, className = "") {
+  return el("label", { class: `field ${className}`.trim() }, el("span", {}, text), input);
+}
+
+function boundInput(which) {
+  return el("input", { type: "number", min: 0, max: 1, step: "any", placeholder: which,
+    "aria-label": `score ${which}` });
+}
+
+function optionSelect(options, name = null) {
+  return el("select", { name }, options.map(([value, text]) => el("option", { value }, text)));
+}
+
+/** A select of the labels that questions have, those without one last. */
+function labelSelect(labels) {
+  const found = [...new Set(labels.filter((label) => label !== null))].sort();
+  const none = labels.includes(null) && found.length ? [[NO_LABEL, "none"]] : [];
+  return optionSelect([["", "all"], ...found.map((label) => [label, label]), ...none]);
 }

@@ -2,7 +2,7 @@
 // in. A judged ranking is {grades, inventory}: the grade of each distinct item, best rank first
 // (null: nobody judged it), and the grades of everything relevant, retrieved or not, highest first
 // (null: not known). Options are those of the metrics: k (null: the whole ranking), level, gain,
-// ideal, denominator. A value is null where the metric does not apply. Below: how they are shown.
+// ideal, denominator. A value is null where the metric does not apply.
 
 const TERMS = 6;
 
@@ -135,55 +135,14 @@ function four(value) {
   return value.toFixed(4);
 }
 
-/**
- * Return what shows the measures: the `panel`, the values alone to be `pinned` on small screens,
- * `show`, which fills both with a judged ranking, and `said`, the first measure in words.
- */
-function worthOf(measures, restore) {
-  const lines = measures.map(({ name, title, of }) => {
-    const [value, short] = [el("b"), el("b")];
-    const [change, moved, formula] = [el("span"), el("span"), el("p")];
-    return { name, title, of, value, short, change, moved, formula, first: null };
-  });
-  const button = el("button", { type: "button", hidden: true, click: restore }, "As retrieved");
-  const panel = el("div", { class: "worth" },
-    el("h3", {}, "What this ranking is worth"),
-    lines.length === 0 && el("p", { class: "plain" },
-      `The question has no ${index.labels} label: nobody can say which results are relevant.`),
-    lines.length > 0 && index.labels === "documents" && el("p", { class: "plain" },
-      "Ranks count documents: each counts once, at its first chunk."),
-    lines.map(({ name, title, value, change, formula }) =>
-      el("div", { class: "measure", "data-measure": name },
-        el("span", {}, title), value, change, formula)),
-    button);
-  const pinned = el("div", { class: "pinned", "aria-hidden": "true" },
-    lines.map(({ title, short, moved }) => el("span", {}, el("small", {}, title), short, moved)));
-
-  function show(judged, isRetrieved) {
-    button.hidden = isRetrieved;
-    for (const line of lines) {
-      const { value, formula } = line.of(judged);
-      line.first ??= value;
-      const shown = value === null ? MISSING : four(value);
-      const by = value === null || isRetrieved ? "" : difference(value - line.first);
-      line.value.textContent = line.short.textContent = shown;
-      line.moved.textContent = by;
-      line.change.textContent = isRetrieved ? "as retrieved" : by;
-      line.change.className = line.moved.className = `change ${direction(by)}`.trim();
-      line.formula.replaceChildren(...formula.split(" · ").map((step) => el("span", {}, step)));
-    }
+/** A value with its change and its formula: their nodes, and `show`, which fills them. */
+function measureLine(name, title = name) {
+  const [value, change, formula] = [el("b"), el("span"), el("p")];
+  const box = el("div", { class: "measure", "data-measure": name },
+    el("span", {}, title), value, change, formula);
+  function show(found) {
+    value.textContent = found.value === null ? MISSING : four(found.value);
+    formula.replaceChildren(...found.formula.split(" · ").map((step) => el("span", {}, step)));
   }
-
-  const said = () => (lines.length ? `${lines[0].title} ${lines[0].value.textContent}` : "");
-  return { panel, pinned, show, said };
-}
-
-function difference(by) {
-  const shown = four(Math.abs(by));
-  if (Number(shown) === 0) return "unchanged";
-  return `${by > 0 ? "+" : "−"}${shown}`;
-}
-
-function direction(by) {
-  return { "+": "better", "−": "worse" }[by[0]] ?? "";
+  return { box, title, value, change, show };
 }

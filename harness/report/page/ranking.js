@@ -1,7 +1,96 @@
 // The ranking of one question, to be moved about: what it is worth follows every move.
 
-const EDGE = 80; // px from the window's edges: what is dragged there scrolls the page
-const SCROLLED = 10; // px of that a frame
+const SHOWN = 20;
+const FOLDED = 400; // characters
+const BEFORE_EVIDENCE = 90;
+
+/**
+ * Return the results of a record: those `shown`, those too far down for it, and `further`: what is
+ * relevant and was missed, or is hidden. `item` says what a result is judged as: the chunk, or its
+ * document.
+ */
+function resultsOf({ hits, missed, judged }) {
+  const place = ({ doc, start, end }) =>
+    index.labels === "documents" ? doc : JSON.stringify([doc, start, end]);
+  const items = new Map();
+  judged?.items.forEach((at, item) => items.set(at, item));
+  const first = new Map();
+  const ranked = hits.map((hit, at) => {
+    const item = items.get(at) ?? first.get(place(hit)) ?? `hit ${at}`;
+    if (!first.has(place(hit))) first.set(place(hit), item);
+    return { ...hit, item, itemGrade: judged?.grades[item] ?? hit.grade };
+  });
+  const shown = ranked.slice(0, SHOWN);
+  const hidden = ranked.slice(SHOWN);
+  const far = hidden.filter(isRelevant).map((hit) =>
+    Object.assign(hit, { missing: `rank ${grouped(ranked.indexOf(hit) + 1)}` }));
+  const lost = missed.filter(isRelevant).map((hit) =>
+    ({ ...hit, item: place(hit), itemGrade: hit.grade }));
+  return { shown, hidden, further: [...far.slice(0, SHOWN), ...lost] };
+}
+
+function isRelevant({ grade }) {
+  return grade !== null && grade >= index.level;
+}
+
+/** The row of a result, and the parts of it that change as it moves. */
+function hitRow(hit, spans, isMovable) {
+  const buttons = isMovable ? moveButtons() : {};
+  const [rank, remark] = [el("span", { class: "rank" }), el("span", {})];
+  const [text, unfold] = hit.text ? hitText(hit, spans) : [null, null];
+  const about = el("p", { class: "hit-about" },
+    el("bdi", { class: "doc" }, hit.doc), factsOf(hit), remark, unfold);
+  const box = el("li", { class: isRelevant(hit) ? "hit relevant" : "hit" },
+    buttons.handle, rank, el("div", { class: "hit-body" }, about, text), buttons.arrows);
+  return { ...hit, ...buttons, box, rank, remark };
+}
+
+function factsOf(hit) {
+  const { score, prompt, before, missing } = hit;
+  const grade = el("span", { class: isRelevant(hit) ? "grade" : "" }, gradeInWords(hit.grade));
+  const said = missing ? [missing] : [`score ${score.toFixed(3).replace("-", "−")}`];
+  if (prompt) said.push(prompt === "cut" ? "in the prompt, cut" : "in the prompt");
+  if (before) said.push(`rank ${grouped(before)} before reranking`);
+  return [grade, said.map((fact) => el("span", {}, fact))];
+}
+
+function gradeInWords(grade) {
+  if (grade === null) return "not judged";
+  if (grade < 0) return "outside the pool";
+  if (grade === 0) return "not relevant";
+  if (grade < index.level) return `not relevant, grade ${grade}`;
+  return `relevant, grade ${grade}`;
+}
+
+/** The text, folded to a few lines round the first evidence in it, and what unfolds it. */
+function hitText({ text: whole, start, doc }, spans) {
+  const text = unturned(whole);
+  const chars = characters(text);
+  const own = spans.filter((span) => span.doc === doc);
+  const shown = quoted("p", "hit-text");
+  if (chars.length <= FOLDED / 2 && text.split("\n").length <= 4) {
+    shown.append(...marked(text, start, own));
+    return [shown, null];
+  }
+  const begins = own.map((span) => span.start - start).filter((at) => at < chars.length);
+  const first = Math.min(...begins.filter((at) => at >= 0), Infinity);
+  let from = first === Infinity ? 0 : Math.max(first - BEFORE_EVIDENCE, 0);
+  while (from > 0 && from < first && /\S/.test(chars[from - 1])) from += 1; // begin with a word
+  const to = Math.min(from + FOLDED, chars.length);
+  const few = [
+    from > 0 && "… ", ...marked(between(chars, from, to), start + from, own),
+    to < chars.length && " …",
+  ].filter(Boolean);
+  const turn = () => {
+    const isFolded = shown.classList.toggle("folded");
+    shown.replaceChildren(...(isFolded ? few : marked(text, start, own)));
+    toggle.textContent = isFolded ? "Whole text" : "Fewer lines";
+    toggle.setAttribute("aria-expanded", !isFolded);
+  };
+  const toggle = el("button", { type: "button", class: "unfold", click: turn });
+  turn();
+  return [shown, toggle];
+}
 
 /**
  * Return the ranking of a record beside what it is worth. Results move by their handles, by
@@ -19,130 +108,53 @@ function ranking(record, cell, question) {
 function fillRanking(root, record, spans) {
   const { judged } = record;
   const { shown, hidden, further } = resultsOf(record);
-  const worth = worthOf(judged ? measuresOf(index) : [], () => restore(shown[0] ?? further[0]));
+  const rowOf = (hit) => hitRow(hit, spans, Boolean(judged));
+  const divider = { box: el("li", { class: "edge" }, dividerOf(record, further)) };
+  const retrieved = further.length
+    ? [...shown.map(rowOf), divider, ...further.map(rowOf)] : shown.map(rowOf);
+  const worth = worthOf(judged ? measuresOf(index) : [], () => moves.restore());
   const status = el("p", { class: "unseen", role: "status" });
   const promptEnds = el("li", { class: "edge" }, `top ${grouped(index.chunks ?? 0)} ends here`);
-  const divider = { row: { box: el("li", { class: "edge" }, dividerOf(record, further)) } };
-  const retrieved = further.length ? [...shown, divider, ...further] : shown;
   const list = el("ol", { class: "hits" });
-  let order = retrieved;
-  let dragged = null;
-
-  for (const hit of [...shown, ...further]) {
-    hit.row = hitRow(hit, spans, Boolean(judged));
-    if (judged) makeMovable(hit);
-  }
-  list.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || order === retrieved) return;
-    event.preventDefault(); // or it would close the question
-    event.stopPropagation();
-    restore(order.find(({ row }) => row.box.contains(document.activeElement)));
-  });
   root.append(worth.pinned, el("div", {}, rankingHead(record), list, unnamed(record)), worth.panel, status);
-  update();
+  const moves = movable(list, retrieved, {
+    /** What was retrieved stays above the divider. */
+    lastPlace(row, others) {
+      const end = others.indexOf(divider);
+      return row.missing || end < 0 ? others.length : end;
+    },
+    show(order, isRetrieved) {
+      const end = order.indexOf(divider);
+      const ranked = end < 0 ? order : order.slice(0, end);
+      const seen = new Map();
+      ranked.forEach((row, at) => {
+        label(row, at + 1, seen.get(row.item));
+        if (!seen.has(row.item)) seen.set(row.item, at + 1);
+      });
+      order.slice(ranked.length + 1).forEach((row) => label(row, null));
+      if (judged) {
+        const grades = new Map();
+        for (const { item, itemGrade } of [...ranked, ...hidden])
+          if (!grades.has(item)) grades.set(item, itemGrade);
+        worth.show({ ...judged, grades: [...grades.values()] }, isRetrieved);
+      }
+      const boxes = order.map(({ box }) => box);
+      if (index.chunks && ranked.length > index.chunks) boxes.splice(index.chunks, 0, promptEnds);
+      return boxes;
+    },
+    say(row) {
+      status.textContent = row === null ? `As retrieved, ${worth.said()}`
+        : `${unturned(row.doc)} is ${row.place} now, ${worth.said()}`;
+    },
+  });
 
-  function makeMovable(hit) {
-    const { handle, up, down, box } = hit.row;
-    const at = () => order.indexOf(hit);
-    handle.addEventListener("keydown", (event) => {
-      if (event.altKey || event.ctrlKey || event.metaKey) return;
-      const places = { ArrowUp: at() - 1, ArrowDown: at() + 1, Home: 0, End: order.length };
-      if (!(event.key in places)) return;
-      event.preventDefault();
-      step(hit, places[event.key], handle);
-    });
-    up.addEventListener("click", () => step(hit, at() - 1, up));
-    down.addEventListener("click", () => step(hit, at() + 1, down));
-    const middle = ({ top, height }) => top + height / 2;
-    const isAbove = (y) => (other) =>
-      other !== hit && middle(other.row.box.getBoundingClientRect()) < y;
-    let before;
-    draggable(handle, {
-      begin: () => {
-        [dragged, before] = [hit, order];
-        box.classList.add("dragged");
-      },
-      follow: (y) => dragged && move(hit, order.filter(isAbove(y)).length),
-      end: () => {
-        dragged = null;
-        box.classList.remove("dragged");
-        if (order !== before) say(hit);
-      },
-    });
-  }
-
-  /** Move a result to a place of the list; what was retrieved stays above the divider. */
-  function move(hit, to) {
-    const others = order.filter((other) => other !== hit);
-    const end = others.indexOf(divider);
-    const last = hit.missing || end < 0 ? others.length : end;
-    const place = Math.max(0, Math.min(to, last));
-    if (order[place] === hit) return false;
-    const moved = others.toSpliced(place, 0, hit);
-    order = moved.every((other, at) => other === retrieved[at]) ? retrieved : moved;
-    update(hit);
-    return true;
-  }
-
-  function step(hit, to, button) {
-    if (move(hit, to)) say(hit);
-    button.scrollIntoView({ block: "nearest" });
-  }
-
-  function say(hit) {
-    const rank = inside().indexOf(hit) + 1;
-    status.textContent =
-      `${unturned(hit.doc)} is ${rank ? `at rank ${rank}` : "not in the ranking"} now, ${worth.said()}`;
-  }
-
-  function restore(active) {
-    dragged = null;
-    order = retrieved;
-    update(active);
-    status.textContent = `As retrieved, ${worth.said()}`;
-    if (!active.row.box.contains(document.activeElement)) active.row.handle.focus();
-  }
-
-  /** The results that count: those above the divider. */
-  function inside() {
-    const end = order.indexOf(divider);
-    return end < 0 ? order : order.slice(0, end);
-  }
-
-  /** Show the order, without taking `active` out of the page: it has the focus or the pointer. */
-  function update(active) {
-    const ranked = inside();
-    const boxes = order.map(({ row }) => row.box);
-    if (index.chunks && ranked.length > index.chunks) boxes.splice(index.chunks, 0, promptEnds);
-    else promptEnds.remove();
-    arrange(list, boxes, active?.row.box);
-    const seen = new Map();
-    ranked.forEach((hit, at) => {
-      label(hit, at, at + 1, seen.get(hit.item));
-      if (!seen.has(hit.item)) seen.set(hit.item, at + 1);
-    });
-    order.slice(ranked.length + 1).forEach((hit, at) => label(hit, ranked.length + 1 + at, null));
-    if (!judged) return;
-    const grades = new Map();
-    for (const { item, itemGrade } of [...ranked, ...hidden])
-      if (!grades.has(item)) grades.set(item, itemGrade);
-    worth.show({ ...judged, grades: [...grades.values()] }, order === retrieved);
-  }
-
-  /** Say where a result stands in the list, its rank, and the rank that it counts at if above. */
-  function label(hit, at, rank, above) {
-    const { row, doc } = hit;
+  /** Show the rank of a row, and the rank that it counts at if the same item stands above. */
+  function label(row, rank, above) {
+    row.place = rank === null ? "not in the ranking" : `at rank ${rank}`;
     row.rank.textContent = rank ?? MISSING;
     row.box.classList.toggle("out", rank === null);
     row.remark.textContent = above ? `counts once, at rank ${above}` : "";
-    if (!judged) return;
-    const place = rank === null ? "not in the ranking" : `rank ${rank}`;
-    row.handle.setAttribute("aria-label", `Move ${doc}, ${place}`);
-    for (const [button, next, word] of [[row.up, at - 1, "up"], [row.down, at + 1, "down"]]) {
-      const blocked = !order[next] || (order[next] === divider && !hit.missing);
-      button.setAttribute("aria-label", `Move ${doc} ${word}`);
-      button.setAttribute("aria-disabled", blocked);
-    }
+    if (judged) nameButtons(row, row.doc, row.place.replace("at ", ""));
   }
 }
 
@@ -162,50 +174,49 @@ function dividerOf({ hits, judged }, further) {
   return `${hidden}${what}${judged ? ": move it up to see what finding it is worth" : ""}`;
 }
 
-/** Put boxes into order round one that stays where it is. */
-function arrange(list, boxes, fixed) {
-  const at = Math.max(boxes.indexOf(fixed), 0);
-  if (boxes.length && !list.contains(boxes[at])) list.append(boxes[at]);
-  for (let i = at - 1; i >= 0; i--)
-    if (boxes[i].nextSibling !== boxes[i + 1]) boxes[i + 1].before(boxes[i]);
-  for (let i = at + 1; i < boxes.length; i++)
-    if (boxes[i].previousSibling !== boxes[i - 1]) boxes[i - 1].after(boxes[i]);
+/**
+ * Return what shows the measures: the `panel`, the values alone to be `pinned` on small screens,
+ * `show`, which fills both with a judged ranking, and `said`, the first measure in words.
+ */
+function worthOf(measures, restore) {
+  const lines = measures.map(({ name, title, of }) =>
+    ({ ...measureLine(name, title), of, first: null, pinned: el("b"), moved: el("span") }));
+  const button = el("button", { type: "button", hidden: true, click: restore }, "As retrieved");
+  const panel = el("div", { class: "worth" },
+    el("h3", {}, "What this ranking is worth"),
+    lines.length === 0 && el("p", { class: "plain" },
+      `The question has no ${index.labels} label: nobody can say which results are relevant.`),
+    lines.length > 0 && index.labels === "documents" && el("p", { class: "plain" },
+      "Ranks count documents: each counts once, at its first chunk."),
+    lines.map(({ box }) => box),
+    button);
+  const pinned = el("div", { class: "pinned", "aria-hidden": "true" }, lines.map((line) =>
+    el("span", {}, el("small", {}, line.title), line.pinned, line.moved)));
+
+  function show(judged, isRetrieved) {
+    button.hidden = isRetrieved;
+    for (const line of lines) {
+      const found = line.of(judged);
+      line.show(found);
+      line.first ??= found.value;
+      const by = found.value === null || isRetrieved ? "" : difference(found.value - line.first);
+      line.pinned.textContent = line.value.textContent;
+      line.moved.textContent = by;
+      line.change.textContent = isRetrieved ? "as retrieved" : by;
+      line.change.className = line.moved.className = `change ${direction(by)}`.trim();
+    }
+  }
+
+  const said = () => (lines.length ? `${lines[0].title} ${lines[0].value.textContent}` : "");
+  return { panel, pinned, show, said };
 }
 
-/**
- * Let `handle` be dragged: `begin` is called first, `follow(y)` with each height of the pointer in
- * the window, and `end` at last. The handle must stay in the page meanwhile.
- */
-function draggable(handle, { begin, follow, end }) {
-  let held = null;
-  let y = 0;
-  const scroll = () => {
-    if (held === null) return;
-    const step = y < EDGE ? -SCROLLED : y > innerHeight - EDGE ? SCROLLED : 0;
-    if (step) {
-      scrollBy({ top: step, behavior: "instant" });
-      follow(y);
-    }
-    requestAnimationFrame(scroll);
-  };
-  handle.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0 || held !== null) return;
-    event.preventDefault(); // or the text below would be selected
-    held = event.pointerId;
-    y = event.clientY;
-    handle.focus({ preventScroll: true });
-    handle.setPointerCapture(held);
-    begin();
-    requestAnimationFrame(scroll);
-  });
-  handle.addEventListener("pointermove", (event) => {
-    if (event.pointerId !== held) return;
-    y = event.clientY;
-    follow(y);
-  });
-  handle.addEventListener("lostpointercapture", () => {
-    if (held === null) return;
-    held = null;
-    end();
-  });
+function difference(by) {
+  const shown = four(Math.abs(by));
+  if (Number(shown) === 0) return "unchanged";
+  return `${by > 0 ? "+" : "−"}${shown}`;
+}
+
+function direction(by) {
+  return { "+": "better", "−": "worse" }[by[0]] ?? "";
 }

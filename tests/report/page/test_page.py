@@ -15,7 +15,7 @@ from harness.runs import runner
 from harness.runs.outcomes import context_text
 from harness.store import reader
 from tests import small
-from tests.browser import complaints, launched, opened
+from tests.browser import complaints, opened
 
 PWN = "window.__pwned=1"
 HOSTILE = [
@@ -236,10 +236,3 @@ def test_an_error_of_a_page_and_a_request_for_something_outside_are_complaints(b
     assert "console: broken" in heard
     assert "request: http://127.0.0.1:9/" in heard
     assert "uncaught: lost" in heard
-
-
-def test_without_a_browser_the_tests_skip_unless_they_must_run():
-    with pytest.raises(pytest.skip.Exception, match="no browser"), launched(None, False):
-        pass
-    with pytest.raises(pytest.fail.Exception, match="no browser"), launched(None, True):
-        pass

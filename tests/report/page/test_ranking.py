@@ -9,7 +9,7 @@ from harness import report
 from harness.metrics import metrics
 from harness.records import Case, Judged, Question
 from tests.browser import opened
-from tests.moving import DIVIDER, OWN, RUNS, SHOWN, USUAL, Moved, run
+from tests.report.page.moved import DIVIDER, OWN, RUNS, SHOWN, USUAL, Moved, run
 
 MEASURES = Path(report.__file__).parent / "page" / "measures.js"
 
