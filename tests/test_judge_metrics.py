@@ -17,11 +17,15 @@ HITS = tuple(
     Hit(Chunk(at, Span("sky", at * 10, at * 10 + 5), text), 1.0 - at)
     for at, text in enumerate(TEXTS)
 )
-EVERY = ["faithfulness", "answer_relevance", "correctness", "context_relevance", "fluency"]
+EVERY = [
+    *("faithfulness", "answer_relevance", "correctness", "completeness"),
+    *("context_relevance", "fluency"),
+]
 PROMPTS = {
     "faithfulness": "8ee2a9f419099bca",
     "answer_relevance": "335700a7f4b8b704",
     "correctness": "afea36cb916c6a72",
+    "completeness": "0f9b341d65f23d8c",
     "context_relevance": "cad41550f556c816",
     "fluency": "3c9ef729cb1efda9",
 }
@@ -88,7 +92,7 @@ class TestFaithfulness:
         assert bench.asked == []
 
 
-@pytest.mark.parametrize("name", ["answer_relevance", "correctness", "fluency"])
+@pytest.mark.parametrize("name", ["answer_relevance", "correctness", "completeness", "fluency"])
 @pytest.mark.parametrize("grade", [0, 1, 2, 3])
 def test_a_grade_is_divided_by_3_and_its_reason_kept(bench, name, grade):
     bench.says = lambda prompt: f"{grade}\nIt is so."
@@ -101,8 +105,9 @@ def test_a_grade_is_divided_by_3_and_its_reason_kept(bench, name, grade):
     assert part(bench.asked[0], "text" if name == "fluency" else "answer") == "About 380,000 km."
 
 
-def test_correctness_shows_the_judge_every_reference_and_fluency_the_answer_alone(bench):
-    scored(bench, ["correctness"], case())
+@pytest.mark.parametrize("name", ["correctness", "completeness"])
+def test_references_are_shown_to_the_judge_and_fluency_sees_the_answer_alone(bench, name):
+    scored(bench, [name], case())
     scored(bench, ["fluency"], case())
     correct, fluent = bench.asked
 

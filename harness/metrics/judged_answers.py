@@ -75,14 +75,50 @@ class Correctness(MeanVerdictMetric):
 
     def items(self, case: Case) -> list[JudgeQuestion] | Score:
         """Return the answer, to be held against the references."""
-        answer, gold = answer_to_judge(case), references(case)
-        if isinstance(answer, Score):
-            return answer
-        if not gold:
-            return not_scored("the question has no reference answer")
-        listed = "\n".join(f"- {reference}" for reference in gold)
-        texts = {"question": case.question.text, "references": listed, "answer": answer}
-        return [self.item("the answer", **texts)]
+        return _against_references(self, case)
+
+
+@metrics.register
+@dataclass(frozen=True)
+class Completeness(MeanVerdictMetric):
+    """How much of what a reference says the answer contains, 0 to 3 by a judge model, over 3.
+
+    What the answer says besides does not count against it. Any one of several references will do.
+    Not scored where the system declined or said nothing. From 0 to 1. Source: this harness; the
+    idea is that of nugget recall, Voorhees, "Overview of the TREC 2003 Question Answering Track",
+    2003.
+    """
+
+    name: ClassVar[str] = "completeness"
+    needs: ClassVar[frozenset[Need]] = frozenset({"answer", "references", "judge"})
+    facts: ClassVar[MetricFacts] = MetricFacts(
+        formula="verdict / 3",
+        example=Example(
+            "The judge gives “Phobos” against the reference “Phobos and Deimos” 1 of 3: "
+            "1 / 3 = 0.3333.",
+            "completeness",
+            [answer_case("Phobos", "Phobos and Deimos")],
+            0.3333,
+            verdicts=["1"],
+        ),
+        use="where an answer must leave nothing out",
+        blind="what the answer says beyond the reference, right or wrong",
+    )
+
+    def items(self, case: Case) -> list[JudgeQuestion] | Score:
+        """Return the answer, to be held against the references."""
+        return _against_references(self, case)
+
+
+def _against_references(metric: MeanVerdictMetric, case: Case) -> list[JudgeQuestion] | Score:
+    answer, gold = answer_to_judge(case), references(case)
+    if isinstance(answer, Score):
+        return answer
+    if not gold:
+        return not_scored("the question has no reference answer")
+    listed = "\n".join(f"- {reference}" for reference in gold)
+    texts = {"question": case.question.text, "references": listed, "answer": answer}
+    return [metric.item("the answer", **texts)]
 
 
 @metrics.register
