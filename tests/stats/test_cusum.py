@@ -10,7 +10,6 @@ from harness.stats.cusum import (
     block_length,
     clear_shift_p_value,
     find_shifts,
-    locate_shift,
 )
 
 PAIRS = [2.0, 2.0, 0.0, 0.0, 2.0, 2.0, 0.0, 0.0]
@@ -152,29 +151,6 @@ def test_nights_that_are_alike_are_not_taken_for_shifts(rho, most):
     alarms = [bool(one(correlated(60, rho, seed), seed).shifts) for seed in range(300)]
 
     assert np.mean(alarms) <= most + 0.025  # in 54 of 100 where each night is moved alone
-
-
-def test_families_that_never_shifted_have_a_false_alarm_in_one_of_twenty_at_most():
-    draws, alarms = 200, 0
-    for seed in range(draws):
-        values = np.random.default_rng(seed).normal(size=(4, 30))
-        alarms += any(each.shifts for each in find_shifts(values, seed).results)
-
-    assert alarms / draws <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / draws)
-
-
-def test_a_larger_family_asks_more_of_each_series():
-    values, others = step(60, 30, 2.0, 6), [step(60, 0, 0, seed) for seed in range(60)]
-    alone = one(values)
-    among = find_shifts([values, *others]).results[0]
-
-    assert alone.corrected == alone.p
-    assert among.corrected == pytest.approx(min(1.0, 61 * among.p))
-
-
-@pytest.mark.parametrize("at", [1, 5, 9])
-def test_the_place_is_the_first_value_after_the_step(at):
-    assert locate_shift(np.array([0.0] * at + [1.0] * (10 - at))) == at
 
 
 def test_each_night_counts_p_as_often_as_there_are_values():

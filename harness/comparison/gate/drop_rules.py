@@ -8,19 +8,19 @@ from harness.comparison.gate.gate_verdicts import DropReason, Outcome, RuleVerdi
 from harness.comparison.paired_values import CellPair, mean_values
 from harness.config.gate_rules import Drop
 from harness.stats.corrections import holm
-from harness.stats.difference_estimate import DifferenceEstimate
+from harness.stats.difference_estimate import FAMILYWISE_ERROR_RATE, DifferenceEstimate
+from harness.stats.paired_units import PairedScores
 from harness.stats.separate_tests import estimate_separately
 from harness.text import numbers
 
 _POWER_Z = 0.8416212335729143
 """The normal distribution's 80th percentile."""
 _ROUNDING = 1e-9
-_ALPHA = 0.05
 
 
 def judge_drop_rules(
     rules: Sequence[Drop],
-    contrasts: Sequence[CellPair],
+    pairs: Sequence[CellPair],
     seed: int,
     unmeasured: Callable[[CellPair, str], str],
     below_floor: Callable[[Drop], str],
@@ -31,69 +31,77 @@ def judge_drop_rules(
     `below_floor` of a rule that its judge is not shown to be worth enough.
     """
     checks = [
-        (rule, contrast, _rule_questions(rule, contrast))
+        (rule, pair, pair.pair(rule.metric, _rule_questions(rule, pair)))
         for rule in rules
-        for contrast in contrasts
+        for pair in pairs
     ]
-    pairs = [contrast.pair(rule.metric, ids) for rule, contrast, ids in checks]
-    family = sum(bool(len(pair.left)) for pair in pairs)
+    family = sum(bool(len(scores.left)) for _, _, scores in checks)
     differences: dict[int, DifferenceEstimate] = {}
     for confidence in dict.fromkeys(rule.confidence for rule in rules):
-        indices = [n for n, (rule, _, _) in enumerate(checks) if rule.confidence == confidence]
+        places = [n for n, (rule, _, _) in enumerate(checks) if rule.confidence == confidence]
         # A two-sided test with twice the alarms is as easily passed as the one-sided one.
         tested = estimate_separately(
-            [pairs[index] for index in indices], seed, family, alarms=2 * (1 - confidence)
+            [checks[place][2] for place in places], seed, family, alarms=2 * (1 - confidence)
         )
-        differences |= dict(zip(indices, tested, strict=True))
-    one_sided = {index: one_sided_p(differences[index]) for index in range(len(checks))}
-    p_values = {index: p for index, p in one_sided.items() if p is not None}
+        differences |= dict(zip(places, tested, strict=True))
+    one_sided = {place: one_sided_p(difference) for place, difference in differences.items()}
+    p_values = {place: p for place, p in one_sided.items() if p is not None}
     corrected = dict(zip(p_values, holm([*p_values.values()], family), strict=True))
     verdicts = []
-    for index, (rule, contrast, ids) in enumerate(checks):
-        name, difference = contrast.pairing.run, differences[index]
-        before, after = mean_values(pairs[index])
-        if message := unmeasured(contrast, rule.metric) or below_floor(rule):
-            verdicts.append(unmeasured_verdict(str(rule), name, message))
-        elif index in p_values and before is not None and after is not None:
-            outcome, reason = decide_rule(rule, difference, corrected[index])
-            clusters = pairs[index].clusters
-            drop = SeenDrop(
-                baseline=before,
-                run=after,
-                difference=difference,
-                p=p_values[index],
-                corrected=corrected[index],
-                caught=smallest_detectable_drop(
-                    rule.drop_more_than, difference.visible, difference.error
-                ),
-                clusters=None if clusters is None else len(set(clusters.tolist())),
-                limit=rule.drop_more_than,
-                reason=reason,
-            )
-            failed = outcome == "regression" or (
-                outcome == "cannot tell" and rule.cannot_tell == "fail"
-            )
-            verdicts.append(RuleVerdict(str(rule), name, outcome, failed, drop))
-        elif rule.segment is not None and not ids and _is_sampled(contrast):
+    for place, (rule, pair, scores) in enumerate(checks):
+        if message := unmeasured(pair, rule.metric) or below_floor(rule):
+            verdicts.append(unmeasured_verdict(str(rule), pair.pairing.run, message))
+        elif place in p_values:
+            p = p_values[place], corrected[place]
+            verdicts.append(_judge(rule, pair, scores, differences[place], *p))
+        elif _drew_nothing(rule, pair):
             problem = f"nothing to compare: no question of {rule.segment} was drawn"
             failed = rule.cannot_tell == "fail"
+            name = pair.pairing.run
             verdicts.append(RuleVerdict(str(rule), name, "cannot tell", failed, problem=problem))
         else:
-            problem = f"nothing to compare: {difference.reason}"
-            verdicts.append(unmeasured_verdict(str(rule), name, problem))
+            problem = f"nothing to compare: {differences[place].reason}"
+            verdicts.append(unmeasured_verdict(str(rule), pair.pairing.run, problem))
     return verdicts, family
 
 
-def find_more_failures(contrasts: Sequence[CellPair], seed: int) -> list[str]:
+def _judge(
+    rule: Drop,
+    pair: CellPair,
+    scores: PairedScores,
+    seen: DifferenceEstimate,
+    p: float,
+    corrected: float,
+) -> RuleVerdict:
+    outcome, reason = decide_rule(rule, seen, corrected)
+    before, after = mean_values(scores)
+    assert before is not None
+    assert after is not None
+    drop = SeenDrop(
+        baseline=before,
+        run=after,
+        difference=seen,
+        p=p,
+        corrected=corrected,
+        caught=smallest_detectable_drop(rule.drop_more_than, seen.visible, seen.error),
+        clusters=None if scores.clusters is None else seen.units,
+        limit=rule.drop_more_than,
+        reason=reason,
+    )
+    failed = outcome == "regression" or (outcome == "cannot tell" and rule.cannot_tell == "fail")
+    return RuleVerdict(str(rule), pair.pairing.run, outcome, failed, drop)
+
+
+def find_more_failures(pairs: Sequence[CellPair], seed: int) -> list[str]:
     """Return where more questions failed than in the baseline: tests by themselves, and no rule."""
-    tested = estimate_separately([contrast.finished() for contrast in contrasts], seed)
+    tested = estimate_separately([pair.finished() for pair in pairs], seed)
     p_values = holm([1.0 if (p := one_sided_p(difference)) is None else p for difference in tested])
     return [
-        f"{contrast.pairing.run}: more questions failed than in the baseline: "
+        f"{pair.pairing.run}: more questions failed than in the baseline: "
         f"{difference.losses or 0} that did not there, {difference.wins or 0} the other way "
         f"(p = {numbers.probability(p)})".replace("= <", "<")
-        for contrast, difference, p in zip(contrasts, tested, p_values, strict=True)
-        if p <= _ALPHA
+        for pair, difference, p in zip(pairs, tested, p_values, strict=True)
+        if p <= FAMILYWISE_ERROR_RATE
     ]
 
 
@@ -150,19 +158,20 @@ def unmeasured_verdict(rule: str, cell: str, problem: str) -> RuleVerdict:
     return RuleVerdict(rule, cell, "cannot tell", False, problem=problem, measured=False)
 
 
-def _rule_questions(rule: Drop, contrast: CellPair) -> frozenset[str] | None:
+def _rule_questions(rule: Drop, pair: CellPair) -> frozenset[str] | None:
     """Return the questions that a rule is about; None for all."""
     if rule.segment is None:
         return None
-    questions = contrast.shared.run.questions
+    questions = pair.shared.run.questions
     return frozenset(
         id_
-        for id_ in contrast.shared.ids
+        for id_ in pair.shared.ids
         if rule.segment.holds(questions[id_].category, questions[id_].difficulty)
     )
 
 
-def _is_sampled(contrast: CellPair) -> bool:
-    """Return whether the run asked a sample, which need not have a question of every segment."""
-    stored = contrast.shared.run.stored
-    return stored is not None and stored.run.sample is not None
+def _drew_nothing(rule: Drop, pair: CellPair) -> bool:
+    """Return whether the run asked a sample, which happens to have no question of a segment."""
+    stored = pair.shared.run.stored
+    is_sample = stored is not None and stored.run.sample is not None
+    return is_sample and rule.segment is not None and not _rule_questions(rule, pair)

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "nightly.md").read_text(encoding="utf-8")
 CONFIG = ROOT / "configs" / "nightly.yaml"
 PART, ASKED = "policies", 38

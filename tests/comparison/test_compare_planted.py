@@ -11,7 +11,7 @@ from harness.config.run_config import load
 from harness.report import comparison_blocks
 from harness.runs import runner
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def ran(folder, category):

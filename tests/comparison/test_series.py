@@ -8,7 +8,7 @@ import pytest
 
 from harness.comparison.history.series import history
 from harness.errors import DataError, HarnessError
-from harness.report.history import headline, lead
+from harness.report.history import lead
 from harness.store.run_file import QuestionSample
 from tests.history_made import night, nights
 
@@ -23,44 +23,6 @@ def wave(count, level=0.5, seed=1):
 def only(found):
     (series,) = found.series
     return series
-
-
-def test_values_come_in_the_order_of_time_whatever_the_folders_are_called(tmp_path):
-    paths = nights(tmp_path, [0.1, 0.2, 0.3])
-    paths[0].rename(tmp_path / "zzz")
-
-    found = history(tmp_path)
-    series = only(found)
-
-    assert [found.score(series, at).mean for at in range(3)] == [0.1, 0.2, 0.3]
-    assert found.runs[0].name == "zzz"
-
-
-def test_a_planted_step_is_called_on_its_night_with_what_changed_then(tmp_path):
-    for at, mean in enumerate(wave(60)):
-        size = 5 if at < 40 else 20
-        mean -= 0.1 if at >= 40 else 0
-        night(tmp_path, at, {"dense": {"mrr@10": mean}}, config={"retrieve": size})
-
-    (called,) = history(tmp_path).called
-
-    assert called.run == 40
-    assert called.shift.after - called.shift.before == pytest.approx(-0.1, abs=0.01)
-    ((run, change),) = called.changes
-    assert run == 40
-    assert (change.about, change.what, change.before, change.after) == (
-        "config", "retrieve", "5", "20"
-    )  # fmt: skip
-
-
-def test_no_shift_is_called_where_nothing_shifted(tmp_path):
-    nights(tmp_path, QUIET * 2)
-
-    found = history(tmp_path)
-
-    assert found.called == []
-    assert found.family == 1
-    assert headline(found) == "No shift is shown."
 
 
 @pytest.mark.parametrize(
@@ -121,15 +83,6 @@ def test_a_run_that_did_not_finish_is_a_gap_and_never_a_value(tmp_path, status):
     assert found.score(only(found), 2) is None
     assert found.before(only(found), 3) == 1
     assert lead(found) == f"4 runs from 1 Jan 2026 to 4 Jan 2026, 1 {status}."
-
-
-def test_a_run_that_was_killed_is_a_gap_at_the_time_its_name_says(tmp_path):
-    nights(tmp_path, [0.5, 0.6])
-    killed = tmp_path / "20260101-120000-aaaaaa"
-    killed.mkdir()
-    (killed / "unfinished.json").write_text("{}")
-
-    assert [run.status for run in history(tmp_path).runs] == ["finished", "unfinished", "finished"]
 
 
 def test_samples_say_their_size_and_never_mix_with_whole_runs(tmp_path):
@@ -224,27 +177,6 @@ def test_metrics_and_cells_are_chosen_by_name_or_part_of_it(tmp_path):
         history(tmp_path, cells=["sparse"])
 
 
-def test_cells_are_named_by_what_tells_them_apart(tmp_path):
-    night(tmp_path, 0, {"fixed × bm25": {"mrr@10": 0.5}, "fixed × dense": {"mrr@10": 0.6}})
-
-    found = history(tmp_path)
-
-    assert [found.name(cell.name) for cell in found.cells] == ["fixed × dense", "fixed × bm25"]
-    assert history(tmp_path, cells=["dense"]).name("fixed × dense") == "fixed × dense"
-
-
-def test_a_metric_that_was_not_scored_is_a_gap(tmp_path):
-    night(tmp_path, 0, {"dense": {"mrr@10": 0.5}})
-    path = night(tmp_path, 1, {"dense": {"mrr@10": 0.5}})
-    text = json.loads((path / "run.json").read_text())
-    text["cells"][0]["scores"]["mrr@10"] |= {"mean": None, "low": None, "high": None, "n": 0}
-    (path / "run.json").write_text(json.dumps(text))
-
-    found = history(tmp_path)
-
-    assert only(found).segments[0].runs == (0,)
-
-
 def test_a_folder_without_runs_is_refused_with_what_is_in_it(tmp_path):
     with pytest.raises(DataError, match="is no folder"):
         history(tmp_path / "missing")
@@ -253,19 +185,26 @@ def test_a_folder_without_runs_is_refused_with_what_is_in_it(tmp_path):
         history(tmp_path)
 
 
-def test_runs_that_never_finished_make_a_history_without_values(tmp_path):
-    night(tmp_path, 0, {"dense": {"mrr@10": 0.5}}, "failed")
+def test_the_frame_has_each_value_of_the_series_and_what_happened_then(tmp_path):
+    nights(tmp_path, [0.5] * 4)
+    night(tmp_path, 4, {"dense": {"mrr@10": 0.4}}, config={"top_k": 5})
+    night(tmp_path, 5, {"dense": {"mrr@10": 0.4}}, status="interrupted")
+    night(tmp_path, 6, {"dense": {"mrr@10": 0.4}}, testset={"hash": "u"})
 
+    frame = history(tmp_path).frame()
+
+    assert frame["mean"].isna().tolist() == [False] * 5 + [True, False]
+    assert frame["segment"].dropna().tolist() == [0] * 5 + [1]
+    marks = frame["marks"].tolist()
+    assert marks[:6] == [""] * 4 + ["config top_k", "interrupted"]
+    assert "test set hash" in marks[6]
+    assert str(frame["time"].iloc[0]) == "2026-01-01 02:30:00+00:00"
+
+
+def test_a_shift_that_was_called_is_marked_at_its_run(tmp_path):
+    nights(tmp_path, [0.5, 0.51] * 30 + [0.3, 0.31] * 30)
     found = history(tmp_path)
 
-    assert (found.metrics, found.series, found.family) == ((), (), 0)
-    assert headline(found) == "No run has finished."
-
-
-def test_ten_seeds_give_the_same_shifts(tmp_path):
-    nights(tmp_path, [*wave(30), *wave(30, 0.48, 2)])
-
-    found = {tuple(each.run for each in history(tmp_path, seed=seed).called) for seed in range(10)}
-
-    assert len(found) == 1
-    assert found.pop() != ()
+    assert [each.run for each in found.called] == [60]
+    marked = found.frame()["marks"].str.contains("shift from 0.505 to 0.305")
+    assert marked.tolist() == [at == 60 for at in range(120)]

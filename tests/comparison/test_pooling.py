@@ -10,7 +10,6 @@ import pytest
 from harness import api
 from harness.comparison import operand as sides
 from harness.comparison.gate import pooling
-from harness.comparison.operand import Incomparable
 from harness.config.run_config import load
 from harness.errors import DataError
 from harness.runs import runner
@@ -91,15 +90,6 @@ def test_the_days_together_have_every_question_with_its_value(nights):
     )
 
 
-def test_the_pool_says_what_its_newest_run_asked_and_a_whole_run_is_its_own(nights):
-    _, newest = nights.run(0), nights.run(1)
-    whole = nights.run(2, sample=None)
-
-    pool = pooling.pool_runs(newest, 7).operand
-    assert set(compress(pool.questions, pool.newest)) == asked(newest)
-    assert pooling.pool_runs(whole, 7).operand.newest is None
-
-
 def test_the_pool_has_the_scores_that_a_whole_run_has(nights):
     three = [nights.run(day) for day in range(3)][-1]
     whole = sides.read(nights.run(3, sample=None))
@@ -116,13 +106,6 @@ def test_a_question_asked_twice_has_its_latest_value(nights):
 
     assert values(pooling.pool_runs(new, 7).operand) == values(sides.read(new))
     assert {score.value for score in values(pooling.pool_runs(old, 7).operand).values()} == {0.125}
-
-
-def test_runs_of_days_before_and_after_are_not_in_it(nights):
-    places = [nights.run(day) for day in range(4)]
-
-    assert pooling.pool_runs(places[2], 2).runs == names(places[2], places[1])
-    assert pooling.pool_runs(places[2], 1).runs == names(places[2])
 
 
 def test_a_whole_run_is_a_side_by_itself_and_in_no_pool(nights):
@@ -154,14 +137,6 @@ def test_a_change_begins_the_pool_anew_and_is_said(nights, changes, said):
     assert pool.runs == names(after)
     assert pool.stopped == f"{before.name} is from before {said}"
     assert f"The pool begins anew: {pool.stopped}." in str(pool)
-
-
-def test_a_changed_document_begins_it_anew(nights):
-    before = nights.run(0)
-    (nights.folder / "corpus" / "new.md").write_text("# New\n\nA bell costs 2 dollars.\n")
-    after = nights.run(1)
-
-    assert pooling.pool_runs(after, 7).stopped == f"{before.name} is from before the corpus changed"
 
 
 @pytest.mark.parametrize("changes", [{"sample": 3}, {"margin": 0.1}, {"targets": {METRIC: 0.5}}])
@@ -215,11 +190,3 @@ def test_a_fixed_sample_is_pooled_by_the_days_of_its_runs(nights):
     assert pooling.pool_runs(new, 3).runs == names(new, old)
     assert pooling.pool_runs(new, 2).runs == names(new)
     assert len(pooling.pool_runs(new, 3).operand.questions) == 2
-
-
-def test_a_run_that_did_not_finish_is_refused(nights):
-    last = nights.run(0)
-    change(last, status="failed")
-
-    with pytest.raises(Incomparable):
-        pooling.pool_runs(last, 7)

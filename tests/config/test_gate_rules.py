@@ -2,7 +2,6 @@
 
 import pytest
 
-from harness.cli import catalogue, github_summary
 from harness.config.gate_rules import Drop, Gate, Limits, QuestionSegment
 from harness.config.run_config import load
 
@@ -47,14 +46,6 @@ def test_two_rules_that_differ_have_names_that_differ():
         ", strict",
         ", strict, cannot tell: pass",
     ]
-
-
-def test_what_a_strict_rule_cannot_tell_fails_unless_given(project):
-    strict = {**DROP, "strict": True}
-    project.config(gate={"fail_if": [strict, {**strict, "cannot_tell": "pass"}]})
-    found = load(project.folder / "config.yaml", [], {}).settings.gate
-
-    assert [rule.cannot_tell for rule in found.fail_if] == ["fail", "pass"]
 
 
 @pytest.mark.parametrize(
@@ -174,39 +165,3 @@ def test_one_limit_for_cells_of_several_chunkers_is_refused_unless_one_is_named(
     name = "whole × hashing(dimensions=64) × dense × extractive"
     project.config(**grid, gate={"min": {"recall@2": 0.5}, "cell": name})
     assert load(project.folder / "config.yaml", [], {}).settings.gate.cell == name
-
-
-def test_all_problems_of_a_gate_are_said_at_once(project, refused):
-    project.config(gate={"fail_if": {**DROP, "metric": "a"}, "min": {"b": 0.1}, "cell": "c"})
-
-    places = [line.split(": ")[0].split(", ")[1] for line in refused() if "line " in line]
-
-    assert places == ["gate.fail_if[0].metric", "gate.min.b", "gate.cell"]
-
-
-def test_the_schema_of_a_configuration_has_the_gate():
-    assert '"drop_more_than"' in catalogue.schema("config")
-
-
-def test_a_summary_is_appended_and_cut_to_what_github_takes(tmp_path):
-    path = tmp_path / "summary.md"
-    there = {"GITHUB_STEP_SUMMARY": str(path)}
-    noted = []
-
-    github_summary.append_summary("one\n", noted.append, there)
-    github_summary.append_summary("é" * 600_000, noted.append, there)
-    github_summary.append_summary("nowhere", noted.append, {})
-
-    text = path.read_text("utf-8")
-    assert text.startswith("one\n\n")
-    assert text.endswith("(cut: it is longer than a summary may be)\n\n")
-    assert len(text.encode()) < 1024 * 1024
-    assert noted == []
-
-
-def test_a_summary_that_cannot_be_written_is_noted(tmp_path):
-    noted = []
-
-    github_summary.append_summary("x", noted.append, {"GITHUB_STEP_SUMMARY": str(tmp_path)})
-
-    assert noted[0].startswith("GITHUB_STEP_SUMMARY cannot be written: ")

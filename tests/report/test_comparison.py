@@ -4,19 +4,14 @@ import re
 
 import pytest
 
-from harness import api
 from harness.comparison import operand
-from harness.comparison.compare_runs import Options, compare_operands
-from harness.config.run_config import load
-from harness.report import terminal
-from harness.report.comparison import blocks, write
+from harness.comparison.compare_runs import compare_operands
 from harness.report.comparison import render_html as render
 from harness.report.comparison import render_markdown as markdown
+from harness.report.comparison import write
 from harness.report.markdown import MAX_BYTES
-from harness.runs import runner
 from tests.browser import opened
 from tests.compared import run, told
-from tests.small import project
 
 BEFORE = [1.0] * 12 + [0.5] * 30
 AFTER = [0.0] * 12 + [0.25] * 20 + [1.0] * 10
@@ -106,26 +101,6 @@ def test_the_baselines_name_is_part_of_the_files_names(tmp_path, id_, name):
     assert page.parent == tmp_path
 
 
-def test_what_both_took_and_where_they_lost_questions_stands_in_it_as_in_the_report(tmp_path):
-    folder = api.run(runner.prepare(load(project(tmp_path), [], {})), lambda *_: None).folder
-    side = operand.read(folder)
-    names = [cell.name for cell in side.stored.run.cells if "bm25" in cell.name]
-    found = compare_operands(side, side, Options(pairs=["=".join(names)]))
-    text = terminal.render(blocks(found))
-
-    cells = {cell.name: cell for cell in side.stored.run.cells}
-    chunks = [f"{cells[name].chunks:,}" for name in names]
-    assert re.search(f"^Chunks +{chunks[0]} +{chunks[1]}$", text, re.MULTILINE)
-    assert chunks[0] != chunks[1]
-    for label, name in zip(("Before", "After"), names, strict=True):
-        counts = cells[name].losses.questions
-        row = re.search(f"^{label} +{counts['none'].of} +(.*)$", text, re.MULTILINE)
-        assert f"{counts['none'].count}  " in row[1]
-        assert f"{counts['chunking'].count}  " in row[1]
-    assert "Questions by the first stage that lost a passage they need" in text
-    assert "Questions by the first stage that lost a passage they need" in render(found)
-
-
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_fits_its_window_without_complaint(browser, tmp_path, width, scheme):
@@ -136,20 +111,3 @@ def test_the_page_fits_its_window_without_complaint(browser, tmp_path, width, sc
         page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
         assert page.evaluate("document.documentElement.scrollWidth") == width
         assert page.locator("h1").inner_text() == "Shown by some metric: 2 of 2 cells worse."
-
-
-def test_the_page_breaks_no_rule_of_accessibility(browser, tmp_path):
-    from axe_playwright_python.sync_playwright import Axe
-
-    file, _ = write(made(["a", "b × c"]), tmp_path)
-
-    for scheme in ("light", "dark"):
-        with opened(browser, file, color_scheme=scheme) as page:
-            page.evaluate(
-                "for (const each of document.querySelectorAll('details')) each.open = true"
-            )
-            found = Axe().run(page)
-            broken = [
-                (each["id"], each["nodes"][0]["html"]) for each in found.response["violations"]
-            ]
-            assert broken == []

@@ -1,7 +1,5 @@
 """What `validate` promises of a gate: which tests it counts, and the drops that they can catch."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -83,17 +81,6 @@ def test_where_whole_clusters_are_drawn_they_are_counted(stations, cli):
     assert "n = 24 in 4 clusters is too few to catch any drop" in cli("validate", "config.yaml").out
 
 
-def test_clusters_of_a_baseline_are_counted_by_its_scores(stations, cli):
-    stations.config(clusters=True, gate=None)
-    assert cli("run", "config.yaml").status == 0
-    (run,) = (stations.folder / "reports").glob("2*")
-    assert json.loads((run / "run.json").read_text("utf-8"))["status"] == "finished"
-    assert cli("baseline", "set", run).status == 0
-
-    stations.config(gate={"fail_if": RULES})
-    assert "n = 24 in 4 clusters is too few to catch any drop" in cli("validate", "config.yaml").out
-
-
 @pytest.mark.parametrize("family", [1, 20])
 def test_a_drop_is_caught_at_the_level_of_the_first_step_of_its_family(family):
     rule, level = Drop("hit_rate@1", 0.0), 0.1 / family
@@ -119,16 +106,6 @@ def test_a_larger_family_catches_less():
         assert spread.smallest_detectable_drop(rule, 1, 7) < spread.smallest_detectable_drop(
             rule, 20, 7
         )
-
-
-def test_clusters_of_one_question_each_catch_what_questions_do():
-    rule, graded = Drop("ndcg@10", 0.02), np.linspace(0.2, 0.9, 60)
-    alone = ScoreSpread(60, graded).smallest_detectable_drop(rule, 3, 7)
-
-    assert ScoreSpread(60, graded, np.arange(60)).smallest_detectable_drop(
-        rule, 3, 7
-    ) == pytest.approx(alone)
-    assert ScoreSpread(60, graded, np.arange(60) // 3).smallest_detectable_drop(rule, 3, 7) > alone
 
 
 def test_clusters_of_questions_that_are_alike_count_as_one_question_each():

@@ -7,19 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from harness import api
 from harness.comparison import operand
 from harness.comparison.baselines import baseline_reader, promotion
 from harness.comparison.compare_runs import compare_operands
 from harness.comparison.operand import Incomparable
-from harness.config.run_config import load as load_config
 from harness.errors import DataError, HarnessError
 from harness.records import Score
 from harness.report import baselines, terminal
-from harness.runs import runner
-from harness.store.run_file import QuestionSample
+from harness.store.cell_results import ReusedLine
 from tests.compared import run, side, written
-from tests.small import project
 
 HIT = "hit_rate@5"
 SCORES = {"A": {HIT: [1.0, 0.0, 1.0], "ndcg@10": [1 / 3, 0.0, 2 / 3]}, "B": {HIT: [1.0] * 3}}
@@ -43,32 +39,11 @@ def file(made):
     return promotion.promote([made], "main", why="the first").path
 
 
-def test_the_file_says_which_run_who_when_and_why(made):
-    found = promotion.promote([made], "main", why="it is the one in use").held
-
-    assert (found.name, [run.id for run in found.runs], found.why) == (
-        "main",
-        ["r1"],
-        "it is the one in use",
-    )
-    assert found.forced is False
-    assert found.on[:4].isdigit()
-    assert found.on.endswith("+00:00")
-    assert isinstance(found.by, str)
-
-
 def test_who_is_the_name_that_git_knows(made, tmp_path, monkeypatch):
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     subprocess.run(["git", "config", "user.name", "Zoë <b>"], check=True, cwd=tmp_path)
 
     assert promotion.promote([made], "main").held.by == "Zoë <b>"
-
-
-def test_who_is_the_login_where_git_knows_no_name(made, monkeypatch):
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.setenv("LOGNAME", "somebody")
-
-    assert promotion.promote([made], "main").held.by == "somebody"
 
 
 def test_the_file_has_one_line_a_metric_and_cell_with_values_of_six_digits(file):
@@ -111,15 +86,6 @@ def test_states_failures_counts_seconds_and_tokens_survive(tmp_path):
     assert (cell.spent["seconds"][1], cell.spent["tokens"][1]) == (0.123, 12)
 
 
-def test_a_run_and_the_baseline_made_of_it_are_identical(made, file):
-    found = compare_operands(
-        baseline_reader.read("main").operand, baseline_reader.round_scores(operand.read(made))
-    )
-
-    assert found.identical
-    assert [row.difference.p for pair in found.pairs for row in pair.rows] == [1.0] * 4
-
-
 def several(tmp_path, *scores, **about):
     """Return the folders of runs with these scores in one cell, a day after the other."""
     return [
@@ -142,6 +108,22 @@ def test_of_several_runs_each_questions_means_are_the_baseline(tmp_path):
     assert cell.scores[HIT].values == [1, 0.333333, 0.333333]
     assert (cell.scores[HIT].mean, cell.scores[HIT].n) == (pytest.approx(5 / 9, abs=1e-6), 3)
     assert baseline_reader.read("main").operand.started == "2026-11-03"
+
+
+def test_several_runs_that_reused_replies_are_named(tmp_path):
+    first, second = several(tmp_path, {HIT: [1.0, 0.0]}, {HIT: [1.0, 0.0]})
+    made = run({"A": {HIT: [1.0, 0.0]}}, "s3")
+    reused = ReusedLine(n=2, oldest="2026-11-01T02:03:04+00:00")
+    cells = tuple(replace(cell, reused=reused) for cell in made.run.cells)
+    third = written(replace(made, run=replace(made.run, cells=cells)), tmp_path / "s3")
+
+    found = promotion.promote([first, second, third], "main")
+
+    said = "s3: earlier replies reused: 2, the oldest of 2026-11-01 02:03 UTC"
+    assert found.reused == (said,)
+    assert said in terminal.render(baselines.promotion_blocks(found))
+    assert promotion.promote([first, second], "main").reused == ()
+    assert promotion.promote([third], "main").reused == ()
 
 
 def test_counts_seconds_and_tokens_of_several_runs_are_means_and_failures_those_of_all(tmp_path):
@@ -200,29 +182,6 @@ def test_runs_of_other_cells_or_metrics_make_no_baseline_together(tmp_path, seco
         promotion.promote([first, other], "main")
 
 
-def test_one_cell_can_be_kept(made):
-    found = promotion.promote([made], "main", cell="B")
-
-    assert list(found.operand.cells) == ["B"]
-
-
-def test_a_cell_that_is_not_there_is_refused(made):
-    with pytest.raises(HarnessError, match=r"no cell has the name 'C'\n  choose from: A, B"):
-        promotion.promote([made], "main", cell="C")
-
-
-@pytest.mark.parametrize("status", ["interrupted", "failed"])
-def test_an_unfinished_run_is_promoted_only_by_force_which_the_file_says(tmp_path, status):
-    folder = written(run(SCORES, "r2", status=status), tmp_path / "r2")
-
-    with pytest.raises(Incomparable, match=f"it is {status}") as refused:
-        promotion.promote([folder], "main")
-
-    assert refused.value.status == 3
-    assert not (tmp_path / "baselines").exists()
-    assert promotion.promote([folder], "main", force=True).held.forced is True
-
-
 def test_a_run_with_failures_is_promoted_only_by_force(tmp_path):
     made = run(SCORES, "r3")
     cells = [replace(each, failed=2, asked=3) for each in made.run.cells[:1]]
@@ -238,32 +197,6 @@ def test_a_run_with_failures_is_promoted_only_by_force(tmp_path):
     assert promotion.promote([folder], "main", force=True).held.forced is True
 
 
-def test_a_sample_is_promoted_only_by_force(tmp_path):
-    made = run(SCORES, "r4")
-    part = QuestionSample(size=2, of=3, seed=7, day=None)
-    file = replace(made.run, sample=part)
-    folder = written(
-        type(made)(made.folder, file, made.records, made.questions, {}), tmp_path / "r"
-    )
-
-    with pytest.raises(Incomparable, match="it asked a sample of 2 of 3 questions"):
-        promotion.promote([folder], "main")
-
-    assert promotion.promote([folder], "main", force=True).held.forced is True
-
-
-def test_a_run_of_the_first_questions_alone_is_promoted_only_by_force(tmp_path):
-    config = project(tmp_path, retrievers=["bm25"])
-    folder = api.run(runner.prepare(load_config(config), limit=2), lambda *_: None).folder
-
-    with pytest.raises(Incomparable, match="it asked only 2 of the 5 questions of the test set"):
-        promotion.promote([folder], "main")
-
-    assert promotion.promote([folder], "main", force=True).held.forced is True
-    whole = api.run(runner.prepare(load_config(config), limit=5), lambda *_: None).folder
-    assert promotion.promote([whole], "main").held.forced is False
-
-
 @pytest.mark.parametrize("kind", ["quality", "descriptive"])
 def test_a_metric_of_another_kind_or_with_other_counts_is_refused_not_judged(tmp_path, kind):
     spec = {"pooled": {"kind": "whole set", "spec": "decline_recall"}}
@@ -275,34 +208,6 @@ def test_a_metric_of_another_kind_or_with_other_counts_is_refused_not_judged(tmp
         compare_operands(old, other)
     with pytest.raises(Incomparable, match="metric pooled: 2 counts a question, now 3"):
         compare_operands(old, wider)
-
-
-def test_against_a_baseline_a_runs_scores_are_rounded_as_the_files_are(made, file):
-    before, after = baseline_reader.load_operands("main", made)
-
-    assert after.cells["A"].columns["ndcg@10"].values[0] == 0.333333
-    assert compare_operands(before, after).identical
-
-
-def test_force_does_not_mark_what_needed_none(made):
-    assert promotion.promote([made], "main", force=True).held.forced is False
-
-
-def test_promoting_again_moves_the_baseline_and_nothing_else_does(made, file, tmp_path):
-    later = written(run(SCORES, "r9"), tmp_path / "r9")
-    before = file.read_bytes()
-    baseline_reader.read("main")
-    assert file.read_bytes() == before
-
-    promotion.promote([later], "main")
-
-    assert baseline_reader.read("main").held.runs[0].id == "r9"
-
-
-@pytest.mark.parametrize("name", ["", "..", "a/b", ".hidden", "a b", "x" * 81, "a\nb", "é"])
-def test_what_cannot_be_a_name_is_refused(made, name):
-    with pytest.raises(HarnessError, match="is no name of a baseline"):
-        promotion.promote([made], name)
 
 
 def test_a_baseline_that_is_not_there_is_refused_with_those_there_are(file):
@@ -409,13 +314,3 @@ def test_ls_names_each_baseline_and_says_which_cannot_be_read(file, made):
     assert re.search("^other +run r1, promoted 20", shown, re.MULTILINE)
     heads = json.loads(json.dumps(baselines.list_as_data(there)))
     assert [each["name"] for each in heads] == ["main", "other"]
-
-
-def test_show_has_no_character_that_a_terminal_obeys(made):
-    found = promotion.promote([made], "main", why="\x1b[31mred\x1b[0m\nand " + "more " * 40)
-
-    shown = terminal.render(baselines.blocks(found))
-
-    assert "\x1b" not in shown
-    assert max(map(len, shown.split("\n"))) <= 100
-    assert "\nhit_rate@5" in shown
