@@ -301,7 +301,7 @@ class TestHowItEnds:
             ({"fail_iff": DROP}, "did you mean 'fail_if'?"),
             ({"fail_if": {**DROP, "segment": {"category": "od"}}}, "no question of the test set"),
             ({"fail_if": {**DROP, "confidence": 95}}, "less than 1, not 95"),
-            ({"fail_if": {"metric": HIT}}, "'gate.fail_if.0.drop_more_than' is missing"),
+            ({"fail_if": {"metric": HIT}}, "the key 'drop_more_than' is missing"),
         ],
     )
     def test_wrong_rules_end_with_2(self, made, gate, reason):
