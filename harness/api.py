@@ -60,9 +60,9 @@ def check(prepared: RunInputs, progress: Progress) -> list[Finding]:
     from harness.preflight import checks
     from harness.runs import runner
 
-    with runner.open_for_check(prepared, progress) as (artefacts, cache, collection):
+    with runner.open_for_check(prepared, progress) as (artefacts, cache, collections):
         return checks.run_checks(
-            prepared, artefacts, cache, collection, deep=True, progress=progress
+            prepared, artefacts, cache, collections, deep=True, progress=progress
         )
 
 
@@ -108,15 +108,15 @@ def run(
 
     check_memory()
     with runner.open_run(prepared, progress, fresh) as opened:
-        config, cache, collection = opened.prepared.config, opened.cache, opened.collection
+        config, cache, collections = opened.prepared.config, opened.cache, opened.collections
         findings = checks.run_checks(
-            opened.prepared, opened.artefacts, cache, collection, progress=progress
+            opened.prepared, opened.artefacts, cache, collections, progress=progress
         )
         checks.refuse_errors(findings)
         warnings = [finding for finding in findings if finding.level == "warning"]
         for warning in warnings:  # whole, they stand at the end
             note(f"warning: {warning.brief}")
-        costs = cost.forecast(opened.prepared, True, cache, collection, fresh, progress)
+        costs = cost.forecast(opened.prepared, True, cache, collections, fresh, progress)
         cost.refuse_costly(costs, config)
         said = [*preflight_blocks.to_do(costs), *preflight_blocks.limits(costs, config.settings)]
         for line in terminal.render(said).splitlines():

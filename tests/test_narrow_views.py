@@ -9,7 +9,7 @@ from harness.metrics import metrics, named_metrics
 from harness.metrics.needs import ScoringContext
 from harness.records import Answer, Case, Chunk, Failure, Hit, Judged, Passage, Question, Span
 from harness.runs import scoring
-from tests.test_components import EMPTY, EVERY, IMPERFECT, NO_GOLD, PERFECT
+from tests.metrics.test_every_metric import EMPTY, EVERY, IMPERFECT, NO_GOLD, PERFECT
 
 UNANSWERABLE = [
     Case(Question("u", "Who?", answerable=False), answer=answer)

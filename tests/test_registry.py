@@ -10,19 +10,20 @@ from hypothesis import strategies as some
 
 from harness.chunkers import chunkers
 from harness.chunkers.fixed import Fixed
+from harness.embedders import embedders
 from harness.errors import SpecError, suggest
 from harness.generators import generators
 from harness.generators.chat import Chat
-from harness.metrics import metrics, named_metrics
-from harness.metrics.ap import Ap
+from harness.metrics import metrics
 from harness.metrics.bleu import Bleu
 from harness.metrics.composite import Composite
 from harness.metrics.evidence import EvidenceRecall, PassageRecall
-from harness.metrics.mrr import HitRate, Mrr
+from harness.metrics.mrr import Mrr
+from harness.metrics.named_metrics import usual_name
 from harness.metrics.ndcg import Ndcg
 from harness.metrics.precision import Precision, Recall
 from harness.registry import Registry, label, parameters, parse, summary
-from harness.rerankers import Reranker
+from harness.rerankers import Reranker, rerankers
 from harness.retrievers import retrievers
 from harness.retrievers.bm25 import Bm25
 from harness.retrievers.hybrid import Hybrid
@@ -99,24 +100,6 @@ def test_what_has_none_of_the_forms_is_refused(spec, what):
 def test_a_metrics_name_builds_it_and_is_printed_back_to_the_letter(text, metric):
     assert metrics.build(text) == metric
     assert label(metric) == text
-
-
-@pytest.mark.parametrize(
-    ("alias", "metric"),
-    [("map@10", Ap(k=10, rel=1)), ("rr@10", Mrr(k=10, rel=1)), ("success@5", HitRate(k=5, rel=1))],
-)
-def test_an_alias_builds_the_metric_and_prints_as_it_was_typed(alias, metric):
-    named = named_metrics.build_metric(alias)
-
-    assert (named.name, named.metric) == (alias, metric)
-    typed, k = alias.split("@")
-    assert named_metrics.build_metric({typed: {"k": int(k)}}).name == alias
-
-
-def test_every_component_with_its_defaults_prints_as_its_bare_name():
-    assert label(Bm25()) == "bm25"
-    assert label(Ndcg()) == "ndcg"
-    assert label(Composite()) == "composite"
 
 
 def test_parameters_are_printed_where_they_differ_from_the_default():
@@ -233,3 +216,64 @@ def test_a_component_is_named_and_documented_by_its_class_alone():
     assert label(Toy(3, "b")) == "toy(size=3, kind=b)"
     assert parameters(Toy) == {"size": "required", "kind": "a"}
     assert summary(Toy) == "Plays, with a size."
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ({"recall": {"k": 5}}, "recall@5"),
+        ({"recall@5": None}, "recall@5"),
+        ({"recall@5": {"rel": 2}}, "recall(rel=2)@5"),
+        (" ndcg( gain = exponential ) @10 ", "ndcg(gain=exponential)@10"),
+        ("recall(labels=documents, rel=2)@5", "recall(labels=documents, rel=2)@5"),
+        ("recall(labels=none)@5", "recall@5"),
+        ({"evidence_recall": {"budget": 1000}}, "evidence_recall@1000t"),
+        ({"passage_recall": {"k": 5, "whole": 0.8}}, "passage_recall(whole=0.8)@5"),
+        ({"rougeL": {"stemmer": True}}, "rougeL(stemmer=True)"),
+        ({"composite": {"weights": {"bleu": 0.25, "recall@5": 0.75}}}, None),
+        ("composite(weights=0.5*bleu(smoothing=2, tokens=whitespace) + 0.5*ndcg@10)", None),
+    ],
+)
+def test_every_form_of_a_spec_reads_back_from_its_label(spec, name):
+    metric = metrics.build(spec)
+
+    assert name is None or label(metric) == name
+    assert metrics.build(label(metric)) == metric
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "here"),
+    [
+        ("NDCG@10", "ndcg@10"),
+        ("ndcg_cut_10", "ndcg@10"),
+        ("P_5", "precision@5"),
+        ("P.5", "precision@5"),
+        ("map", "ap"),
+        ("MAP@5", "ap@5"),
+        ("recip_rank", "mrr"),
+        ("RR@10", "mrr@10"),
+        ("Rprec", "r_precision"),
+        ("recall_5", "recall@5"),
+        ("success_3", "hit_rate@3"),
+        ("NDCG(gain=exponential)@2", "ndcg(gain=exponential)@2"),
+        ("mypkg.Metrics:NDCG@3", "mypkg.Metrics:NDCG@3"),
+        ("nothing@5", "nothing@5"),
+    ],
+)
+def test_a_metric_is_known_by_its_names_elsewhere(elsewhere, here):
+    assert usual_name(elsewhere) == here
+
+
+@pytest.mark.parametrize(
+    ("registry", "model", "hint"),
+    [
+        (embedders, "sentence-transformers/all-MiniLM-L6-v2", "sentence_transformer: {model: "),
+        (rerankers, "BAAI/bge-reranker-base", "cross_encoder: {model: "),
+    ],
+)
+def test_a_model_in_the_place_of_a_component_is_answered_with_what_to_write(registry, model, hint):
+    with pytest.raises(SpecError) as caught:
+        registry.build(model)
+
+    assert caught.value.what == f"{model!r} is the name of a model, no {registry.family}"
+    assert caught.value.hint == f"write {{{hint}{model}}}}}"

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge, MinLen
-from pydantic import BaseModel, ConfigDict, Strict, ValidationError
+from pydantic import BaseModel, ConfigDict, Strict, TypeAdapter
 
 from harness import fingerprint
 from harness.chunkers import ChunkerOptions, chunkers
 from harness.errors import DataError, Problem, first_problems, suggest
+from harness.files.data_rows import check_rows
 from harness.files.json_lines import rows
 from harness.records import Document
 
@@ -94,18 +95,11 @@ def _read(path: str, changed: int) -> Mapping[str, Sequence[tuple[_Span, str]]]:
     spans: dict[str, list[tuple[_Span, str]]] = {}
     lines: dict[tuple[str, int, int], str] = {}
     problems: list[Problem] = []
-    for row in rows(Path(path)):
+    for row in check_rows(rows(Path(path)), TypeAdapter(_Span)):
         if isinstance(row, Problem):
             problems.append(row)
             continue
-        try:
-            span = _Span.model_validate(row.data)
-        except ValidationError as error:
-            problems += [
-                Problem(row.where, f"{detail['loc'][0]}: {detail['msg']}")
-                for detail in error.errors()
-            ]
-            continue
+        span = row.value
         key = (span.doc, span.start, span.end)
         if span.end <= span.start:
             problems.append(Problem(row.where, f"is empty: {span.start} to {span.end}"))

@@ -106,7 +106,7 @@ class ComponentBuilder:
             if key in self.settings.model_fields_set:
                 message = "`chunkers` and `index.existing` exclude each other: a collection is cut"
                 self.add_problem(message, "take one of them out", key)
-            return [AsItStands(collection=existing.collection)]
+            return [AsItStands(collection=name) for name in existing.collections]
         built: list[Any] = []
         for index, spec in enumerate(() if key in self.wrong else getattr(self.settings, key)):
             for component in self._build_spec(FAMILIES[key], spec, key, index):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, ClassVar
 
@@ -11,7 +10,7 @@ from annotated_types import Ge, Gt, Le, Len
 from harness.errors import SpecError
 from harness.generators import Generator, generators
 from harness.models.chat import ChatModel
-from harness.models.prompts import fill_template, load_prompt
+from harness.models.prompts import check_places, fill_template, load_prompt
 from harness.records import Answer
 from harness.registry import injected
 from harness.text.decline_patterns import DECLINES, check_patterns, is_decline
@@ -19,7 +18,7 @@ from harness.text.decline_patterns import DECLINES, check_patterns, is_decline
 _OWN_SETTINGS = tuple(
     field.name for field in fields(ChatModel) if field.name not in ("model", "seed")
 )
-_PLACES = ["context", "question"]
+_PLACES = ("context", "question")
 
 
 @generators.register
@@ -57,7 +56,7 @@ class Chat(Generator):
 
     def __post_init__(self) -> None:
         if self.template is not None or "{" in (self.prompt or ""):
-            _check_template(self._template)
+            check_places(self._template, _PLACES)
         if self.decline_patterns is not None:
             try:
                 check_patterns(self.decline_patterns)
@@ -137,17 +136,3 @@ class Chat(Generator):
             hint = "a run reads it; without one, give the template itself"
             raise SpecError(f"generator 'chat': prompt {self.prompt!r} names a file", hint)
         return self.prompt
-
-
-def _check_template(template: str) -> None:
-    """Raise `ValueError` where a template has not both places, each written plainly."""
-    try:
-        parts = list(string.Formatter().parse(template))
-    except ValueError as error:
-        raise ValueError(f"prompt: {error}; write {{{{ and }}}} for braces") from None
-    places = [place for _, place, _, _ in parts if place is not None]
-    if sorted(set(places)) != _PLACES or any(spec or how for _, _, spec, how in parts):
-        raise ValueError(
-            "prompt: it must have the places {context} and {question}, and no others, and has "
-            f"{places}; write {{{{ and }}}} for braces"
-        )

@@ -21,7 +21,7 @@ from harness.embedders.vector_cache import CachedEmbedder
 from harness.files.batches import batched
 from harness.fingerprint import fingerprint
 from harness.index import existing
-from harness.index.existing import AsItStands, ExistingChunks
+from harness.index.existing import AsItStands, Collections
 from harness.index.index_settings import IndexSettings
 from harness.index.local import (
     CONTENT_SUMS,
@@ -34,7 +34,7 @@ from harness.index.local import (
 from harness.index.server import ServerClient, ServerIndex
 from harness.protocols import Embedder, VectorIndex
 
-__all__ = ["KIND", "AsItStands", "ExistingChunks", "IndexSettings", "check", "existing"]
+__all__ = ["KIND", "AsItStands", "Collections", "IndexSettings", "check", "existing"]
 __all__ += ["index_identity", "open_or_build"]
 
 KIND = "index"

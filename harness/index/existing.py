@@ -71,7 +71,8 @@ class AsItStands:
 def check(existing: Existing) -> None:
     """Raise `HarnessError` where there is no such collection, as far as can be seen at once."""
     if existing.remote is not None:
-        ServerClient(existing.remote).check(existing.collection)
+        for name in existing.collections:
+            ServerClient(existing.remote).check(name)
     elif not (Path(str(existing.path)) / _FILE).is_file():
         raise HarnessError(
             f"{existing.path!r} is no folder of Chroma's: it holds no {_FILE}\n"
@@ -86,8 +87,8 @@ class Source:
         HarnessError: it is not there, or cannot be read.
     """
 
-    def __init__(self, existing: Existing, scratch: Path) -> None:
-        self.name = name = existing.collection
+    def __init__(self, existing: Existing, name: str, scratch: Path) -> None:
+        self.name = name
         scratch.mkdir(parents=True, exist_ok=True)
         self._scratch = scratch
         self._chroma: ChromaClient = (
@@ -290,13 +291,26 @@ class ExistingChunks:
             )
 
 
+class Collections(dict[str, ExistingChunks]):
+    """The collections that a run searches, by their names."""
+
+    def describe(self) -> dict[str, Any]:
+        """Return what they are, for the record; of several what they hold together."""
+        about = [collection.describe() for collection in self.values()]
+        if len(about) == 1:
+            return about[0]
+        hashes = fingerprint([each["hash"] for each in about])
+        chunks = sum(each["chunks"] for each in about)
+        return {"name": ", ".join(self), "hash": hashes, "chunks": chunks}
+
+
 def open_existing(
     cache: Cache,
     existing: Existing,
     corpus: Corpus,
     progress: Callable[[str, int, int], None] = lambda work, done, total: None,
-) -> ExistingChunks:
-    """Read a collection, and find its chunks in the corpus.
+) -> Collections:
+    """Read collections, and find their chunks in the corpus.
 
     `progress` is told the work, how much of it is done, and how much there is.
 
@@ -304,7 +318,18 @@ def open_existing(
         HarnessError: it is not there, is empty, or holds no text.
         RunError: it cannot be read to the end.
     """
-    source = Source(existing, cache.root / KIND)
+    names = existing.collections
+    return Collections({name: _open(cache, existing, name, corpus, progress) for name in names})
+
+
+def _open(
+    cache: Cache,
+    existing: Existing,
+    name: str,
+    corpus: Corpus,
+    progress: Callable[[str, int, int], None],
+) -> ExistingChunks:
+    source = Source(existing, name, cache.root / KIND)
     work, total = f"reading {source.name}", source.count
     records, vectors, content = source.read(lambda done: progress(work, done, total))
     if existing.text is not None:

@@ -85,10 +85,10 @@ class Existing:
 
     `doc`, `start`, `end` and `text` are the keys of its metadata that hold a chunk's document, its
     place there and its text; without `text` that is what Chroma calls the document. All but the
-    text may be missing.
+    text may be missing. Several collections of one place are an axis of the grid.
     """
 
-    collection: str
+    collection: str | tuple[str, ...]
     path: str | None = None
     server: _Server = None
     cloud: Cloud | None = None
@@ -100,6 +100,13 @@ class Existing:
     def __post_init__(self) -> None:
         if [self.path, self.server, self.cloud].count(None) != 2:
             raise ValueError("existing: name one place: path, server or cloud")
+        if not self.collections or len(set(self.collections)) < len(self.collections):
+            raise ValueError("existing: name a collection, and none of them twice")
+
+    @property
+    def collections(self) -> tuple[str, ...]:
+        """The names of its collections."""
+        return (self.collection,) if isinstance(self.collection, str) else self.collection
 
     @property
     def remote(self) -> ChromaServer | Cloud | None:

@@ -43,8 +43,6 @@ _CLOUD_ROWS = 300
 _DAMAGE_SIGNS = ("hnsw segment", "Error finding id", "Error getting embedding")
 _COMPLETE = "complete"
 """The metadata that is put on a collection once all of it is there: the number of its vectors."""
-_MAX_STARTS = 3
-"""How often a collection is begun that is damaged, or that somebody deletes meanwhile."""
 _VECTORS_PER_SYNC = 50_000
 """Vectors between two times that the server writes its graph: it is read back in a minute."""
 _SAMPLE_SIZE, _VECTORS_PER_READ = 20, 2_000
@@ -55,10 +53,6 @@ _MAX_RELATIVE_ERROR = 1e-3
 
 class DamagedError(RunError):
     """The server's own files of a collection are damaged: it was killed while it wrote them."""
-
-
-class MissingError(RunError):
-    """The collection is not there any more."""
 
 
 class ServerClient(ChromaClient):
@@ -175,9 +169,8 @@ def _raise_plain_status(reply: httpx.Response) -> None:
 
 
 def _error_class(error: Exception) -> type[RunError]:
-    status = getattr(getattr(error, "response", error), "status_code", None)
-    if status in (404, 413):
-        return MissingError if status == 404 else TooLargeError
+    if getattr(getattr(error, "response", error), "status_code", None) == 413:
+        return TooLargeError
     return DamagedError if any(sign in str(error) for sign in _DAMAGE_SIGNS) else RunError
 
 
@@ -213,16 +206,13 @@ class ServerIndex(Approximate):
         self._settings = settings
         self._server = server
         self.name = f"harness-{fingerprint(about, sha256_of(folder / VECTORS))}"
-        for start in range(1, _MAX_STARTS + 1):
+        self._collection = server.ask(self._get_or_create)
+        try:
+            self._complete()
+        except DamagedError:  # it is ours, and all that was in it lies here
+            server.ask(self._delete)
             self._collection = server.ask(self._get_or_create)
-            try:
-                self._complete()
-                return
-            except (DamagedError, MissingError) as error:
-                if start == _MAX_STARTS:
-                    raise
-                if isinstance(error, DamagedError):  # it is ours, and all that was in it lies here
-                    server.ask(self._delete)
+            self._complete()
 
     def _find(self, vectors: Vectors, k: int) -> list[list[int]]:
         rankings = self._server.query(self._collection, vectors, k)

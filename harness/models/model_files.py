@@ -13,7 +13,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from harness.errors import HarnessError, MissingExtra, ModelError
+from harness.errors import HarnessError, ModelError
 from harness.files.requirements import install_command
 from harness.fingerprint import fingerprint, sha256_of
 from harness.text import words
@@ -87,10 +87,7 @@ def _find_local(model: str) -> Path | None:
     package = importlib.util.find_spec(_PACKAGE) if model == DEFAULT_MODEL else None
     if package and package.origin:
         return Path(package.origin).parent
-    try:
-        import huggingface_hub
-    except ModuleNotFoundError:
-        return None
+    import huggingface_hub
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     try:
@@ -127,10 +124,8 @@ def _custom_code(folder: Path) -> str | None:
 
 def _is_known(kind: object) -> bool:
     """Return whether transformers has the code of a kind of model itself, and so runs that."""
-    try:
-        from transformers import CONFIG_MAPPING
-    except ModuleNotFoundError:
-        return False
+    from transformers import CONFIG_MAPPING
+
     return isinstance(kind, str) and kind in CONFIG_MAPPING
 
 
@@ -275,10 +270,7 @@ def _verify_package(package: Path) -> Path:
 
 
 def _download(model: str) -> Path:
-    try:
-        import huggingface_hub
-    except ModuleNotFoundError:
-        raise MissingExtra(f"model {model!r}", "huggingface_hub", "offline") from None
+    import huggingface_hub
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     try:

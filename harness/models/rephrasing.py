@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from harness import limits
 from harness.errors import StageError
-from harness.models import prompts
 from harness.models.chat import ChatReply
 
 T = TypeVar("T")
@@ -30,28 +28,6 @@ class PromptRequest(Generic[T]):
     prompt: str
     sample: int
     read: Callable[[ChatReply], T]
-
-
-def template(name: str, custom: str | None) -> str:
-    """Return the prompt that `custom` holds, or the shipped one of that name.
-
-    Raises:
-        ValueError: it lacks the place {question}, or has one that nothing is known of.
-    """
-    text = prompts.load_prompt(name) if custom is None else custom
-    try:
-        places = {place for _, place, _, _ in string.Formatter().parse(text) if place is not None}
-    except ValueError as error:
-        raise ValueError(f"prompt: {error}; write {{{{ and }}}} for braces") from None
-    if "question" not in places or not places <= {"question", "n"}:
-        raise ValueError(
-            f"prompt: it must have the place {{question}}, may have {{n}}, and has {sorted(places)}"
-        )
-    try:
-        text.format(question="", n=1)
-    except (ValueError, KeyError, IndexError, AttributeError):
-        raise ValueError("prompt: its places must be plain, {question} and {n}") from None
-    return text
 
 
 def parse_lines(reply: ChatReply, n: int, known: str = "") -> tuple[str, ...]:

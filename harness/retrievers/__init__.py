@@ -5,10 +5,9 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import fields, replace
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar, NoReturn, Protocol, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 from pydantic import BeforeValidator
@@ -16,9 +15,8 @@ from pydantic import BeforeValidator
 from harness import fingerprint
 from harness.corpus.chunk_set import ChunkSet
 from harness.errors import ModelError, StageError
-from harness.models import rephrasing
 from harness.models.chat import ChatModel, ChatReply
-from harness.models.prompts import fill_template
+from harness.models.prompts import check_places, fill_template, load_prompt
 from harness.models.rephrasing import PromptRequest
 from harness.protocols import Embedder, TextKind, VectorIndex, Vectors
 from harness.ranking import fusion
@@ -248,18 +246,21 @@ class CompositeRetriever(Retriever):
 class ChatRetriever(CompositeRetriever):
     """What retrievers share that ask a chat model for other texts to search for.
 
-    Each has the fields named here. `prompt` is a file, or a text that has the place {question}; the
+    Each has the fields named here; those of rank fusion only where it is not `retrieve` of its own
+    that ranks. `prompt` is a file, or a text that has the place {question}; the
     run fills in `template`, the text of that file, and `chat`.
     """
 
     name: ClassVar[str]
     n: int
+    c: float
+    depth: int
     prompt: str | None
     chat: ChatModel | None
     template: str | None
 
     def __post_init__(self) -> None:
-        self._prompt()
+        check_places(self._prompt(), ["question"], ["n"])
 
     def identity(self) -> dict[str, Any]:
         """Return what `CompositeRetriever` has, the chat model, and a hash of the prompt's text."""
@@ -279,49 +280,38 @@ class ChatRetriever(CompositeRetriever):
             fill_template(self._prompt(), question=question, n=self.n), sample, read
         )
 
-    def requests(self, questions: Sequence[str]) -> list[PromptRequest[Any]]:
-        """Return all that the chat model would be asked about these; nobody is asked."""
-        asked = _Asked()
-        with suppress(_AskedError):
-            self.texts(questions, asked)  # type: ignore[arg-type]
-        return asked.requests
-
     @abstractmethod
+    def requests(self, questions: Sequence[str]) -> list[PromptRequest[Any]]:
+        """Return all that the chat model is asked about these, as many of each; nobody is asked."""
+
     def texts(self, questions: Sequence[str], index: SearchContext) -> list[tuple[str, ...]]:
-        """Return for each question what is searched for in its place, or beside it."""
+        """Return for each question what is searched for in its place, or beside it.
+
+        Raises:
+            StageError: there is no usable reply about one of them.
+        """
+        return index.ask(self.asked_model(), self.requests(questions))
 
     def _prompt(self) -> str:
-        inline = self.prompt if self.prompt is not None and "{" in self.prompt else None
-        return rephrasing.template(self.name, self.template or inline)
+        text = self.template or (self.prompt if "{" in (self.prompt or "") else None)
+        return text or load_prompt(self.name)
 
-    def fuse_searches(
-        self, texts: Sequence[Sequence[str]], index: SearchContext, depth: int, c: float
-    ) -> list[list[Hit]]:
-        """Return one ranking for each list of texts: what is found for them, fused by rank."""
+    def retrieve(self, questions: Sequence[str], index: SearchContext, k: int) -> list[list[Hit]]:
+        """Return what is found for the texts of each question, fused by rank.
+
+        Raises:
+            StageError: the chat model gave no text for a question.
+        """
         (part,) = self.parts()
+        texts = self.texts(questions, index)
         every = [text for wordings in texts for text in wordings]
-        rankings = iter(part.retrieve(every, index, depth))
-        return [fusion.by_rank([next(rankings) for _ in wordings], c) for wordings in texts]
+        rankings = iter(part.retrieve(every, index, max(k, self.depth)))
+        return [fusion.by_rank([next(rankings) for _ in each], self.c)[:k] for each in texts]
 
     def asked_model(self) -> ChatModel:
         """Return the chat model; the run fills it in, or refuses the configuration."""
         assert self.chat is not None, f"{self.name!r} was built outside of a run"
         return self.chat
-
-
-class _AskedError(Exception):
-    """All prompts are known; nothing is to be asked."""
-
-
-class _Asked:
-    """Stands where a retriever looks for what it searches, and notes what it would ask."""
-
-    def __init__(self) -> None:
-        self.requests: list[PromptRequest[Any]] = []
-
-    def ask(self, chat: ChatModel, requests: Sequence[PromptRequest[Any]]) -> NoReturn:
-        self.requests = list(requests)
-        raise _AskedError
 
 
 def _in_language(spec: str, language: Language) -> str:

@@ -10,10 +10,9 @@ from typing import Annotated, ClassVar
 from annotated_types import Ge, Gt
 
 from harness.models.chat import ChatModel
-from harness.models.rephrasing import parse_lines
-from harness.records import Hit
+from harness.models.rephrasing import PromptRequest, parse_lines
 from harness.registry import injected
-from harness.retrievers import ChatRetriever, Part, SearchContext, retrievers
+from harness.retrievers import ChatRetriever, Part, retrievers
 
 
 @retrievers.register
@@ -37,20 +36,6 @@ class Decompose(ChatRetriever):
     name: ClassVar[str] = "decompose"
     version: ClassVar[int] = 3
 
-    def texts(self, questions: Sequence[str], index: SearchContext) -> list[tuple[str, ...]]:
-        """Return for each question all that is searched for in its place."""
-        return index.ask(
-            self.asked_model(),
-            [self.request_for(q, partial(parse_lines, n=self.n)) for q in questions],
-        )
-
-    def retrieve(self, questions: Sequence[str], index: SearchContext, k: int) -> list[list[Hit]]:
-        """Return the fused ranking of each question.
-
-        Raises:
-            StageError: the chat model gave no question in place of one.
-        """
-        texts = self.texts(questions, index)
-        return [
-            ranking[:k] for ranking in self.fuse_searches(texts, index, max(k, self.depth), self.c)
-        ]
+    def requests(self, questions: Sequence[str]) -> list[PromptRequest[tuple[str, ...]]]:
+        """Return what asks for the simpler questions of each."""
+        return [self.request_for(text, partial(parse_lines, n=self.n)) for text in questions]

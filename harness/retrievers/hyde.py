@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -11,7 +12,7 @@ from annotated_types import Gt
 
 from harness.files.batches import batched
 from harness.models.chat import ChatModel
-from harness.models.rephrasing import parse_passage
+from harness.models.rephrasing import PromptRequest, parse_passage
 from harness.protocols import Vectors
 from harness.records import Hit
 from harness.registry import injected
@@ -49,15 +50,15 @@ class Hyde(ChatRetriever):
                 "set `temperature` in `chat`"
             )
 
+    def requests(self, questions: Sequence[str]) -> list[PromptRequest[str]]:
+        """Return what asks for the passages of each question."""
+        pairs = itertools.product(questions, range(self.n))
+        return [self.request_for(question, parse_passage, sample) for question, sample in pairs]
+
     def texts(self, questions: Sequence[str], index: SearchContext) -> list[tuple[str, ...]]:
         """Return for each question the passages whose vectors stand for it."""
-        samples = range(self.n)
-        requests = [
-            self.request_for(question, parse_passage, sample)
-            for question in questions
-            for sample in samples
-        ]
-        return list(map(tuple, batched(index.ask(self.asked_model(), requests), self.n)))
+        passages = index.ask(self.asked_model(), self.requests(questions))
+        return list(map(tuple, batched(passages, self.n)))
 
     def retrieve(self, questions: Sequence[str], index: SearchContext, k: int) -> list[list[Hit]]:
         """Return the ranking of each question by its passages.

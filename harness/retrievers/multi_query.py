@@ -10,8 +10,7 @@ from typing import Annotated, ClassVar
 from annotated_types import Ge, Gt
 
 from harness.models.chat import ChatModel
-from harness.models.rephrasing import parse_lines
-from harness.records import Hit
+from harness.models.rephrasing import PromptRequest, parse_lines
 from harness.registry import injected
 from harness.retrievers import ChatRetriever, Part, SearchContext, retrievers
 
@@ -36,21 +35,13 @@ class MultiQuery(ChatRetriever):
     name: ClassVar[str] = "multi_query"
     version: ClassVar[int] = 3
 
-    def texts(self, questions: Sequence[str], index: SearchContext) -> list[tuple[str, ...]]:
-        """Return for each question all that is searched for in its place, itself first."""
-        requests = [
+    def requests(self, questions: Sequence[str]) -> list[PromptRequest[tuple[str, ...]]]:
+        """Return what asks for other wordings of each question."""
+        return [
             self.request_for(text, partial(parse_lines, n=self.n, known=text)) for text in questions
         ]
-        wordings = index.ask(self.asked_model(), requests)
+
+    def texts(self, questions: Sequence[str], index: SearchContext) -> list[tuple[str, ...]]:
+        """Return for each question all that is searched for in its place, itself first."""
+        wordings = super().texts(questions, index)
         return [(question, *others) for question, others in zip(questions, wordings, strict=True)]
-
-    def retrieve(self, questions: Sequence[str], index: SearchContext, k: int) -> list[list[Hit]]:
-        """Return the fused ranking of each question.
-
-        Raises:
-            StageError: the chat model gave no wording of a question.
-        """
-        texts = self.texts(questions, index)
-        return [
-            ranking[:k] for ranking in self.fuse_searches(texts, index, max(k, self.depth), self.c)
-        ]

@@ -21,7 +21,7 @@ from harness.config.grid import Cell, RunPlan, SystemCell
 from harness.errors import HarnessError, RunError
 from harness.files.atomic import write_atomically
 from harness.fingerprint import fingerprint
-from harness.index import ExistingChunks
+from harness.index import Collections
 from harness.metrics.named_metrics import label_of
 from harness.records import Failure, Outcome
 from harness.runs import interrupts, judge_cards, people_labels, provenance, system_cell
@@ -65,7 +65,7 @@ class OpenRun:
     prepared: RunInputs
     artefacts: Artefacts
     cache: Cache
-    collection: ExistingChunks | None
+    collections: Collections | None
     machines: Machines | None
     fresh: bool
     clock: float

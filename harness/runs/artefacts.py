@@ -23,7 +23,7 @@ from harness.corpus.chunk_set import ChunkSet
 from harness.embedders.vector_cache import CachedEmbedder
 from harness.errors import RunError, StageError
 from harness.fingerprint import fingerprint, identity_of, versions
-from harness.index import ExistingChunks
+from harness.index import Collections
 from harness.models.chat import ChatModel
 from harness.models.chat_replies import ChatReplies
 from harness.models.model_files import weights_id
@@ -111,7 +111,7 @@ class Artefacts:
         plan: RunPlan,
         questions: Sequence[Question],
         progress: Progress = lambda work, done, total: None,
-        collection: ExistingChunks | None = None,
+        collections: Collections | None = None,
     ) -> None:
         self.ledger = Ledger()
         self.scores = ScoreTable(cache, plan.settings.allowed_failures(len(questions)))
@@ -121,7 +121,7 @@ class Artefacts:
         self._plan = plan
         self._questions = questions
         self._progress = progress
-        self._collection = collection
+        self._collections = collections
         self._chunks: ChunkSet | None = None
         self._parents: ChunkSet | None = None
         self._relevance: tuple[str, Relevance] | None = None
@@ -248,7 +248,8 @@ class Artefacts:
     def match_counts(self, cell: Cell | SystemCell) -> MatchCounts:
         """Return the counts of how a system's contexts, or a collection's chunks, were found."""
         if isinstance(cell, Cell):
-            return MatchCounts() if self._collection is None else self._collection.matched
+            found = self._collections
+            return MatchCounts() if found is None else found[cell.chunker.name].matched
         return self._matched.setdefault(cell.name, MatchCounts())
 
     def system_replies(self, cell: SystemCell) -> ReplyTable[TimedReply] | None:
@@ -303,8 +304,9 @@ class Artefacts:
             labels, settings = cell.labels(), self._plan.settings.index
             work = f"embedding {labels['chunker']} with {labels['embedder']}"
             with self.ledger.timed("opening"):
-                if self._collection is not None:
-                    self._opened = embedder, self._collection.index(settings.exact)
+                if self._collections is not None:
+                    collection = self._collections[cell.chunker.name]
+                    self._opened = embedder, collection.index(settings.exact)
                 else:
                     opened = index.open_or_build(
                         self._cache,
@@ -378,8 +380,8 @@ class Artefacts:
         }
 
     def _cut(self, chunker: Chunker) -> ChunkSet:
-        if self._collection is not None:
-            return self._collection.chunks
+        if self._collections is not None:
+            return self._collections[chunker.name].chunks
         about = self._chunks_about(chunker)
         with self.ledger.timed("chunking"):
             make = partial(chunk_set.save, corpus=self._corpus, chunker=chunker)
@@ -390,8 +392,8 @@ class Artefacts:
         return chunks
 
     def _chunks_id(self, chunker: Chunker) -> str:
-        if self._collection is not None:
-            return self._collection.chunks.id
+        if self._collections is not None:
+            return self._collections[chunker.name].chunks.id
         return fingerprint(self._chunks_about(chunker))
 
     def _chunks_about(self, chunker: Chunker) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from harness.config.run_config import RunConfig
 from harness.errors import MissingExtra
 from harness.files.atomic import check_writable
 from harness.fingerprint import fingerprint, identity_of
-from harness.index import ExistingChunks
+from harness.index import Collections
 from harness.metrics import asks_judge
 from harness.models import runtime
 from harness.models.model_files import token_counter
@@ -128,23 +128,23 @@ def open_run(prepared: RunInputs, progress: Progress, fresh: bool = False) -> It
     ):
         questions = prepared.testset.questions
         prepared = replace(prepared, plan=prepared.plan.fit(prepared.whole.questions))
-        collection = _open_collection(prepared, cache, progress)
+        collections = _open_collections(prepared, cache, progress)
         artefacts = Artefacts(
-            prepared.corpus, cache, prepared.plan, questions, progress, collection
+            prepared.corpus, cache, prepared.plan, questions, progress, collections
         )
         clock = time.perf_counter()
         about = provenance.collect_provenance(
             config, prepared.corpus, prepared.whole, prepared.plan
         )
-        if collection is not None:
-            about = replace(about, collection=collection.describe())
+        if collections is not None:
+            about = replace(about, collection=collections.describe())
         continues = provenance.records_fingerprint(config, about)
         if prepared.sample is not None:  # what another day asks continues nothing of this one's
             continues = fingerprint(continues, [question.id for question in questions])
         began = begun_runs(cache).get([continues]).get(continues, 0.0)
         cache.replies.age = ReplyAge(began or time.time(), config.settings.reuses)
         yield OpenRun(
-            prepared, artefacts, cache, collection, machines, fresh, clock, about, continues
+            prepared, artefacts, cache, collections, machines, fresh, clock, about, continues
         )
 
 
@@ -160,7 +160,7 @@ def _open_machines(config: RunConfig, fresh: bool) -> AbstractContextManager[Mac
 @contextmanager
 def open_for_check(
     prepared: RunInputs, progress: Progress
-) -> Iterator[tuple[Artefacts, Cache, ExistingChunks | None]]:
+) -> Iterator[tuple[Artefacts, Cache, Collections | None]]:
     """Open what a check of a run looks at: its artefacts, its cache and its collection.
 
     Raises:
@@ -169,12 +169,12 @@ def open_for_check(
     config = prepared.config
     _check_cache(config)
     with Cache(config.cache) as cache:
-        collection = _open_collection(prepared, cache, progress)
+        collections = _open_collections(prepared, cache, progress)
         questions = prepared.testset.questions
         artefacts = Artefacts(
-            prepared.corpus, cache, prepared.plan, questions, progress, collection
+            prepared.corpus, cache, prepared.plan, questions, progress, collections
         )
-        yield artefacts, cache, collection
+        yield artefacts, cache, collections
 
 
 def _check_cache(config: RunConfig) -> None:
@@ -183,19 +183,19 @@ def _check_cache(config: RunConfig) -> None:
     runtime.keep_in(config.cache)
 
 
-def _open_collection(
-    prepared: RunInputs, cache: Cache, progress: Progress
-) -> ExistingChunks | None:
-    """Return the existing collection that is searched; None where the run makes its index."""
+def _open_collections(prepared: RunInputs, cache: Cache, progress: Progress) -> Collections | None:
+    """Return the existing collections that are searched; None where the run makes its index."""
     settings, config = prepared.config.settings, prepared.config
     if settings.index.existing is None:
         return None
-    collection = index.existing.open_existing(
+    collections = index.existing.open_existing(
         cache, settings.index.existing, prepared.corpus, progress
     )
     for cell in config.cells:
-        cell.retriever.check(collection.chunks.filterable)
-    for embedder in dict.fromkeys(cell.embedder for cell in config.cells):
+        cell.retriever.check(collections[cell.chunker.name].chunks.filterable)
+    for name, embedder in dict.fromkeys(
+        (cell.chunker.name, cell.embedder) for cell in config.cells
+    ):
         if embedder is not None:
-            collection.check(embedder, cache, settings.seed)
-    return collection
+            collections[name].check(embedder, cache, settings.seed)
+    return collections

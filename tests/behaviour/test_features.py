@@ -520,7 +520,7 @@ COVERED = {
 ELSEWHERE = {
     "Chroma cloud": (
         "nothing here can be asked in its place: its address is fixed, and it wants a key",
-        ["test_chroma_server::a_cloud_that_refuses_the_key_names_its_variable"],
+        ["index/test_server::a_cloud_that_refuses_the_key_names_its_variable"],
     ),
     "conversion is bounded to 120 s and 4 GB": (
         "the bounds are no setting, and a file that reaches one takes that long",
@@ -528,11 +528,13 @@ ELSEWHERE = {
     ),
     "which machine did what": (
         "it takes a cluster of machines, of which one dies",
-        ["test_cluster::a_cluster_of_two_machines_one_of_which_dies_gives_what_one_machine_gives"],
+        [
+            "runs/test_cluster::a_cluster_of_two_machines_one_of_which_dies_gives_what_one_machine_gives"
+        ],
     ),
     "a published GGUF model answers": (
         "such a file is no part of the repository",
-        ["test_chat_local::a_published_model_answers_a_question_and_says_the_same_again"],
+        ["models/test_gguf_chat::a_published_model_answers_a_question_and_says_the_same_again"],
     ),
 }
 

@@ -15,7 +15,6 @@ from harness.runs import active_run, rescore
 from harness.runs.runner import prepare
 from harness.store.reader import load as stored
 from harness.text.align import MatchCounts
-from harness.text.decline_patterns import DECLINES
 from tests.reply_server import replying
 from tests.small import QUESTIONS, project
 
@@ -321,18 +320,6 @@ def test_no_answer_is_no_failure_of_a_system_that_never_answers(tmp_path, monkey
     assert states(run, "q3", "hit_rate@2", "token_f1") == ["scored", "not_scored"]
     assert len(sys.modules[module].asked) == 16
     assert again.run.cells[0].scores == run.run.cells[0].scores
-
-
-def test_what_a_decline_looks_like_is_the_configurations(tmp_path):
-    module = written(tmp_path, "app", "def ask(question):\n    return 'Rien de cela, désolé.'\n")
-    config = own(tmp_path, {"python": f"{module}:ask"}, metrics=["abstention"])
-    usual = ran(config)
-    french = ran(config, r"decline_patterns=['\bdésolé\b']")
-
-    assert usual.run.config["resolved"]["decline_patterns"] == list(DECLINES)
-    assert french.run.config["resolved"]["decline_patterns"] == [r"\bdésolé\b"]
-    assert [run.run.cells[0].declined for run in (usual, french)] == [0, 5]
-    assert [records(run)["ceo"].scores["abstention"].value for run in (usual, french)] == [0.0, 1.0]
 
 
 @pytest.mark.parametrize(

@@ -232,12 +232,6 @@ def test_a_server_is_waited_for_as_long_as_it_asks(server):
     assert 0.3 <= second - first < 3
 
 
-def test_a_server_that_is_not_there_fails():
-    gone = Replying(url="http://127.0.0.1:9/ask")
-    with pytest.raises(StageError, match=r"^http\(127.0.0.1:9/ask\): ConnectError: "):
-        ask(gone, retries=0)
-
-
 @pytest.mark.parametrize("reply", [Trickle(2, 5), Trickle(0.05, 1000)], ids=["silent", "trickle"])
 def test_a_whole_reply_is_waited_for_no_longer_than_the_timeout(server, reply):
     found = failure(server, reply, timeout=0.5, retries=0)
@@ -317,21 +311,6 @@ def test_what_cannot_be_asked_is_refused_and_no_secret_is_repeated(parameters, s
 
     assert said in str(caught.value)
     assert "hunter2" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"request": {"q": "{question}", "sort_key": "name", "author": "Ada"}},
-        {"request": {"q": "{question}", "session": "{id}", "code": "de", "max_tokens": "5"}},
-        {"url": "http://host/?sort_key=name&country_code=de"},
-        {"headers": {"X-Session": "${APP_SESSION}", "X-Country-Code": "de"}},
-    ],
-)
-def test_names_that_only_look_like_those_of_secrets_are_taken(parameters):
-    base = {"url": "http://host/", "response": {"answer": "$.answer"}}
-
-    assert systems.build({"http": {**base, **parameters}}).tells_answers
 
 
 def test_its_identity_is_all_that_shapes_a_reply_and_not_the_pace_of_asking(server):

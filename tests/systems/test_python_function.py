@@ -5,7 +5,7 @@ import os
 import pytest
 
 from harness import user_code
-from harness.errors import HarnessError, SpecError, StageError
+from harness.errors import HarnessError, StageError
 from harness.systems import expand_spec, systems
 from harness.systems.reply import RetrievedText, SystemReply
 
@@ -205,13 +205,3 @@ def test_the_last_message_of_an_agent_is_its_answer(app):
         assert failure(lambda wrong=wrong: wrong.ask("q", "why")).startswith(
             f"the reply has no {path!r} (it holds 'out')"
         )
-
-
-def test_a_key_that_a_chain_does_not_return_is_said_with_those_it_does(app):
-    said = failure(lambda: runnable(f"{app}:deep").ask("q", "why"))
-
-    assert said == "the reply has no 'answer' (it holds 'out'): set answer: KEY, or none"
-    with pytest.raises(SpecError, match="it would tell nothing"):
-        runnable(f"{app}:deep", answer="none", contexts="none")
-    with pytest.raises(HarnessError, match="has no `invoke`: it is no runnable"):
-        runnable(f"{app}:number").check()

@@ -13,7 +13,7 @@ from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from harness.errors import HarnessError, MissingExtra, SpecError, StageError
+from harness.errors import HarnessError, SpecError, StageError
 from harness.models import http
 from harness.models.chat import ChatModel, ChatReply, replace_unencodable
 from harness.models.retries import describe_wait, retrying
@@ -133,10 +133,8 @@ def _start_model(chat: ChatModel) -> BaseChatModel:
 @lru_cache
 def _start_once(chat: ChatModel, server: str | None, key: str | None) -> BaseChatModel:
     """Start a model once for each server and key: the environment may name others later."""
-    try:
-        from langchain.chat_models import init_chat_model
-    except ModuleNotFoundError as error:
-        raise MissingExtra(f"chat model {chat.model!r}", str(error.name), "openai") from None
+    from langchain.chat_models import init_chat_model
+
     try:
         options = _options(chat, server, key)
         model: BaseChatModel = init_chat_model(chat.model, **options)

@@ -8,7 +8,9 @@ is not persuaded by what it reads cannot be promised.
 from __future__ import annotations
 
 import re
+import string
 import unicodedata
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 
@@ -27,6 +29,26 @@ _UNSEEN = ("Cc", "Cf", "Me", "Mn")
 def load_prompt(name: str) -> str:
     """Return the text of `NAME.txt`, without the line feed that ends the file."""
     return (Path(__file__).parent / f"{name}.txt").read_text("utf-8").removesuffix("\n")
+
+
+def check_places(template: str, needed: Collection[str], allowed: Collection[str] = ()) -> None:
+    """Raise `ValueError` where a template lacks a place, or has another; all written plainly."""
+    try:
+        parts = list(string.Formatter().parse(template))
+    except ValueError as error:
+        raise ValueError(f"prompt: {error}; write {{{{ and }}}} for braces") from None
+    places = [place for _, place, _, _ in parts if place is not None]
+    plain = not any(spec or how for _, _, spec, how in parts)
+    if not plain or not set(needed) <= set(places) <= {*needed, *allowed}:
+        may = f", may have {_braced(allowed)}," if allowed else ""
+        raise ValueError(
+            f"prompt: it must have the places {_braced(needed)}{may} and no others, each written "
+            f"plainly, and has {places}; write {{{{ and }}}} for braces"
+        )
+
+
+def _braced(names: Collection[str]) -> str:
+    return " and ".join(f"{{{name}}}" for name in names)
 
 
 def fill_template(template: str, **texts: object) -> str:

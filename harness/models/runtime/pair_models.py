@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import MissingExtra, ModelError
+from harness.errors import ModelError
 from harness.models.model_files import explain_load_error, hide_progress_bars, locate, read_settings
 from harness.models.runtime import processor
 
@@ -27,7 +27,6 @@ def load(name: str, max_length: int | None) -> CrossEncoder:
 
     Raises:
         ModelError: it cannot be found or loaded, does not give one score a pair, or reads less.
-        MissingExtra: the library is not installed.
     """
     folder = locate(name)
     # The library would put a random head on any other model, and say so only in its log.
@@ -37,10 +36,8 @@ def load(name: str, max_length: int | None) -> CrossEncoder:
             "its config.json names no sequence classification\n"
             "  name one that scores pairs; to rerank by an embedding model use bi_encoder"
         )
-    try:
-        from sentence_transformers import CrossEncoder
-    except ModuleNotFoundError as error:
-        raise MissingExtra("reranker 'cross_encoder'", str(error.name), "offline") from None
+    from sentence_transformers import CrossEncoder
+
     hide_progress_bars()
     with explain_load_error(name):
         model: CrossEncoder = CrossEncoder(str(folder), local_files_only=True, device="cpu")

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.errors import MissingExtra
 from harness.models.model_files import (
     explain_load_error,
     hide_progress_bars,
@@ -31,12 +30,9 @@ def load(name: str) -> SentenceTransformer:
 
     Raises:
         ModelError: it cannot be found or loaded.
-        MissingExtra: the library is not installed.
     """
-    try:
-        from sentence_transformers import SentenceTransformer
-    except ModuleNotFoundError as error:
-        raise MissingExtra("embedder 'sentence_transformer'", str(error.name), "offline") from None
+    from sentence_transformers import SentenceTransformer
+
     hide_progress_bars()
     folder = locate(name)
     with explain_load_error(name):

@@ -8,7 +8,7 @@ from harness.cache.folders import Cache
 from harness.cache.tables import Table
 from harness.errors import HarnessError, RunError
 from harness.fingerprint import fingerprint, source_id
-from harness.index import ExistingChunks
+from harness.index import Collections
 from harness.preflight.checks import documents, labels, models, questions, traffic
 from harness.preflight.checks.check_input import Check, CheckInput, Finding, Level, Part
 from harness.runs.artefacts import Artefacts, Progress
@@ -51,7 +51,7 @@ def run_checks(
     prepared: RunInputs,
     artefacts: Artefacts,
     cache: Cache,
-    collection: ExistingChunks | None = None,
+    collections: Collections | None = None,
     deep: bool = False,
     progress: Progress = lambda work, done, total: None,
 ) -> list[Finding]:
@@ -64,7 +64,7 @@ def run_checks(
         HarnessError: a chunker or a model cannot be used.
         RunError: the chunks cannot be written.
     """
-    run = CheckInput(prepared, artefacts, cache, collection, deep, progress)
+    run = CheckInput(prepared, artefacts, cache, collections, deep, progress)
     table = cache.table("findings", tuple[Finding, ...], {"code": source_id()}, counted=False)
     findings: list[Finding] = []
     for check in CHECKS:

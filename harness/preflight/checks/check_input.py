@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from harness.cache.folders import Cache
 from harness.fingerprint import identity_of
-from harness.index import ExistingChunks
+from harness.index import Collections
 from harness.protocols import Chunker, Embedder
 from harness.records import Question
 from harness.runs.artefacts import Artefacts, Progress
@@ -56,7 +56,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class CheckInput:
-    """A run to come. `collection` is the existing one that it searches, if it searches one.
+    """A run to come. `collections` are the existing ones that it searches, if it searches any.
 
     `deep`: there is time to look at everything.
     """
@@ -64,7 +64,7 @@ class CheckInput:
     prepared: RunInputs
     artefacts: Artefacts
     cache: Cache
-    collection: ExistingChunks | None
+    collections: Collections | None
     deep: bool
     progress: Progress
 

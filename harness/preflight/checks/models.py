@@ -12,6 +12,7 @@ from harness.config.grid import Cell
 from harness.corpus.chunk_set import ChunkSet
 from harness.errors import ModelError
 from harness.files.batches import batched
+from harness.index.existing import ExistingChunks
 from harness.models.model_files import token_counter
 from harness.models.runtime import pair_models
 from harness.preflight.checks.check_input import MAX_EXAMPLES, CheckInput, Finding
@@ -148,13 +149,16 @@ def find_unfit_vectors(run: CheckInput) -> Iterator[Finding]:
 
     An index of our own holds vectors of length 1, which every distance puts in one order.
     """
-    if run.collection is None:
-        return
-    yield from (Finding("collection", "warning", text) for text in run.collection.warnings)
-    description, total = run.collection.describe(), len(run.collection.chunks)
-    chance = random.Random(run.seed)
+    for collection in (run.collections or {}).values():
+        yield from _find_unfit(collection, run.seed)
+
+
+def _find_unfit(collection: ExistingChunks, seed: int) -> Iterator[Finding]:
+    yield from (Finding("collection", "warning", text) for text in collection.warnings)
+    description, total = collection.describe(), len(collection.chunks)
+    chance = random.Random(seed)
     numbers = sorted(chance.sample(range(total), min(total, _MAX_VECTORS)))
-    vectors = run.collection.index(exact=True).vectors(numbers)
+    vectors = collection.index(exact=True).vectors(numbers)
     lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
     sound = lengths[np.isfinite(lengths) & (lengths > 0)]
     unusable = len(lengths) - len(sound)

@@ -12,7 +12,7 @@ from harness.cache.folders import Cache
 from harness.cache.tables import ReplyAge
 from harness.config.run_config import RunConfig
 from harness.errors import ConfigError, Problem
-from harness.index import ExistingChunks
+from harness.index import Collections
 from harness.metrics import asks_judge, parts_of
 from harness.preflight.cost.dry_run import DryRun
 from harness.preflight.cost.planned_calls import Forecast
@@ -27,7 +27,7 @@ def forecast(
     prepared: RunInputs,
     deep: bool,
     making: Cache | None = None,
-    collection: ExistingChunks | None = None,
+    collections: Collections | None = None,
     fresh: bool = False,
     progress: Progress = lambda work, done, total: None,
 ) -> Forecast:
@@ -49,8 +49,8 @@ def forecast(
         if not cache.replies.age.since:  # no run has begun
             cache.replies.age = ReplyAge(time.time(), config.settings.reuses)
         questions = prepared.testset.questions
-        artefacts = Artefacts(prepared.corpus, cache, plan, questions, progress, collection)
-        searched = config.settings.index.existing is None or collection is not None
+        artefacts = Artefacts(prepared.corpus, cache, plan, questions, progress, collections)
+        searched = config.settings.index.existing is None or collections is not None
         run = DryRun(prepared, artefacts, cache, deep, searched)
         run.walk()
         system_questions: list[tuple[str, int]] = []
