@@ -221,18 +221,18 @@ class TestCheck:
             ServerClient(ChromaServer(asked.url)).check()
 
     def test_a_cloud_that_never_answers(self, silent, monkeypatch):
-        monkeypatch.setenv("CHROMA_API_KEY", "s3cret")
+        monkeypatch.setenv("CHROMA_API_KEY", "cl0ud-key")
         monkeypatch.setattr(server, "_CLOUD_URL", silent)
         with pytest.raises(HarnessError, match=r"Chroma Cloud, .* cannot be used: timed out"):
             ServerClient(Cloud("team", "docs", timeout=0.2)).check()
 
     def test_a_cloud_that_refuses_the_key_names_its_variable(self, asked, monkeypatch):
-        monkeypatch.setenv("CHROMA_API_KEY", "s3cret")
+        monkeypatch.setenv("CHROMA_API_KEY", "cl0ud-key")
         monkeypatch.setattr(server, "_CLOUD_URL", asked.url)
         with pytest.raises(HarnessError, match="404") as caught:
             ServerClient(Cloud("team", "docs")).check()
-        assert asked.keys == ["s3cret"]
-        assert "s3cret" not in str(caught.value)
+        assert asked.keys == ["cl0ud-key"]
+        assert "cl0ud-key" not in str(caught.value)
 
     def test_a_tenant_a_database_or_a_collection_that_is_not_there(self, running):
         nobody = ChromaServer(running.url, tenant="nobody")
@@ -248,12 +248,12 @@ class TestConfiguration:
         ("index", "place", "what"),
         [
             (
-                {"server": "http://me:s3cret@localhost:8000"},
+                {"server": "http://me:cl0ud-key@localhost:8000"},
                 "index.server",
                 "url: it may hold no user, password or query: name a `token: ${NAME}`",
             ),
             (
-                {"server": {"url": "http://localhost", "token": "s3cret"}},
+                {"server": {"url": "http://localhost", "token": "cl0ud-key"}},
                 "index.server",
                 "token: no file holds a secret: put it in the environment, and write "
                 "${CHROMA_TOKEN} here",
@@ -282,4 +282,4 @@ class TestConfiguration:
         lines = refused()
         assert lines[1].startswith("  line ")
         assert lines[1].endswith(f"{place}: {what}")
-        assert "s3cret" not in "".join(lines)
+        assert "cl0ud-key" not in "".join(lines)
