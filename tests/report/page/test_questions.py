@@ -10,13 +10,16 @@ import pytest
 
 from harness import api, report
 from harness.config.run_config import load
+from harness.report import html
 from harness.report.run_view import View
+from harness.report.sections import parts
 from harness.runs import runner
 from harness.runs.outcomes import context_text
 from harness.store import reader
 from tests import small
 from tests.browser import opened
 from tests.damage import unsealed
+from tests.many import many
 
 SCRIPTS = Path(report.__file__).parent / "page"
 NAMES = [f"{start}{end}" for start in ("Aber", "Brin", "Cole", "Dorn") for end in range(14)]
@@ -175,6 +178,10 @@ def awaited(page, ids):
     )
     assert sorted(listed(page)) == sorted(ids[:50])
     assert page.locator(".count").get_attribute("role") == "status"
+
+
+def said(page, text):
+    page.locator(".count", has_text=re.compile(rf"^{re.escape(text)}, scores for ")).wait_for()
 
 
 def opened_question(page, question):
@@ -426,6 +433,62 @@ def test_links_from_elsewhere_set_the_filters(page, stored):
     awaited(page, stored.questions)
 
 
+@pytest.mark.parametrize("stage", ["context", "failed"])
+def test_a_click_on_a_segment_of_the_chart_opens_its_questions(page, stored, stage):
+    def is_in(question, cell):
+        record = stored.record(question, cell)
+        return record.error if stage == "failed" else record.lost_at == stage
+
+    cell = next(at for at, _ in enumerate(stored.cells) if is_in("town-4", at) or stage != "failed")
+    link = page.locator(f"#figure-losses .wide a[href*='lost={stage}&cell={cell}']")
+    link.scroll_into_view_if_needed()
+    box = link.bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+
+    page.wait_for_function("() => location.hash.startsWith('#questions?lost=')")
+    wanted = stored.where(lambda question: is_in(question, cell))
+    awaited(page, wanted)
+    among = f", among the {all_of(stored)} linked" if stage == "failed" else ""
+    said(page, f"{len(wanted)} of 57 questions{among}")
+
+
+def test_the_questions_that_tell_most_are_linked_with_the_best_configuration(page, stored):
+    ten = listed(page)
+    page.locator(".filters select.focus").select_option(str((stored.best + 1) % len(stored.cells)))
+    everything(page, stored)
+    page.get_by_role("link", name="Read the ten questions that tell most").click()
+    said(page, "10 of 57 questions")
+
+    assert listed(page) == ten
+    assert page.locator(".presets [aria-pressed=true]").all_text_contents() == ["Ten to read"]
+    assert page.locator(".filters select.focus").input_value() == str(stored.best)
+
+
+def test_that_link_leads_to_them_without_a_script_too(browser, stored):
+    with opened(browser, java_script_enabled=False) as page:
+        page.goto((stored.folder / "report.html").as_uri())
+        page.get_by_role("link", name="Read the ten questions that tell most").click()
+
+        note = page.locator("noscript p").first
+        assert note.text_content().startswith("10 questions to read with ")
+        assert 0 <= note.bounding_box()["y"] < 300
+
+
+@pytest.mark.parametrize(
+    ("button", "left"), [("Not only these", 28), ("Clear", 57), ("^All 57", 57)]
+)
+def test_linked_questions_are_said_to_be_such_until_that_is_cleared(page, stored, button, left):
+    visit(page, stored, "#questions?ids=town-0,town-1,town-2")
+    said(page, "3 of 57 questions, among the 3 linked")
+    page.get_by_label("Category").select_option("price")
+    said(page, "1 of 57 questions, among the 3 linked")
+
+    page.get_by_role("button", name=re.compile(button)).click()
+    said(page, f"{left} of 57 questions")
+    assert page.locator(".unlink").is_hidden()
+    assert page.evaluate("location.hash") == "#questions"
+
+
 def test_it_works_with_the_keyboard_alone(page):
     page.get_by_label("Search question").focus()
     page.keyboard.type("dorn13")
@@ -467,14 +530,39 @@ def test_the_theme_changes_and_is_not_kept(page, stored):
     assert page.evaluate("localStorage.length") == 0
 
 
-def test_nothing_is_wider_than_a_phone(browser, stored):
-    with opened(browser, viewport={"width": 390, "height": 800}) as page:
+def test_a_phone_shows_all_in_its_width_and_every_target_is_24_pixels_high(browser, stored):
+    with opened(browser, viewport={"width": 390, "height": 844}) as page:
         visit(page, stored, "#q-town-3")
-        page.locator(".detail .facts").wait_for()
+        page.locator(".ranking .hit .handle").first.wait_for()
+        low = page.evaluate(
+            """() => [...document.querySelectorAll("a, button, select, summary, .check")]
+              .filter((each) => !each.closest("svg") && !each.matches(".skip"))
+              .filter((each) => { const { width, height } = each.getBoundingClientRect();
+                return width && height < 24; })
+              .map((each) => each.outerHTML.slice(0, 80))"""
+        )
         page.evaluate(
             "document.querySelectorAll('.detail details').forEach((d) => (d.open = true))"
         )
-        assert page.evaluate("document.documentElement.scrollWidth") == 390
+        width = page.evaluate("document.documentElement.scrollWidth")
+
+    assert (low, width) == ([], 390)
+
+
+def test_a_large_run_opens_filters_and_shows_a_question(stored, browser, tmp_path):
+    view = View(many(stored.view.stored, 12, 160))
+    text = html.render(view, parts(view))
+    file = tmp_path / "report.html"
+    file.write_text(text, encoding="utf-8")
+    assert len(text.encode()) < 2e6
+
+    with opened(browser, file) as page:
+        preset(page, "^All 160$")
+        said(page, "160 of 160 questions")
+        assert page.locator("tr.question").count() == 50
+        page.locator("button.asked").first.click()
+        page.locator(".hit").first.wait_for()
+        assert page.locator("table.elsewhere tbody tr").count() == 12
 
 
 def test_every_name_of_the_script_is_declared_once():
