@@ -200,7 +200,7 @@ def row_axis(texts: Sequence[str], width: int, best: int = -1, **more: Any) -> A
 
 def names(rows: Sequence[Row], width: int) -> Any:
     """Return the axis of rows with a `name`, one of which may be the `best`."""
-    longest = 34 if width >= WIDE else 44
+    longest = 34 if width >= WIDE else 30
     best = next((number for number, row in enumerate(rows) if row.get("best")), -1)
     return row_axis([short_name(row["name"], longest) for row in rows], width, best)
 
