@@ -26,6 +26,10 @@ def rate(
         typer.Option("--cell", metavar="NAME", help="only this cell; may be given several times"),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="draws the items; else the run's")] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option("--for", metavar="METRIC", help="label a judge's metric: --n questions"),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="the .html file; else in the run's folder")
     ] = None,
@@ -38,7 +42,7 @@ def rate(
     from harness.store import reader
 
     stored = reader.load(run)
-    chosen = forms.choose_items(stored, n, raters, shared, cells or (), seed)
+    chosen = forms.choose_items(stored, n, raters, shared, cells or (), seed, metric)
     path = out or forms.form_path(stored, chosen)
     if out is not None:
         new_files.check_new([out], force)

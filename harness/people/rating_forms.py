@@ -14,11 +14,14 @@ from typing import Literal
 
 import numpy as np
 
-from harness.errors import HarnessError
+from harness.errors import HarnessError, suggest
 from harness.files import self_checksum
 from harness.files.new_files import write_file
 from harness.fingerprint import fingerprint
+from harness.people.ratings import ASPECT_OF_METRIC
 from harness.records import ContextCut, Outcome, Span, SpanKey, Whole
+from harness.registry import parse
+from harness.stats.corrected_mean import labels_saved
 from harness.store.cell_labels import find_cell, parts_of
 from harness.store.reader import StoredRun
 from harness.store.record_format import RecordFormat
@@ -94,6 +97,7 @@ def choose_items(
     shared: float = 0.2,
     cells: Sequence[str] = (),
     seed: int | None = None,
+    metric: str | None = None,
 ) -> Chosen:
     """Return `n` items of a form about a run, dealt out to `raters`, a share of them to two each.
 
@@ -101,8 +105,12 @@ def choose_items(
     over the same ones: first those that all cells answered. Of the last, as many items as there is
     room for. A question's items go to the same rater, and what is shared to one more.
 
+    With a `metric` that asks a judge `n` counts questions, each with the answer of every cell: they
+    are drawn evenly over the judge's grades, each with the same chance, so that their labels
+    correct the metric's mean.
+
     Raises:
-        HarnessError: no such cell, nothing to rate, or too little for so many raters.
+        HarnessError: no such cell or metric, nothing to rate, or too little for so many raters.
     """
     parts = {cell.name: parts_of(cell) for cell in stored.run.cells}
     named = [find_cell(name, parts, str(stored.folder)) for name in cells]
@@ -121,7 +129,15 @@ def choose_items(
     ids = list(stored.questions)
     for index in answered.tolist():
         by_question[ids[columns.question[index]]].append(index)
-    items = _draw_items(stored, by_question, len(names), n, seed)
+    name, order, drawn = "", _random_order(by_question, len(names), seed), "random"
+    saved: list[str] = []
+    if metric is not None:
+        name = _find_metric(stored, metric)
+        grades = _judge_grades(stored, name, by_question, len(names))
+        order, drawn = systematic_sample(grades, n, seed), f"rate:{seed}"
+        saved = [_describe_saving(stored, name, n, len(grades))]
+    limit = n if metric is None else len(order) * len(names)
+    items = _draw_items(stored, by_question, order, limit, seed)
     assigned = _assign_raters(items, raters, shared, seed)
     ordered = sorted(items, key=lambda item: fingerprint("shown", seed, item.item))
     lines = tuple(replace(item, raters=tuple(assigned[item.item])) for item in ordered)
@@ -131,11 +147,73 @@ def choose_items(
         seed=seed,
         raters=raters,
         items=lines,
+        metric=name,
+        drawn=drawn,
     )
     per_cell = {name: sum(name in line.cells for line in lines) for name in names}
     failed = int(columns.failed[indexes].sum())
     unanswered = len(indexes) - len(answered) - failed
-    return Chosen(key, per_cell, list(_notes(key, per_cell, n, failed, unanswered)))
+    wished = n if metric is None else len(lines)
+    return Chosen(key, per_cell, [*_notes(key, per_cell, wished, failed, unanswered), *saved])
+
+
+def _find_metric(stored: StoredRun, wanted: str) -> str:
+    """Return the metric of a run that asks a judge and that forms can label."""
+    specs = {name: parse(line.spec)[0] for name, line in stored.run.provenance.metrics.items()}
+    suitable = [name for name, spec in specs.items() if spec in ASPECT_OF_METRIC]
+    for name in suitable:
+        if wanted in (name, specs[name]):
+            return name
+    if wanted in specs.values() or wanted in specs:
+        raise HarnessError(
+            f"a form asks nothing that would label {wanted!r}\n  it labels "
+            f"{', '.join(ASPECT_OF_METRIC)}; others by a file: `people: {{labels: FILE}}`"
+        )
+    raise HarnessError(f"the run has no metric {wanted!r}\n  {suggest(wanted, suitable)}")
+
+
+def _judge_grades(
+    stored: StoredRun, metric: str, by_question: Mapping[str, Sequence[int]], cells: int
+) -> dict[str, float]:
+    """Return the judge's mean grade of each question that it scored in every cell."""
+    values = stored.frame.value[metric]
+    grades = {id_: values[places] for id_, places in by_question.items() if len(places) == cells}
+    return {id_: float(own.mean()) for id_, own in grades.items() if not np.isnan(own).any()}
+
+
+def systematic_sample(grades: Mapping[str, float], n: int, seed: int) -> list[str]:
+    """Return `n` names, evenly over their grades: every (M / n)-th from a random start.
+
+    They are ordered by grade, at random within one, so each has the same chance.
+
+    Raises:
+        HarnessError: there are fewer.
+    """
+    if n > len(grades):
+        raise HarnessError(
+            f"--n {n} is more than there is: the judge scored {len(grades)} questions in every cell\n"
+            f"  ask for at most {len(grades)}"
+        )
+    generator = np.random.default_rng([seed, len(grades)])
+    names = list(grades)
+    shuffled = [names[index] for index in generator.permutation(len(names)).tolist()]
+    ordered = sorted(shuffled, key=grades.__getitem__)
+    step = len(ordered) / n
+    start = generator.uniform(0, step)
+    return [ordered[int(start + index * step)] for index in range(n)]
+
+
+def _describe_saving(stored: StoredRun, metric: str, n: int, total: int) -> str:
+    """Return what labels will save by what is known of the judge."""
+    known = stored.run.judges.get(metric)
+    rho = None if known is None or known.stale else known.card.card.pearson.value
+    if rho is None:
+        return "what these labels will be worth is not known: the judge has no card (judge check)"
+    saved = labels_saved(rho, n, total - n)
+    return (
+        f"the judge's correlation with people is {numbers.score(rho, 2)}: beside it these labels "
+        f"save about {numbers.percentage(saved)} of others, at most {numbers.percentage(rho**2)}"
+    )
 
 
 def _notes(
@@ -188,14 +266,22 @@ def _context_spans(stored: StoredRun, record: Outcome) -> tuple[SpanKey, ...]:
     return tuple(dict.fromkeys((hit.doc, hit.start, hit.end) for hit in record.hits[:count]))
 
 
-def _draw_items(
-    stored: StoredRun, by_question: Mapping[str, Sequence[int]], cells: int, n: int, seed: int
-) -> list[FormItem]:
-    """Return `n` items without raters, or as many as there are; `by_question` has their records."""
-    order = sorted(
+def _random_order(by_question: Mapping[str, Sequence[int]], cells: int, seed: int) -> list[str]:
+    """Return the questions in an order of chance, those that every cell answered first."""
+    return sorted(
         by_question,
         key=lambda id_: (len(by_question[id_]) < cells, fingerprint("rate", seed, id_)),
     )
+
+
+def _draw_items(
+    stored: StoredRun,
+    by_question: Mapping[str, Sequence[int]],
+    order: Sequence[str],
+    n: int,
+    seed: int,
+) -> list[FormItem]:
+    """Return `n` items without raters, or as many as there are; `by_question` has their records."""
     drawn: list[FormItem] = []
     per_cell: Counter[str] = Counter()
     for id_ in order:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from harness import corrected_mean
+from harness.people.rating_forms import systematic_sample
 from harness.store import reader
 from tests.judge_server import part, sitting
 
@@ -287,3 +288,69 @@ def test_ratings_of_forms_are_labels(judged, cli):
     again = cli("import", "ratings", "ratings.json", "--run", str(stored.folder))
     assert again.status == 0
     assert reader.load(stored.folder).run.corrected == after.run.corrected
+
+
+class TestRateFor:
+    def form(self, stored, *options):
+        (key,) = {*(stored.folder / "forms").glob("*.json")}
+        return json.loads(key.read_text("utf-8"))
+
+    def test_draws_evenly_over_the_judges_grades(self, judged, cli):
+        stored = ran(cli)
+        said = cli("rate", str(stored.folder), "--for", "correctness", "--n", "20", "--seed", "3")
+        form = self.form(stored)
+        grades = [judge_grade(int(item["question"][1:])) for item in form["items"]]
+
+        assert said.status == 0, said.err
+        assert (form["metric"], form["drawn"]) == ("correctness", "rate:3")
+        assert sorted(grades) == sorted([0, 1, 2, 3] * 5)  # 15 of each grade: every third
+        assert "the judge has no card" in said.err
+
+    def test_says_beforehand_what_the_labels_will_save(self, judged, cli):
+        write_card(judged, cli, 36)
+        stored = ran(cli)
+        rho = stored.run.judges["correctness"].card.card.pearson.value
+        said = cli("rate", str(stored.folder), "--for", "correctness", "--n", "20")
+
+        saved = round(100 * rho**2 / (1 + 20 / 40))
+        assert f"save about {saved} % of others, at most {round(100 * rho**2)} %" in (
+            said.err.replace("\u00a0", " ")
+        )
+
+    def test_shows_the_answers_of_all_cells_to_each_question(self, judged, cli):
+        judged.config(chunkers=["sentence", {"fixed": {"size": 30, "overlap": 0}}])
+        stored = ran(cli)
+        cli("rate", str(stored.folder), "--for", "correctness", "--n", "20")
+        cells = {}
+        for item in self.form(stored)["items"]:
+            cells.setdefault(item["question"], set()).update(item["cells"])
+
+        assert len(cells) == 20
+        assert all(len(names) == 2 for names in cells.values())
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (
+                ["--for", "correctness", "--n", "61"],
+                "--n 61 is more than there is: the judge scored 60",
+            ),
+            (["--for", "fluency"], "the run has no metric 'fluency'"),
+            (["--for", "token_f1"], "a form asks nothing that would label 'token_f1'"),
+        ],
+    )
+    def test_what_cannot_be_drawn_is_refused(self, judged, cli, options, message):
+        said = cli("rate", str(ran(cli).folder), *options)
+
+        assert said.status == 2
+        assert message in said.err
+
+
+def test_each_item_of_a_systematic_sample_has_the_same_chance():
+    grades = {str(n): n % 4 for n in range(50)}
+    counts = dict.fromkeys(grades, 0)
+    for seed in range(2_000):
+        for name in systematic_sample(grades, 12, seed):
+            counts[name] += 1
+
+    assert all(abs(count / 2_000 - 12 / 50) < 0.05 for count in counts.values())
