@@ -191,8 +191,8 @@ def systematic_sample(grades: Mapping[str, float], n: int, seed: int) -> list[st
     """
     if n > len(grades):
         raise HarnessError(
-            f"--n {n} is more than there is: the judge scored {len(grades)} questions in every cell\n"
-            f"  ask for at most {len(grades)}"
+            f"--n {n} is more than there is: the judge scored {len(grades)} questions in "
+            f"every cell\n  ask for at most {len(grades)}"
         )
     generator = np.random.default_rng([seed, len(grades)])
     names = list(grades)

@@ -61,7 +61,9 @@ def card_table(judged: JudgeCard) -> TableBlock:
         if change is not None:
             rows.append([title, *_figure(change), about])
     head = ["Figure", "Value", "95 % interval", "n", "What it is"]
-    return TableBlock(head, rows, f"{judged.judge or 'The judge'} against {judged.labels}")
+    return TableBlock(
+        head, rows, f"{judged.judge or 'The judge'} against {judged.labels}", numeric=False
+    )
 
 
 def card_blocks(judged: JudgeCard) -> list[Block]:
@@ -84,7 +86,7 @@ def _notes(judged: JudgeCard) -> list[str]:
     card = judged.card
     notes = [f"{numbers.count(card.n, 'item')}."]
     if card.threshold is not None:
-        notes.append(f"Cut at {card.threshold:g}: {card.threshold_note}.")
+        notes.append(f"Cut at {card.threshold:g}, {card.threshold_note}.")
     elif card.threshold_note:
         notes.append(f"No threshold: {card.threshold_note}.")
     if card.ties:
@@ -101,7 +103,8 @@ def _figure(estimate: Estimate) -> list[str]:
         return [numbers.MISSING, estimate.reason, f"{estimate.n:,}"]
     ends = estimate.reason
     if estimate.low is not None:
-        ends = numbers.between(estimate.low, estimate.high)
+        write = numbers.interval if estimate.low >= 0 else numbers.between
+        ends = write(estimate.low, estimate.high)
     return [numbers.score(estimate.value), ends, f"{estimate.n:,}"]
 
 

@@ -153,7 +153,7 @@ def _labels_by_item(stored: StoredRun, labels: Sequence[RunLabel]) -> _Items:
         grades[label.cell, label.question].setdefault(label.hit, []).append(label.label)
     items: dict[str, dict[str, float]] = defaultdict(dict)
     for (cell, question), by_hit in grades.items():
-        values = {hit: combine_labels(given) for hit, given in by_hit.items()}
+        values = {hit: combine_labels(given, False) for hit, given in by_hit.items()}
         if None in values:
             value = values[None]
         else:

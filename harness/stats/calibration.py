@@ -231,14 +231,14 @@ def make_card(
             f"\n  {hint}"
         )
     top = max(tops, default=1)
-    combined = [combine_labels(item.labels) for item in items]
+    combined = [combine_labels(item.labels, label_scale == "binary") for item in items]
     used = [item for item, label in zip(items, combined, strict=True) if label is not None]
     y = np.array([label for label in combined if label is not None]) / label_top
     f = np.array([item.verdict for item in used]) / verdict_top
     if not used:
         raise HarnessError("of every item as many people said 1 as 0")
     clusters = [item.cluster for item in used]
-    cut, note = None if threshold in (None, "halves") else float(threshold or 0) / top, "given"
+    cut, note = None if threshold in (None, "halves") else float(threshold or 0) / top, "as given"
     if cut is not None and not 0 < cut <= 1:
         raise HarnessError(f"threshold {threshold} is not above 0 and at most {top}")
     if threshold == "halves" and graded:
@@ -357,11 +357,11 @@ def _describe(scale: Scale, top: int) -> str:
     return "0 or 1" if scale == "binary" else f"{scale} from 0 to {top}"
 
 
-def combine_labels(labels: Sequence[float]) -> float | None:
-    """Return the majority of 0 and 1 (None: a tie), of others the lower median."""
+def combine_labels(labels: Sequence[float], binary: bool) -> float | None:
+    """Return the majority of labels 0 and 1 (None: a tie), of grades and shares the lower median."""
     ordered = sorted(labels)
     middle = ordered[(len(ordered) - 1) // 2]
-    is_tie = set(ordered) == {0, 1} and 2 * sum(ordered) == len(ordered)
+    is_tie = binary and 2 * sum(ordered) == len(ordered)
     return None if is_tie else middle
 
 
@@ -372,7 +372,8 @@ def _ceiling(items: Sequence[LabelledItem], scale: Scale, seed: int) -> Ceiling 
     agreements, inside = [], []
     for item in several:
         for index, label in enumerate(item.labels):
-            majority = combine_labels(item.labels[:index] + item.labels[index + 1 :])
+            others = item.labels[:index] + item.labels[index + 1 :]
+            majority = combine_labels(others, scale == "binary")
             if majority is not None:
                 agreements.append(float(label == majority))
                 inside.append(item.item)

@@ -185,6 +185,7 @@ def test_lower_median_of_grades():
                      threshold=1)  # fmt: skip
 
     assert card.base_rate.value == 0.5  # 0 of 0 and 3, 1 of 1 and 2
+    assert calibrate([0, 1, 3], [1, 1, 2], items="aab", raters=[1, 2, 1]).ties == 0
 
 
 def test_bins_are_the_verdicts():
