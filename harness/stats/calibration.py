@@ -358,7 +358,7 @@ def _describe(scale: Scale, top: int) -> str:
 
 
 def combine_labels(labels: Sequence[float], binary: bool) -> float | None:
-    """Return the majority of labels 0 and 1 (None: a tie), of grades and shares the lower median."""
+    """Return the majority of labels 0 and 1 (None: a tie), of others the lower median."""
     ordered = sorted(labels)
     middle = ordered[(len(ordered) - 1) // 2]
     is_tie = binary and 2 * sum(ordered) == len(ordered)
