@@ -3,7 +3,6 @@
 import json
 import os
 from pathlib import Path
-from statistics import fmean
 
 import pytest
 import yaml
@@ -32,12 +31,11 @@ def made(tmp_path, monkeypatch, cli):
 
 @pytest.fixture
 def ran(made, cli):
-    """Run the new project as it is; returns the run's file and its records."""
+    """Run the new project as it is; returns the run's file."""
     done = cli("run", made / "config.yaml", "--json")
     assert done.status == 0, done.err
     folder = Path(json.loads(done.out)["run"])
-    lines = (folder / "records.jsonl").read_text("utf-8").splitlines()
-    return json.loads((folder / "run.json").read_text("utf-8")), [json.loads(x) for x in lines]
+    return json.loads((folder / "run.json").read_text("utf-8"))
 
 
 def questions(folder):
@@ -135,29 +133,8 @@ def test_the_commented_line_switches_to_a_real_model(made):
     assert yaml.safe_load(text)["embedders"][1]["sentence_transformer"]["model"] == DEFAULT_MODEL
 
 
-def test_the_run_covers_every_question_in_every_cell(ran):
-    run, records = ran
-
-    assert run["status"] == "finished"
-    assert run["provenance"]["corpus"]["documents"] == 4
-    assert run["provenance"]["testset"] | {"path": "", "hash": ""} == {
-        "path": "",
-        "format": "jsonl",
-        "hash": "",
-        "questions": 8,
-        "unanswerable": 2,
-        "drafts": 0,
-        "notes": [],
-    }
-    assert [(cell["asked"], cell["failed"]) for cell in run["cells"]] == [(8, 0)] * 4
-    assert len(records) == 32
-    assert run["baseline"] == run["cells"][0]["name"]
-    (few,) = run["warnings"]
-    assert few.startswith("6 questions of 8 that passage_recall@1 judges are few")
-
-
 def test_its_means_are_these(ran):
-    run, _ = ran
+    run = ran
 
     def means(metric):
         return [cell["scores"][metric]["mean"] for cell in run["cells"]]
@@ -173,51 +150,3 @@ def test_its_means_are_these(ran):
             name: 8 if name == "abstention" else 6 for name in about
         }
         assert about["token_f1"]["not_scored"] == 2
-
-
-def test_its_scores_follow_from_the_stored_hits_and_the_quotes(ran, made):
-    run, records = ran
-    gold = {row["id"]: row for row in questions(made)}
-    texts = {path.name: path.read_text("utf-8") for path in (made / "corpus").iterdir()}
-
-    def visible(doc, places):
-        return {(doc, at) for at in places if not texts[doc][at].isspace()}
-
-    def whole(quote, doc, hits):
-        """Is 95 % of a quote's visible text in the hits?"""
-        start = texts[doc].index(quote)
-        wanted = visible(doc, range(start, start + len(quote)))
-        inside = {
-            place
-            for hit in hits
-            if hit["doc"] == doc
-            for place in visible(doc, range(hit["start"], hit["end"]))
-        }
-        return len(wanted & inside) >= 0.95 * len(wanted)
-
-    for cell in run["cells"]:
-        shares, abstained = [], []
-        for record in (each for each in records if each["cell"] == cell["name"]):
-            row = gold[record["question"]]
-            answerable = row.get("answerable", True)
-            abstained.append(float((record["answer"] == "") != answerable))
-            if answerable:
-                first = record["hits"][:1]
-                found = [whole(each["quote"], each["doc"], first) for each in row["evidence"]]
-                shares.append(fmean(found))
-                assert record["scores"]["passage_recall@1"]["value"] == pytest.approx(shares[-1])
-        assert cell["scores"]["passage_recall@1"]["mean"] == pytest.approx(fmean(shares))
-        assert cell["scores"]["abstention"]["mean"] == pytest.approx(fmean(abstained))
-
-
-def test_a_second_run_uses_the_indexes_of_the_first_and_says_the_same(ran, made, cli):
-    first, _ = ran
-
-    again = json.loads(cli("run", made / "config.yaml", "--json").out)
-
-    second = json.loads((Path(again["run"]) / "run.json").read_text("utf-8"))
-    assert first["cache"]["index"] == {"made": 2, "reused": 0}
-    assert {kind: counts["made"] for kind, counts in second["cache"].items()} == dict.fromkeys(
-        second["cache"], 0
-    )
-    assert [cell["scores"] for cell in second["cells"]] == [c["scores"] for c in first["cells"]]

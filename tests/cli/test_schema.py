@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from tests.conftest import QUESTIONS, SETTINGS
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PROJECT = ROOT / "harness" / "cli" / "project"
 
 
