@@ -34,6 +34,8 @@ def instructions():
 
 def is_ours(argument):
     """Return whether an argument installs a requirement of ours, or a checkout."""
+    if "TORCH_INDEX" in argument:  # the option of an image, and not a package
+        return True
     text = argument.strip("'\"").replace("\\", "")  # patterns of tests hold backslashes
     if text.startswith((".", "git+", "-", "{", "<")):  # a path, an address, an option, a place
         return True
