@@ -18,7 +18,7 @@ from harness.store.cell_labels import Parts, parts_of
 from harness.store.expenses import money_of_questions
 from harness.store.frame import STATES, UNKNOWN
 from harness.store.reader import StoredRun, load
-from harness.store.run_file import Provenance, RunFile
+from harness.store.run_file import Provenance
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -218,8 +218,14 @@ def operand_from_run(stored: StoredRun, finished: bool = True) -> Operand:
         Incomparable: the run did not finish.
     """
     run, frame = stored.run, stored.frame
-    if finished:
-        refuse_unfinished(stored.folder, run)
+    if finished and run.status != "finished":
+        failed = sum(cell.failed for cell in run.cells)
+        counts = f"{failed} of {sum(cell.asked for cell in run.cells)} answers failed"
+        hint = "the command that began it continues it"
+        if run.status == "failed":
+            hint = "find out why, and run it again"
+        message = f"the run is {run.status}, not finished ({counts})"
+        raise Incomparable(f"{stored.folder}: {message}\n  {hint}")
 
     def table(values: NDArray[Any], missing: object) -> NDArray[Any]:
         filled = np.full((len(run.cells), len(stored.questions), *values.shape[1:]), missing)
@@ -233,7 +239,7 @@ def operand_from_run(stored: StoredRun, finished: bool = True) -> Operand:
             counts = frame.counts.get(name, [()] * len(frame))
             values = np.full((len(frame), max(map(len, counts), default=0) or 1), np.nan)
             for place, own in enumerate(counts):
-                if own:
+                if len(own) == values.shape[1]:
                     values[place] = own
         columns[name] = table(values, np.nan), table(frame.state[name].astype(np.int64), UNKNOWN)
     tokens = frame.answer_tokens_in + frame.answer_tokens_out
@@ -247,7 +253,7 @@ def operand_from_run(stored: StoredRun, finished: bool = True) -> Operand:
         if run.prices is not None:
             money = money_of_questions(frame.at(places), cell.spent, run.prices)
             spent["money"][row, frame.question[places]] = money
-    asked, failed = table(np.ones(len(frame), np.bool_), False), table(frame.failed, False)
+    asked, gave_up = table(np.ones(len(frame), np.bool_), False), table(frame.failed, False)
 
     def recorded(cell: str, question: str) -> Mapping[str, Score]:
         record = stored.record(cell, question)
@@ -272,7 +278,7 @@ def operand_from_run(stored: StoredRun, finished: bool = True) -> Operand:
                     for name, (values, states) in columns.items()
                 },
                 asked[row],
-                failed[row],
+                gave_up[row],
                 {kind: amounts[row] for kind, amounts in spent.items()},
             )
             for row, cell in enumerate(run.cells)
@@ -280,18 +286,6 @@ def operand_from_run(stored: StoredRun, finished: bool = True) -> Operand:
         stored=stored,
         recorded=recorded,
     )
-
-
-def refuse_unfinished(folder: Path, run: RunFile) -> None:
-    """Raise `Incomparable` unless the run finished."""
-    if run.status == "finished":
-        return
-    failed = sum(cell.failed for cell in run.cells)
-    counts = f"{failed} of {sum(cell.asked for cell in run.cells)} answers failed"
-    hint = "the command that began it continues it"
-    if run.status == "failed":
-        hint = "find out why, and run it again"
-    raise Incomparable(f"{folder}: the run is {run.status}, not finished ({counts})\n  {hint}")
 
 
 def _compared_question(line: Question) -> ComparedQuestion:

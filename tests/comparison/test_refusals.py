@@ -116,5 +116,5 @@ def test_a_pool_ends_at_a_change_of_a_metric_and_not_at_other_words_for_it(tmp_p
         path = night(tmp_path, at, {"A": {HIT: 0.5}}, metrics=metrics, sample=part)
         heads.append(RUN_FORMAT.parse((path / "run.json").read_text()))
 
-    assert pooling._find_change(heads[0], heads[1]) == ""
-    assert pooling._find_change(heads[1], heads[2]) == "a metric changed"
+    assert pooling.find_change(heads[0], heads[1]) == ""
+    assert pooling.find_change(heads[1], heads[2]) == "a metric changed"

@@ -24,12 +24,16 @@ from harness.store.reader import RUN, StoredRun
 
 
 def judge_run(
-    folder: Path, rules: Gate | Mapping[str, Any] | None = None, baseline: str | None = None
+    folder: Path,
+    rules: Gate | Mapping[str, Any] | None = None,
+    baseline: str | None = None,
+    run: Operand | None = None,
 ) -> GateResult:
-    """Return what a gate says of the run in `folder`.
+    """Return what a gate says of the run in `folder`; no file of the run is changed.
 
     `rules`, made or in the form of a configuration, are by default those of the run's own.
-    `baseline`, a name or a file, takes the place of the one that they name.
+    `baseline`, a name or a file, takes the place of the one that they name. `run` is the run itself
+    where it was read already.
 
     Raises:
         HarnessError: the run has no gate, its own names a file, or the baseline is not there.
@@ -37,15 +41,7 @@ def judge_run(
         DataError: the run or the baseline is damaged.
         Incomparable: the run did not finish, or the two cannot be compared.
     """
-    return _judge(operand.read(folder), folder, rules, baseline)
-
-
-def _judge(
-    run: Operand,
-    folder: Path,
-    rules: Gate | Mapping[str, Any] | None = None,
-    baseline: str | None = None,
-) -> GateResult:
+    run = run or operand.read(folder)
     if rules is None:
         rules = stored_gate(run.config, folder)
         if rules is not None and baseline is None and is_path(rules.baseline):
@@ -111,7 +107,7 @@ def judge_finished_run(stored: StoredRun, rules: Gate) -> GateResult:
     """Return what a gate says of a run that has just ended, with the `problem` if it cannot."""
     folder = stored.folder
     try:
-        return _judge(operand.operand_from_run(stored), folder, rules)
+        return judge_run(folder, rules, run=operand.operand_from_run(stored))
     except Incomparable as error:
         problem = f"{error}\nthe run was not judged; it is stored in {folder}"
     except HarnessError as error:

@@ -86,7 +86,7 @@ def pool_runs(folder: Path, days: int = DEFAULT_DAYS, side: Operand | None = Non
     left_out: list[str] = []
     for path, earlier in _earlier_runs(folder, newest.run, days, left_out):
         reason = _reason_unfit(earlier, newest.run)
-        if not reason and (change := _find_change(earlier, newest.run)):
+        if not reason and (change := find_change(earlier, newest.run)):
             stopped = f"{earlier.id} is from before {change}"
             break
         try:
@@ -178,7 +178,7 @@ def _reason_unfit(run: RunFile, newest: RunFile) -> str:
     return ""
 
 
-def _find_change(earlier: RunFile, newest: RunFile) -> str:
+def find_change(earlier: RunFile, newest: RunFile) -> str:
     """Return what changed between two runs of one configuration, "" where nothing did."""
     one, other = _value_inputs(earlier), _value_inputs(newest)
     return next(
