@@ -138,9 +138,9 @@ class Decision:
         return gap if abs(gap) > _TOLERANCE else 0.0
 
 
-def decide(contrasts: CellDifferences) -> Decision:
+def decide(cells: CellDifferences) -> Decision:
     """Return what a run says about which of its cells to ship."""
-    run = contrasts.run
+    run = cells.run
     metric, baseline = run.decide_by, run.baseline
     settings: Mapping[str, Any] = run.config.get("resolved", {})
     margin = settings.get("margin", _DEFAULT_MARGIN)
@@ -150,9 +150,9 @@ def decide(contrasts: CellDifferences) -> Decision:
     others: dict[str, DifferenceEstimate] = {}
     finished: dict[str, DifferenceEstimate] = {}
     if best is not None:
-        others = contrasts.between(metric, best, [name for name in means if name != best])
-        finished = contrasts.finished(best, list(others))
-    from_baseline = contrasts.against_baseline.get((best or "", metric))
+        others = cells.between(metric, best, [name for name in means if name != best])
+        finished = cells.finished(best, list(others))
+    from_baseline = cells.against_baseline.get((best or "", metric))
     if from_baseline is not None and baseline in others:
         others[baseline] = from_baseline  # one answer to one question, wherever it is shown
     over = {name for name in others if others[name].better or finished[name].better}
@@ -170,8 +170,9 @@ def decide(contrasts: CellDifferences) -> Decision:
     candidates = [name for name in not_worse if name not in floors]
     if best and candidates:
         kinds = settings.get("cost", _DEFAULT_COST_KINDS)
-        cells = contrasts.operand.cells
-        kind, spent = first_known_cost(kinds, [cells[name] for name in (best, *candidates)])
+        kind, spent = first_known_cost(
+            kinds, [cells.operand.cells[name] for name in (best, *candidates)]
+        )
     weighed = [
         _assess_cheaper(name, (cost, spent[best]), others[name], finished[name], margin)
         for name, cost in sorted(spent.items(), key=lambda item: item[1])
@@ -196,7 +197,7 @@ def decide(contrasts: CellDifferences) -> Decision:
         baseline=baseline,
         others=others,
         finished=finished,
-        failed={name: contrasts.failed(name) for name in means},
+        failed={name: cells.failed(name) for name in means},
         beaten=beaten,
         not_worse=not_worse,
         ahead=ahead,
@@ -206,26 +207,26 @@ def decide(contrasts: CellDifferences) -> Decision:
         cost=kind,
         cheaper=next((cell for cell in weighed if cell.warranted), next(iter(weighed), None)),
         currency=currency,
-        equal_text=_hold_at_equal_text(contrasts, [name for name in means if name not in floors]),
+        equal_text=_hold_at_equal_text(cells, [name for name in means if name not in floors]),
     )
-    return _with_worse_metrics(decision, contrasts)
+    return _with_worse_metrics(decision, cells)
 
 
-def _with_worse_metrics(decision: Decision, contrasts: CellDifferences) -> Decision:
+def _with_worse_metrics(decision: Decision, cells: CellDifferences) -> Decision:
     """Return a decision with the other metrics on which the recommended cell is shown worse."""
     ship, other = decision.ship, decision.baseline
     if ship is None or not decision.others:
         return decision
     if other is not None and other != ship:
-        tested = contrasts.against_baseline.items()
+        tested = cells.against_baseline.items()
         differences = {metric: seen for (cell, metric), seen in tested if cell == ship}
     else:
         other = next((name for name in decision.means if name != ship), None)
-        differences = {} if other is None else contrasts.by_metric(ship, other)
+        differences = {} if other is None else cells.by_metric(ship, other)
     worse = {
         metric: seen
         for metric, seen in differences.items()
-        if seen.worse and metric != decision.metric and not contrasts.is_constant(metric, ship)
+        if seen.worse and metric != decision.metric and not cells.is_constant(metric, ship)
     }
     return replace(decision, worse_than=other if worse else None, worse_at=worse)
 
@@ -294,15 +295,15 @@ def _identical_questions_needed(margin: float) -> float:
     return ceil(bound) if bound < inf else inf
 
 
-def _hold_at_equal_text(contrasts: CellDifferences, names: Sequence[str]) -> EqualText | None:
+def _hold_at_equal_text(cells: CellDifferences, names: Sequence[str]) -> EqualText | None:
     """Return the deciding measure at 1,000 tokens; None where it has none, or of one chunker.
 
     `names` are the cells to choose from, best first.
     """
-    run = contrasts.run
+    run = cells.run
     best: dict[str, str] = {}
     for name in names:
-        best.setdefault(contrasts.cell(name).chunker, name)
+        best.setdefault(cells.cell(name).chunker, name)
     at_k = _AT_K.fullmatch(run.provenance.metrics[run.decide_by].spec)
     if len(best) < 2 or at_k is None:
         return None
@@ -313,7 +314,7 @@ def _hold_at_equal_text(contrasts: CellDifferences, names: Sequence[str]) -> Equ
     means = {
         name: mean
         for name in best.values()
-        if (mean := _mean_of_cell(contrasts, name, metric)) is not None
+        if (mean := _mean_of_cell(cells, name, metric)) is not None
     }
     if len(means) < len(best):
         return None
@@ -321,13 +322,13 @@ def _hold_at_equal_text(contrasts: CellDifferences, names: Sequence[str]) -> Equ
 
 
 def _mean_of_cell(
-    contrasts: CellDifferences, cell: str, metric: named_metrics.NamedMetric
+    cells: CellDifferences, cell: str, metric: named_metrics.NamedMetric
 ) -> float | None:
     """Return the mean as the run has it, else of its records; a failed question counts 0."""
-    scored = contrasts.cell(cell).scores.get(metric.name)
+    scored = cells.cell(cell).scores.get(metric.name)
     if scored is not None:
         return scored.mean
-    stored = contrasts.stored
+    stored = cells.stored
     values = []
     for record in stored.records_of([cell]):
         cases = make_cases(record, stored.questions[record.question], stored.texts)
