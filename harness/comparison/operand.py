@@ -220,11 +220,11 @@ def operand_from_run(stored: StoredRun, finished: bool = True) -> Operand:
     run, frame = stored.run, stored.frame
     if finished and run.status != "finished":
         failed = sum(cell.failed for cell in run.cells)
-        counts = f"{failed} of {sum(cell.asked for cell in run.cells)} answers failed"
+        share = f"{failed} of {sum(cell.asked for cell in run.cells)} answers failed"
         hint = "the command that began it continues it"
         if run.status == "failed":
             hint = "find out why, and run it again"
-        message = f"the run is {run.status}, not finished ({counts})"
+        message = f"the run is {run.status}, not finished ({share})"
         raise Incomparable(f"{stored.folder}: {message}\n  {hint}")
 
     def table(values: NDArray[Any], missing: object) -> NDArray[Any]:
