@@ -108,7 +108,7 @@ def test_the_greatest_difference_is_that_of_the_best_of_all_judgements(
         unjudged_results.weigh_question(metric, listed(ranking, grades), weight)
         for ranking, weight in zip((left, right), weights, strict=True)
     ]
-    level = metric.rel or 1
+    level = getattr(metric, "rel", None) or 1
 
     def value(ranking, those):
         given = {**grades, **dict.fromkeys(those, level)}
@@ -136,7 +136,7 @@ def test_a_question_that_failed_counts_0_however_the_rest_is_judged():
 @given(ranking=RANKING, others=RANKING, grades=GRADES)
 def test_supposing_is_scoring_with_the_labels_changed_like_that(spec, ranking, others, grades):
     metric = built(spec)
-    level = metric.rel or 1
+    level = getattr(metric, "rel", None) or 1
     relevant = {doc for doc in (*ranking[:3], *others[:3]) if doc not in grades}
     changed = {**grades, **dict.fromkeys(relevant, level)}
 
