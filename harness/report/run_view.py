@@ -147,7 +147,8 @@ class View:
     @cached_property
     def potentials(self) -> list[Potential]:
         """What each generator could come to; none where the oracle was not asked."""
-        return compute_potentials(self.stored, self.cells, self.shipped)
+        asked = bool(self.stored.run.oracle)
+        return compute_potentials(self.stored, self.cells, self.shipped) if asked else []
 
     @cached_property
     def unjudged(self) -> UnjudgedResults:

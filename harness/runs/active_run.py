@@ -328,7 +328,9 @@ class ActiveRun:
             prices=self._prices,
             oracle=() if oracle is None else oracle.summaries(config.cells, self._prices),
             ceilings=() if oracle is None else oracle.ceilings(),
-            judges=judge_cards.find_cards(config.folder, prepared.plan.metrics),
+            judges=judge_cards.find_cards(config.folder, prepared.plan.metrics)
+            if prepared.plan.asks_judge
+            else {},
         )
 
     def _vectors_begun(self) -> Iterator[tuple[str, str]]:

@@ -31,7 +31,7 @@ from harness.metrics.named_metrics import (
 )
 from harness.models.chat import ChatModel
 from harness.ranking.relevance import has_label
-from harness.records import AnswerSample, Label, Outcome, Question, Score
+from harness.records import Label, Outcome, Question, Score
 from harness.registry import parse
 from harness.runs import aggregate, judge_cards, people_labels, scoring, stored_judge
 from harness.runs.oracle import oracle_scores
@@ -82,7 +82,7 @@ def rescore(
     judges: list[Any] = [entry.metric for entry in selected if asks_judge(entry.metric)]
     for metric in judges:
         metric.check()
-    lost_verdicts = _LostVerdicts()
+    lost: list[str] = []
     with (
         Cache(cache) if judges and cache is not None else nullcontext() as open_cache,
         TemporaryFile(
@@ -110,8 +110,10 @@ def rescore(
             ]
             rows = scoring.score_sampled(selected, sampled, labels, level, keeper)
             for record, (scores, samples) in zip(batch, rows, strict=True):
-                rescored = replace(record, scores=scores, samples=_keep_usage(record, samples))
-                lost_verdicts.compare(record, rescored)
+                pairs = zip(record.samples, samples, strict=True)
+                kept = tuple(replace(was, scores=new.scores) for was, new in pairs)
+                rescored = replace(record, scores=scores, samples=kept)
+                lost += _lost_verdicts(record, rescored)
                 numbers.add(rescored)
                 file.write(OUTCOME_FORMAT.line(rescored))
         new_records = oracle_scores.score_records(
@@ -124,8 +126,13 @@ def rescore(
             keeper,
         )
         for old, new in zip(old_records, new_records, strict=True):
-            lost_verdicts.compare(old, new)
-        lost_verdicts.check()
+            lost += _lost_verdicts(old, new)
+        if lost:
+            raise RunError(
+                f"the judge gave up on {count(len(lost), 'question')} with verdicts: "
+                f"{lost[0]}\n"
+                "  nothing was changed; try again later, or name another: --judge provider:model"
+            )
         run = replace(
             _updated_run(stored, selected, _cell_lines(stored, selected, numbers.frame())),
             oracle=oracle_scores.summarise_again(stored, new_records, selected),
@@ -157,48 +164,24 @@ def _began(stored: StoredRun) -> float:
 _ScoredLine = Outcome | OracleOutcome
 
 
-class _LostVerdicts:
-    """Which questions have lost a verdict that they had."""
-
-    def __init__(self) -> None:
-        self._why: dict[tuple[str, str], str] = {}
-
-    def compare(self, old: _ScoredLine, new: _ScoredLine) -> None:
-        """Compare a record with what it was."""
-        for old_scores, scores in zip(_scores(old), _scores(new), strict=True):
-            for name, score in scores.items():
-                old_score = old_scores.get(name)
-                judged = (
-                    old_score is not None and old_score.verdicts and old_score.value is not None
-                )
-                if judged and score.state == "metric_failed":
-                    self._why.setdefault((_describe_asked(new), new.question), score.reason)
-
-    def check(self) -> None:
-        """Raise `RunError` where a judge gave up on what has a verdict."""
-        if self._why:
-            questions, reason = count(len(self._why), "question"), next(iter(self._why.values()))
-            raise RunError(
-                f"the judge gave up on {questions} with verdicts: {reason}\n"
-                "  nothing was changed; try again later, or name another: --judge provider:model"
-            )
-
-
-def _describe_asked(record: _ScoredLine) -> str:
-    """Return what a question was asked of."""
-    return record.cell if isinstance(record, Outcome) else f"{record.given}, {record.generator}"
+def _lost_verdicts(old: _ScoredLine, new: _ScoredLine) -> list[str]:
+    """Return why a record lost a verdict that it had, once; empty where it has them all."""
+    reasons = [
+        score.reason
+        for before, scores in zip(_scores(old), _scores(new), strict=True)
+        for name, score in scores.items()
+        if score.state == "metric_failed"
+        and (known := before.get(name)) is not None
+        and known.verdicts
+        and known.value is not None
+    ]
+    return reasons[:1]
 
 
 def _scores(record: _ScoredLine) -> list[Mapping[str, Score]]:
     """Return the scores of each sample, then those of the question."""
     samples = record.samples if isinstance(record, Outcome) else ()
     return [*(sample.scores for sample in samples), record.scores]
-
-
-def _keep_usage(record: Outcome, samples: Sequence[AnswerSample]) -> tuple[AnswerSample, ...]:
-    """Return samples as they are stored, with new scores: what an answer took stays."""
-    pairs = zip(record.samples, samples, strict=True)
-    return tuple(replace(stored, scores=new.scores) for stored, new in pairs)
 
 
 def _cell_lines(

@@ -98,8 +98,6 @@ def compute_potentials(
 
     `cells` are in the order of their means; the generator of the `shipped` one comes first.
     """
-    if not stored.run.oracle:
-        return []
     by_generator: dict[str, list[OracleOutcome]] = {}
     for record in read_records(stored):
         by_generator.setdefault(record.generator, []).append(record)
