@@ -47,12 +47,14 @@ class BatchReferenceMetric(QualityMetric, ABC):
 
 def answer_pair(case: Case) -> AnswerPair | Score:
     """Return the answer and its references without those that are empty, or the score without."""
-    not_applicable = check_applicable(case)
-    if not_applicable is not None or case.answer is None:
-        return not_applicable or not_scored("nothing was answered")
+    if case.answer is None:
+        return not_scored("nothing was answered")
+    texts = references(case)
+    if not texts:
+        return not_scored("the question has no reference answer")
     if not case.answer.text.strip():
         return Score(0.0, "the answer is empty")
-    return case.answer.text, tuple(references(case))
+    return case.answer.text, tuple(texts)
 
 
 def references(case: Case) -> list[str]:

@@ -77,7 +77,11 @@ class _Rouge(ReferenceMetric):
             not text.isascii() and _NON_ASCII_LETTER.search(text) for text in (answer, *references)
         )
         scorer = _scorer(self.name, self.stemmer, every_script)
-        best = scorer.score_multi(references, answer)[self.name]
+        one = len(references) == 1
+        scores = (
+            scorer.score(references[0], answer) if one else scorer.score_multi(references, answer)
+        )
+        best = scores[self.name]
         note = ", every script" if every_script else ""
         reason = f"precision {best.precision:.4f}, recall {best.recall:.4f}{note}"
         return Score(float(best.fmeasure), reason)

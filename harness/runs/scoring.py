@@ -203,6 +203,8 @@ def _reason_not_scored(metric: Metric, case: Case) -> Score | None:
     """Return why `metric` has nothing to say on `case`, or None where it may score it."""
     if not case.question.answerable and not getattr(metric, "unanswerable", False):
         return not_scored("the question is unanswerable")
+    if case.ranked and case.answers and case.failure is None:
+        return None
     untold: set[Need] = {"ranking"} if case.context is not None else {"ranking", "context"}
     if not case.ranked and metric.needs & untold:
         return not_scored("the system does not tell what it retrieved")
