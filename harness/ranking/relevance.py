@@ -106,6 +106,7 @@ class Relevance:
         self._absent = absent
         self._chunks_by_string: dict[str, list[int]] = {}
         self._near: dict[str, tuple[Chunk, ...]] = {}
+        self._near_spans: dict[str, tuple[Span, ...]] = {}
         self._grades: dict[tuple[Label, str], dict[int, int]] = {}
 
     def judge(
@@ -132,7 +133,10 @@ class Relevance:
 
     def spans_near_gold(self, question: Question) -> tuple[Span, ...]:
         """Return where the chunks of `chunks_near_gold` stand."""
-        return tuple(sorted({chunk.span for chunk in self.chunks_near_gold(question)}))
+        if question.id not in self._near_spans:
+            near = {chunk.span for chunk in self.chunks_near_gold(question)}
+            self._near_spans[question.id] = tuple(sorted(near))
+        return self._near_spans[question.id]
 
     def chunks_near_gold(self, question: Question) -> tuple[Chunk, ...]:
         """Return the chunks that share a character with a gold passage, or stand next to one."""

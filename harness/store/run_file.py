@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from annotated_types import Interval
@@ -184,12 +185,15 @@ class _Configured:
     resolved: _Resolved = field(default_factory=_Resolved)
 
 
-_CONFIGURED = TypeAdapter(_Configured)
+@cache
+def _configured() -> TypeAdapter[_Configured]:
+    """Return what checks it; building it takes some milliseconds, and few commands need it."""
+    return TypeAdapter(_Configured)
 
 
 def _check_config(config: Mapping[str, Any]) -> Mapping[str, Any]:
     """Refuse a configuration that what reads stored runs would not understand."""
-    _CONFIGURED.validate_python(config, extra="ignore")
+    _configured().validate_python(config, extra="ignore")
     return config
 
 
