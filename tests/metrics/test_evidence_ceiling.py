@@ -8,7 +8,6 @@ import pytest
 from harness.metrics.evidence import EvidenceRecall
 from harness.metrics.evidence_ceiling import EvidenceCeiling
 from harness.metrics.facts import overlap_case
-from harness.ranking import cover
 from harness.records import Case, Chunk, Hit, Passage, Question, Span
 
 
@@ -50,11 +49,6 @@ def test_taking_the_largest_first_would_miss_the_best_pair():
 
     assert EvidenceCeiling(k=1).score(case).value == pytest.approx(12 / 20)
     assert EvidenceCeiling(k=2).score(case).value == 1.0
-
-
-def test_what_no_chunk_holds_bounds_it_whatever_k_is():
-    assert EvidenceCeiling(k=9).score(overlap_case([(0, 10)], [(0, 4), (6, 10)])).value == 0.8
-    assert EvidenceCeiling(k=9).score(overlap_case([(0, 10)], [])).value == 0.0
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -112,14 +106,6 @@ def test_with_too_many_choices_it_is_a_bound_and_says_so():
 
     assert score.value == 0.5
     assert score.reason == "at most: 1,024 ways to choose between passages"
-
-
-def test_chunks_of_several_documents_share_the_k():
-    wanted = [Span("a", 0, 10), Span("b", 0, 30)]
-    chunks = [Span("a", 0, 10), Span("b", 0, 12), Span("b", 12, 20), Span("b", 20, 30)]
-
-    assert [cover.best_cover(wanted, chunks, k).characters for k in range(5)] == [0, 12, 22, 32, 40]
-    assert set(cover.best_cover(wanted, chunks, 3).chunks) == {chunks[0], chunks[1], chunks[3]}
 
 
 def test_a_question_without_evidence_or_of_an_unknown_index_is_not_scored():

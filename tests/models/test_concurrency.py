@@ -141,26 +141,6 @@ def test_as_many_calls_as_allowed_run_at_once_and_never_more():
     assert most == 4
 
 
-@pytest.mark.parametrize("concurrent", [1, 3])
-def test_of_endless_questions_no_more_are_read_than_can_begin(concurrent):
-    read, done = [], []
-
-    def asked():
-        for number in count():
-            read.append(number)
-            assert len(read) <= len(done) + concurrent
-            yield number, partial(Answer, str(number))
-
-    def keep(result):
-        done.append(result.key)
-        if len(done) == 60:
-            raise Stop
-
-    with pytest.raises(Stop):
-        call_all(asked(), concurrent, keep)
-    assert 60 <= len(done) <= 60 + concurrent
-
-
 @pytest.mark.parametrize("error", [Stop, KeyboardInterrupt])
 @pytest.mark.parametrize("concurrent", [1, 3])
 def test_any_other_error_ends_it_and_what_was_paid_for_before_is_kept(concurrent, error, kept):
@@ -221,19 +201,6 @@ def test_an_interrupt_waits_for_no_call_begins_none_and_keeps_what_has_ended(kep
     assert "held" not in keys(kept)
     assert generator.ended == ["a", "b"]
     generator.release.set()
-
-
-def test_left_early_it_waits_for_nothing_and_begins_nothing(kept):
-    generator = Scripted(2)
-    with Calls(2, kept.append) as calls:
-        begin(calls, generator, "held 1", "held 2", "b")
-    assert kept == []
-    generator.release.set()
-    deadline = time.monotonic() + PATIENCE
-    while len(generator.ended) < 2:
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
-    assert "b" not in generator.begun
 
 
 def test_an_interrupted_process_ends_without_waiting_for_the_calls_that_run():

@@ -133,15 +133,6 @@ class TestCounting:
         assert not gives_answers(own_system, own(silent))
 
 
-class TestStored:
-    def test_a_run_has_them_and_they_are_those_of_its_records(self, many):
-        for at, cell in enumerate(many.run.cells):
-            found = counted_losses(many, at)
-            assert cell.losses == found
-            assert found.questions["none"].of == 4
-            assert found.unanswerable == 1
-
-
 class TestTables:
     def test_cells_and_categories_have_counts_shares_and_intervals(self, many):
         view = View(planted(many))
@@ -243,17 +234,6 @@ class TestFlow:
         for svg in (drawing.wide, drawing.narrow):
             assert "−2 retrieval" in svg
             assert "−1 others missing" in svg
-
-    def test_there_is_none_where_no_evidence_was_followed(self, many):
-        stored = planted(many)
-        gone = Failure(stage="retrieval", reason="gone")
-        records = tuple(
-            replace(record, error=gone, lost_at=None, passages=[]) for record in stored.records
-        )
-        view = View(replace(stored, records=records))
-
-        assert flow.figure(view, view.cells[0]) is None
-        assert loss_tables.losses_by_cell(view)[view.cells[0].name].failed == 4
 
 
 def test_the_table_of_losses_is_the_one_that_its_configuration_makes(tmp_path):

@@ -147,19 +147,6 @@ class TestAFailure:
         finished = api.run(with_generator(config, Faulty(fails_on="docks")), quiet)
         return reader.load(finished.folder)
 
-    def test_is_recorded_with_its_reason_and_has_no_number(self, failed):
-        record = next(r for r in failed.records if r.question == "docks")
-
-        assert record.error is not None
-        assert (record.error.stage, record.error.reason) == ("generation", "429 Too Many Requests")
-        assert record.scores["token_f1"].value is None
-        assert record.scores["token_f1"].state == "failed"
-
-    def test_leaves_retrieval_metrics_scored(self, failed):
-        record = next(r for r in failed.records if r.question == "docks")
-
-        assert record.scores["hit_rate@2"].value == 1.0
-
     def test_counts_as_nothing_in_the_mean_and_not_in_the_mean_of_the_finished(self, failed):
         score = failed.run.cells[0].scores["token_f1"]
 
@@ -283,12 +270,6 @@ def test_a_cells_fingerprint_changes_with_all_that_shapes_its_answers(tmp_path):
     found = [run(config, **change).run.cells[0].fingerprint for change in changes]
 
     assert len(set(found)) == len(changes)
-
-
-def test_a_limited_run_is_of_another_test_set(tmp_path):
-    loaded = load(project(tmp_path, chunkers=["markdown"], retrievers=["bm25"]), [], {})
-
-    assert runner.prepare(loaded).testset.id != runner.prepare(loaded, limit=2).testset.id
 
 
 def test_no_credential_in_a_url_and_no_folder_of_a_model_is_shown():

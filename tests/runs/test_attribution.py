@@ -99,14 +99,6 @@ def test_a_group_is_lost_at_the_first_stage_it_does_not_come_out_of_whole(found,
     assert stages(asked(), found) == (lost_at, {"one": stage})
 
 
-def test_a_passage_that_is_cut_in_two_is_not_lost_where_both_pieces_are_retrieved():
-    halves = spans((0, 15), (15, 40))
-
-    assert stages(asked(), lists(halves, halves, near=halves)) == ("generation", {"one": None})
-    found = lists(halves[:1], halves[:1], near=halves)
-    assert stages(asked(), found) == ("chunking", {"one": "chunking"})
-
-
 def test_whole_is_95_of_100_visible_characters_in_the_union_of_chunks():
     long = passage(0, 103, text="y" * 50 + "   " + "y" * 50)
     enough, short = spans((0, 60), (55, 98)), spans((0, 60), (55, 97))
@@ -177,11 +169,6 @@ def test_a_rank_behind_what_is_counted_is_told_and_one_that_there_is_not_is_none
     assert (behind.rank, behind.reranked, behind.exact_rank) == (3, None, 7)
     nowhere = facts(lists([NOT], exact=None, near=None))
     assert nowhere == attribution.PassageFacts()
-
-
-def test_the_token_at_which_the_context_ended_is_told_of_what_it_cut_alone():
-    assert facts(lists([GOLD], spans((0, 12)), budget=30)).cut_at == 30
-    assert facts(lists([GOLD], budget=30)).cut_at is None
 
 
 @pytest.mark.parametrize(
@@ -311,22 +298,6 @@ class Numbered(Hashing):
 
 
 @dataclass(frozen=True)
-class Reversing:
-    """Puts the last hit first."""
-
-    keep: int | None = None
-
-    name: ClassVar[str] = "reversing"
-    version: ClassVar[int] = 1
-
-    def check(self):
-        pass
-
-    def rerank(self, question, hits):
-        return [Hit(hit.chunk, -float(at)) for at, hit in enumerate(hits[::-1])][: self.keep]
-
-
-@dataclass(frozen=True)
 class Reader:
     """Says the word that is asked for where the context has it, or where it knows it by heart."""
 
@@ -434,19 +405,6 @@ def test_a_poor_index_loses_what_exact_search_finds_at_index(tmp_path):
             assert [(gone.doc, gone.rank) for gone in record.missed] == [(f"e{record.question}", 1)]
 
 
-def test_an_embedder_that_hides_a_document_loses_it_at_retrieval(tmp_path):
-    stored = ran(written(tmp_path), embedder=Numbered(hidden=(3, 6)))
-
-    assert lost(stored) == expected("retrieval", (3, 6))
-    assert [n for n, place in held(stored).items() if place is None] == [3, 6]
-    record = stored.records[3]
-    assert record.passages[0].facts == PassageFacts(pieces=1, largest=1, exact_rank=8)
-    (missed,) = record.missed
-    assert (missed.doc, missed.start, missed.end, missed.grade, missed.rank) == ("e3", 0, 56, 1, 8)
-    assert stored.texts["e3", 0, 56] == text(3)
-    assert [each.traced_to for each in stored.records] == [None] * 3 + [8] + [None] * 2 + [8, None]
-
-
 def test_a_true_rank_just_below_the_cut_is_that_of_numpy(tmp_path):
     config = written(tmp_path, asked=[question(0, (n, {})) | {"id": str(n)} for n in ENTRIES])
     stored = ran(config)
@@ -460,40 +418,6 @@ def test_a_true_rank_just_below_the_cut_is_that_of_numpy(tmp_path):
         assert each.stage == (None if true <= 2 else "retrieval")
         assert [gone.rank for gone in record.missed] == ([true] if true > 4 else [])
         assert each.facts.exact_rank == true
-
-
-def test_a_reranker_that_reverses_loses_at_reranking(tmp_path):
-    stored = ran(written(tmp_path), reranker=Reversing())
-
-    assert lost(stored) == expected("reranking", ENTRIES)
-    (facts,) = all_facts(stored)[5]
-    assert facts == PassageFacts(pieces=1, largest=1, rank=1, reranked=4)
-
-
-def test_several_losses_in_one_run_are_told_apart(tmp_path):
-    parts = {"embedder": Numbered(hidden=(0,)), "generator": Reader(ignores=(2,))}
-    stored = ran(written(tmp_path, context={"chunks": 1, "tokens": 5}), **parts)
-
-    each = {0: "retrieval", 2: "generation", **dict.fromkeys(LONG, "context")}
-    assert lost(stored) == {n: each.get(n, "none") for n in ENTRIES}
-
-
-def test_each_group_is_attributed_and_one_alternative_of_a_group_is_enough(tmp_path):
-    asked = [
-        question(2, (2, {"group": "own"}), (3, {"group": "other"})),
-        question(4, (3, {"group": "same"}), (4, {"group": "same"})),
-    ]
-    stored = ran(written(tmp_path, asked=asked), embedder=Numbered(hidden=(3,)))
-
-    # The answer has the keyword, though the second passage never came.
-    assert lost(stored) == {2: "none", 4: "none"}
-    both, same = stored.records
-    assert [(each.group, each.stage) for each in both.passages] == [
-        ("own", None),
-        ("other", "retrieval"),
-    ]
-    assert (both.without_evidence, same.without_evidence) == (True, False)
-    assert [(each.group, each.stage) for each in same.passages] == [("same", None)]
 
 
 def test_unanswerable_questions_and_failures_are_not_attributed(tmp_path):

@@ -9,7 +9,7 @@ from harness import api
 from harness.config.run_config import load
 from harness.errors import DataError, RunError
 from harness.metrics import named_metrics
-from harness.records import Failure, Passage, Question, Span
+from harness.records import Passage, Question, Span
 from harness.report.advice_rules import (
     MIN_USEFUL_GAIN,
     advice,
@@ -322,38 +322,6 @@ def useless(tmp_path_factory):
 
 
 class TestTheReport:
-    def test_says_what_perfect_retrieval_would_buy(self, finished):
-        _, view, _ = finished
-        (found,) = view.potentials
-        row = found.rows[0]
-        right = sum(each.scores["token_f1"].value == 1.0 for each in view.records(found.cell))
-
-        assert row.name == "token_f1"
-        assert N // 2 <= right < N
-        assert row.cell.mean == pytest.approx(right / N)
-        assert row.gain.difference == pytest.approx(1 - right / N)
-        assert row.gain.n == row.evidence.n == N
-        assert row.gain.better
-        # Two differences of the first measure, and one of each other: of right answers, abstention.
-        assert row.gain.family == found.family == 4
-        assert found.remembered == [KNOWN]
-        assert found.wrong == []
-
-    def test_tells_it_in_words_and_lists_what_was_remembered(self, finished):
-        done, view, _ = finished
-        text = (done.folder / "report.md").read_text("utf-8")
-        html = (done.folder / "report.html").read_text("utf-8")
-        gain = view.potentials[0].rows[0].gain.difference
-
-        assert "## What better retrieval could buy" in text
-        assert f"would raise token\\_f1 from {1 - gain:.2f} to 1.00 (+{gain:.2f}" in text
-        assert "Perfect retrieval, the gold passages alone, would raise" in text
-        assert "at most" not in text.partition("## What better retrieval")[2].partition("\n## ")[0]
-        assert "the model alone, without any context, reaches 0.04." in text
-        assert "1 question is answered right from nothing" in text
-        assert 'href="#questions?ids=s00"' in html
-        assert "With whole, 1 chunk could hold 1.00 of the evidence; what is retrieved" in text
-
     def test_where_a_gain_is_ruled_out_it_advises_against_work_on_retrieval(self, useless):
         view = View(useless)
         told = [each for each in advice(view, view.cells[0]) if each.title == ADVISED]
@@ -388,42 +356,8 @@ class TestTheReport:
         assert nothing.scores["decline_precision"].mean == pytest.approx(1 / 5)
         assert [row.name for row in View(stored).potentials[0].rows][1:] == ["token_f1"]
 
-    def test_what_was_retrieved_counts_where_the_generator_failed_and_not_where_search_did(
-        self, finished
-    ):
-        _, view, _ = finished
-        (cell,), stored = view.cells, view.stored
-        before = cell.scores["evidence_recall@1"].mean
-
-        def as_retrieved(stage):
-            gone = Failure(stage=stage, reason="gone")
-            records = tuple(
-                replace(each, error=gone) if each.question == "s00" else each
-                for each in stored.records
-            )
-            (_, table, _) = oracle.chunker_limits(View(replace(stored, records=records)))
-            return table.rows[0][3].text
-
-        assert as_retrieved("generation") == f"{before:.2f}"
-        # `s00` names its station, so its evidence was found: 1 of 24 less.
-        assert as_retrieved("retrieval") == f"{before - 1 / N:.2f}"
-
 
 class TestScoringAgain:
-    def test_scores_the_oracle_s_answers_by_the_same_metrics(self, tmp_path):
-        stored = one(tmp_path)
-        before = read_records(stored)
-        run = api.score(stored.folder, ["exact_match", "passage_recall@2"])
-        after = read_records(reader.load(stored.folder))
-
-        assert [(e.answer, e.answered, e.seconds) for e in after] == [
-            (e.answer, e.answered, e.seconds) for e in before
-        ]
-        assert all({*each.scores} == {"exact_match"} for each in after)
-        # The answer to `day` is one of its references, to the letter; no other is.
-        assert run.oracle[0].scores["exact_match"].mean == pytest.approx(1 / 4)
-        assert run.ceilings == stored.run.ceilings
-
     def test_asks_the_judge_nothing_that_it_has_said(self, tmp_path, monkeypatch):
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         with sitting() as bench:

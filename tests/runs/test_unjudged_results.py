@@ -16,7 +16,7 @@ from harness.report import run_summary, terminal
 from harness.report.run_view import View
 from harness.report.sections import unjudged_section
 from harness.runs import unjudged_results
-from harness.runs.unjudged_results import JudgedList, WeightedQuestion
+from harness.runs.unjudged_results import JudgedList
 from tests import runs_made, small
 
 BOUNDED = (
@@ -123,14 +123,6 @@ def test_the_greatest_difference_is_that_of_the_best_of_all_judgements(
     assert unjudged_results.max_difference(metric, *sides) == pytest.approx(found, abs=1e-12)
 
 
-def test_a_question_that_failed_counts_0_however_the_rest_is_judged():
-    metric, failed = built("mrr"), WeightedQuestion()
-    found = unjudged_results.weigh_question(metric, listed("ab", {"b": 1}), 0.5)
-
-    assert unjudged_results.max_difference(metric, found, failed) == 0.5
-    assert unjudged_results.max_difference(metric, failed, found) == -0.25
-
-
 @pytest.mark.parametrize("spec", [*BOUNDED, *GUESSED])
 @settings(max_examples=30, deadline=None)
 @given(ranking=RANKING, others=RANKING, grades=GRADES)
@@ -233,13 +225,6 @@ def test_the_means_of_a_run_are_those_of_scoring_it_with_other_labels(view, name
         assert ends.n == n == view.score(cell, name).n == 4
 
 
-def test_the_share_judged_is_the_metric_of_that_name(view):
-    for cell in view.cells:
-        expected = view.score(cell, "judged@2").mean
-        assert view.unjudged.judged(cell, 2) == pytest.approx(expected, abs=1e-12)
-        assert expected < 1
-
-
 def test_the_difference_of_two_cells_lies_where_no_judgement_leads_outside(view):
     (lead,) = view.unjudged.leads
     best, other = view.best, lead.other
@@ -259,19 +244,6 @@ def test_the_difference_of_two_cells_lies_where_no_judgement_leads_outside(view)
 
 def texts(blocks):
     return " ".join(getattr(each, "text", str(each)) for each in blocks)
-
-
-def test_without_holes_there_is_no_section(tmp_path):
-    whole = [
-        {**row, "documents": dict.fromkeys(small.DOCUMENTS, 0) | row["documents"]}
-        for row in small.QUESTIONS
-        if "documents" in row
-    ]
-    full = View(small.stored(tmp_path, questions=whole, **HOLES))
-
-    assert unjudged_section.blocks(full) == []
-    assert full.unjudged.contenders == []
-    assert "Open:" not in terminal.render(run_summary.blocks(full.stored.folder, full))
 
 
 RANKINGS = {
