@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
 from harness.cache.folders import Cache
 from harness.cache.tables import Table
 from harness.config.chat_models import embedding_model, models_of_run
@@ -229,8 +227,7 @@ class ActiveRun:
     def _sum_up(self, cell: Cell | SystemCell, begin: int) -> None:
         """Add the line of a cell, whose outcomes are those from the number `begin` on."""
         questions = self._prepared.testset.questions
-        frame = self._numbers.frame()
-        frame = frame.at(np.arange(begin, len(frame)))
+        frame = self._numbers.frame(begin)
         asked = [questions[number] for number in frame.question.tolist()]
         whole = len(frame) == len(questions)
         if self._oracle is not None and isinstance(cell, Cell):

@@ -233,18 +233,19 @@ class FrameBuilder:
         known = [value for value in values if value is not None]
         self._deviations.append(stdev(known) if len(known) > 1 else np.nan)
 
-    def frame(self) -> Frame:
-        """Return what was added."""
-        count = len(self._lost)
-        shape = (count, len(self._metrics))
-        cell, question, calls, model = np.array(self._codes).reshape(count, 4).T.copy()
-        flags = np.array(self._flags, dtype=np.bool_).reshape(count, 5).T.copy()
+    def frame(self, start: int = 0) -> Frame:
+        """Return what was added, from the outcome with the number `start` on."""
+        count, stages = len(self._lost) - start, len(STAGES) + 2
+        shape, first = (count, len(self._metrics)), start * len(self._metrics)
+        cell, question, calls, model = np.array(self._codes[4 * start :]).reshape(count, 4).T.copy()
+        flags = np.array(self._flags[5 * start :], dtype=np.bool_).reshape(count, 5).T.copy()
         without_evidence, failed, answered, declined, gives_answers = flags
-        measured = np.array(self._measured).reshape(count, len(STAGES) + 2)
+        measured = np.array(self._measured[stages * start :]).reshape(count, stages)
+        groups = np.array(self._groups[(len(GROUP_STAGES) + 1) * start :], dtype=np.int32)
         by_metric = {
-            "value": np.array(self._values).reshape(shape).T.copy(),
-            "state": np.array(self._states, dtype=np.uint8).reshape(shape).T.copy(),
-            "deviation": np.array(self._deviations).reshape(shape).T.copy(),
+            "value": np.array(self._values[first:]).reshape(shape).T.copy(),
+            "state": np.array(self._states[first:], dtype=np.uint8).reshape(shape).T.copy(),
+            "deviation": np.array(self._deviations[first:]).reshape(shape).T.copy(),
         }
         named = {
             name: dict(zip(self._metrics, columns, strict=True))
@@ -254,9 +255,9 @@ class FrameBuilder:
             cell=cell,
             question=question,
             **named,
-            counts=self._counts,
-            lost=np.array(self._lost, dtype=np.int8),
-            groups=np.array(self._groups, dtype=np.int32).reshape(count, len(GROUP_STAGES) + 1),
+            counts={name: counts[start:] for name, counts in self._counts.items()},
+            lost=np.array(self._lost[start:], dtype=np.int8),
+            groups=groups.reshape(count, len(GROUP_STAGES) + 1),
             without_evidence=without_evidence,
             failed=failed,
             answered=answered,
@@ -268,7 +269,7 @@ class FrameBuilder:
             tokens_out=measured[:, -1].copy(),
             model=model,
             models=tuple(self._models),
-            traces=self._traces,
+            traces=self._traces[start:],
         )
 
 

@@ -17,7 +17,12 @@ from harness.files.atomic import write_atomically
 from harness.records import Chunk, ChunkText, Outcome, Question, SpanKey
 from harness.store import integrity
 from harness.store.frame import Frame
-from harness.store.outcome_file import OUTCOME_FORMAT, LineOffsets, Outcomes
+from harness.store.outcome_file import (
+    MAX_BYTES_IN_MEMORY,
+    OUTCOME_FORMAT,
+    LineOffsets,
+    Outcomes,
+)
 from harness.store.reader import (
     DOCUMENTS,
     LABELS,
@@ -63,6 +68,8 @@ class RunWriter:
         self._records: BinaryIO | None = None
         self._texts: IO[str] | None = None
         self._offsets = LineOffsets()
+        self._outcomes: list[Outcome] = []
+        """Those written, as long as they are few: the reports need not read them."""
         self.texts: dict[SpanKey, str] = {}
         """The texts of all chunks so far."""
         self.questions: dict[str, Question] = {}
@@ -119,6 +126,9 @@ class RunWriter:
         self._records.write(line)
         self._records.flush()
         self._offsets.add(len(line))
+        self._outcomes.append(outcome)
+        if self._offsets.total > MAX_BYTES_IN_MEMORY:
+            self._outcomes.clear()
 
     def _make_folder(self) -> None:
         """Make a folder of our own; another run may have started in the same second."""
@@ -172,7 +182,7 @@ class RunWriter:
         sums = integrity.compute_sums(self.folder)
         write_atomically(self.folder / integrity.NAME, integrity.format_sums(sums))
         with (self.folder / RECORDS).open("rb") as records:
-            outcomes = Outcomes(records, self._offsets.begins())
+            outcomes = Outcomes(records, self._offsets.begins(), self._outcomes)
         return StoredRun(self.folder, run, outcomes, self.questions, self.texts, sums, frame)
 
     def close(self) -> None:
