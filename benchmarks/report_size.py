@@ -244,7 +244,7 @@ def _render(folder: Path) -> dict[str, float]:
 
 def _pack(folder: Path) -> dict[str, float]:
     """Pack what the page of a stored run embeds; returns seconds, and bytes by kind of part."""
-    from harness.report.data import pack_page
+    from harness.report.browser_data import pack_page
     from harness.report.run_view import View
     from harness.store.reader import load
 

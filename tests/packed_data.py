@@ -7,7 +7,7 @@ from bisect import bisect_right
 from functools import cache
 from itertools import accumulate
 
-from harness.report.data import pack_page
+from harness.report.browser_data import pack_page
 from harness.report.run_view import View
 
 SEPARATOR = "\n\n"

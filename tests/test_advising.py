@@ -7,8 +7,8 @@ import pytest
 from harness import api
 from harness.config.run_config import load
 from harness.records import Arrival, Failure, PassageFacts
-from harness.report.advice_rules import advice
 from harness.report.run_view import View
+from harness.report.sections.advice import advice
 from harness.runs import runner
 from harness.store import reader
 from tests.small import project

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.report.bands import word
+from harness.report.phrases import band_word as word
 
 
 @pytest.mark.parametrize(

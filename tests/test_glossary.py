@@ -10,7 +10,7 @@ from harness import api
 from harness.config.run_config import load
 from harness.metrics import metrics
 from harness.registry import label
-from harness.report import bands
+from harness.report import phrases
 from harness.report.document import Fold, GlossaryEntry
 from harness.report.run_view import View
 from harness.report.sections import glossary
@@ -149,7 +149,7 @@ def test_draws_and_thresholds_are_those_of_the_code(stored):
 
     assert f"{max_t.DRAWS:,} times" in dict(found["Test and superscript"].rows)["Draw"]
     assert dict(found["Bands"].rows) == {
-        "recall, passage_recall": glossary.describe_scale(bands.scale("recall")),
+        "recall, passage_recall": glossary.describe_scale(phrases.band_scale("recall")),
         "mrr": "perfect from 1, excellent from 0.9, good from 0.75, acceptable from 0.5, "
         "below poor",
     }
@@ -157,9 +157,9 @@ def test_draws_and_thresholds_are_those_of_the_code(stored):
 
 @pytest.mark.parametrize("metric", ["recall", "mrr"])
 def test_a_scale_says_from_where_on_each_word_is_for(metric):
-    for least, word in bands.scale(metric):
-        assert bands.word(metric, least) == word
-    assert bands.scale("bleu") == ()
+    for least, word in phrases.band_scale(metric):
+        assert phrases.band_word(metric, least) == word
+    assert phrases.band_scale("bleu") == ()
 
 
 def test_terms_are_there_when_the_run_has_what_they_are_of(stored):

@@ -11,7 +11,8 @@ from harness.errors import DataError, HarnessError
 from harness.models.chat import ChatModel, ChatReply
 from harness.people.judge_check import Checked, check_judge, draw_items, pad
 from harness.records import Passage, Question, Span
-from harness.report import people_blocks, terminal
+from harness.report import terminal
+from harness.report.sections import people
 from harness.runs.result_tables import JudgeReplyTable
 from harness.store import reader
 from harness.testset import Testset
@@ -419,5 +420,5 @@ class TestJudgeCheck:
 
 def test_what_a_server_says_of_a_failed_verdict_moves_no_cursor():
     checked = Checked((), "401 \x1b]0;x\x07 no")
-    said = terminal.render(people_blocks.judge(checked, ChatModel("openai:x")))
+    said = terminal.render(people.judge_blocks(checked, ChatModel("openai:x")))
     assert " ".join(said.splitlines()[-1].split()) == "metric failed: 401 ]0;x no"

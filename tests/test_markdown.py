@@ -7,7 +7,7 @@ import pytest
 
 from harness import api
 from harness.config.run_config import load
-from harness.report import chart_files, markdown
+from harness.report import markdown
 from harness.report.document import (
     Advice,
     Browser,
@@ -299,7 +299,7 @@ class TestItsSize:
 
 class TestPictures:
     def test_stand_alone_on_white_with_their_size(self):
-        root = ElementTree.fromstring(chart_files.as_standalone(SVG))
+        root = ElementTree.fromstring(markdown.as_standalone(SVG))
 
         assert (root.get("width"), root.get("height")) == ("584", "324")
         assert root.get("viewBox") == "-12 -12 584 324"
@@ -313,12 +313,12 @@ class TestPictures:
         one = Drawing("", "T", "C", SVG, SVG, TABLE)
         both = [Part("p", "P", [TwoColumns([ChartFigure("a b/..", [one, one])], [])], "P")]
 
-        written = chart_files.write(tmp_path, both)
+        written = markdown.write_charts(tmp_path, both)
         assert [path.relative_to(tmp_path).as_posix() for path in written] == [
             "charts/a-b.svg",
             "charts/a-b-2.svg",
         ]
-        chart_files.write(tmp_path, [Part("p", "P", [ChartFigure("c", [one])], "P")])
+        markdown.write_charts(tmp_path, [Part("p", "P", [ChartFigure("c", [one])], "P")])
         assert [path.name for path in (tmp_path / "charts").iterdir()] == ["c.svg"]
 
     def test_of_a_run_are_all_there_that_its_report_shows(self, stored):

@@ -20,10 +20,10 @@ from harness.people.ratings import (
     rated_answers,
 )
 from harness.records import Span
-from harness.report import comparison, comparison_blocks, people_blocks, terminal
+from harness.report import comparison, comparison_blocks, terminal
 from harness.report.charts import people_chart as chart
 from harness.report.document import Fold, Paragraph, Quotation
-from harness.report.people_blocks import weights_blocks
+from harness.report.sections.people import agreement_blocks, comments_blocks, weights_blocks
 from harness.stats.intervals import mean_interval
 from tests import compared, runs_made
 from tests.rated import OVERALL
@@ -155,27 +155,21 @@ class TestAgreement:
         lines = [line(f"q{at}", at % 4, rater=who) for at in range(16) for who in ("1", "2")]
         lines[0] = line("q0", 1)
 
-        table, note = people_blocks.agreement_blocks(
-            rating_statistics.agreements(rated_answers(lines))
-        )
+        table, note = agreement_blocks(rating_statistics.agreements(rated_answers(lines)))
 
         assert table.rows[0][1].endswith("; n = 16), almost perfect")
         assert table.rows[0][2].endswith("; n = 16), reliable")
         assert "Landis & Koch, 1977" in note.text
         assert "Krippendorff, 2004" in note.text
-        assert "not known" in people_blocks.agreement_blocks([])[0].text
+        assert "not known" in agreement_blocks([])[0].text
 
     def test_there_is_no_word_where_there_is_no_interval(self):
         # Fifteen chunks of five questions, and the same grades by both of eight answers.
         few = [line(f"q{at}", chunks=[at % 4, at % 3, 2], rater=x) for at in range(5) for x in "12"]
         same = [line(f"q{at}", at % 4, rater=x) for at in range(8) for x in "12"]
 
-        (chunks,) = people_blocks.agreement_blocks(
-            rating_statistics.agreements(rated_answers(few))
-        )[0].rows
-        overall = people_blocks.agreement_blocks(rating_statistics.agreements(rated_answers(same)))[
-            0
-        ].rows[0]
+        (chunks,) = agreement_blocks(rating_statistics.agreements(rated_answers(few)))[0].rows
+        overall = agreement_blocks(rating_statistics.agreements(rated_answers(same)))[0].rows[0]
 
         assert chunks[1] == "+1.00 (independent questions: 5, under 6; n = 15)"
         assert overall[1:3] == ["+1.00 (the same in every resample; n = 8)"] * 2
@@ -418,13 +412,13 @@ class TestComments:
         lines += [line("q0", 2, rater=str(at + 3), comment=f"c{at}") for at in range(25)]
         questions = runs_made.stored({"a": {"recall": [1.0]}}).questions
 
-        (fold,) = people_blocks.comments_blocks(lines, questions)
+        (fold,) = comments_blocks(lines, questions)
 
         assert isinstance(fold, Fold)
         assert fold.title == "27 comments, the first 20"
         assert fold.blocks[0].items[:2] == ["q0 — poor: bad", "q0 — good: c0"]
         assert len(fold.blocks[0].items) == 20
-        assert people_blocks.comments_blocks([line("q0", 1)], questions) == []
+        assert comments_blocks([line("q0", 1)], questions) == []
 
 
 LOW, HIGH = [0.0] * 20, [1.0] * 15 + [0.0] * 5

@@ -17,11 +17,17 @@ from harness.records import (
     Usage,
     Verdict,
 )
+from harness.report.browser_data import pack_page
+from harness.report.browser_records import (
+    choose_first,
+    count_going_on,
+    describe_arrival,
+    pack,
+    round_digits,
+    script_json,
+    true_rank,
+)
 from harness.report.charts.losses_chart import figure
-from harness.report.data import pack_page
-from harness.report.data.arrivals import count_going_on, describe_arrival, true_rank
-from harness.report.data.first_questions import choose_first
-from harness.report.data.page_packing import pack, round_digits, script_json
 from harness.report.run_view import View
 from harness.report.sections import questions
 from harness.runs import runner

@@ -1,8 +1,7 @@
 """Segments: which questions belong to which, and how cells are marked."""
 
 from harness.records import Passage, Question, Span
-from harness.report.cell_marks import marks
-from harness.report.segment_groups import list_divisions
+from harness.report.run_view import list_divisions, marks
 from harness.store.cell_results import CellResult
 
 

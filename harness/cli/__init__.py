@@ -14,18 +14,14 @@ import typer
 
 from harness.cli import (
     about_verbs,
-    baseline_verbs,
-    cache_verbs,
-    compare_verb,
+    compare_verbs,
     data_verbs,
-    draft_verbs,
-    gate_verb,
-    history_verb,
     judge_verbs,
     machine_faults,
     people_verbs,
     run_verbs,
 )
+from harness.cli.options import COMPARE, DATA, JUDGE, MACHINE, CommandGroup
 from harness.errors import HarnessError, RunError
 from harness.files import streams
 from harness.fingerprint import __version__
@@ -33,29 +29,19 @@ from harness.runs import interrupts
 from harness.text.secrets import redact
 
 app = typer.Typer(
+    cls=CommandGroup,
     help="Evaluate retrieval-augmented generation: which configuration to ship, and how sure.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verbs in (
-    run_verbs,
-    compare_verb,
-    gate_verb,
-    history_verb,
-    data_verbs,
-    people_verbs,
-    about_verbs,
-):
+for verbs in (run_verbs, compare_verbs, data_verbs, people_verbs, about_verbs):
     app.add_typer(verbs.commands)
-groups = {
-    "baseline": baseline_verbs,
-    "judge": judge_verbs,
-    "draft": draft_verbs,
-    "cache": cache_verbs,
-}
-for name, group in groups.items():
-    app.add_typer(group.commands, name=name)
+app.add_typer(judge_verbs.commands, name="judge", rich_help_panel=JUDGE)
+app.add_typer(compare_verbs.baseline_commands, name="baseline", rich_help_panel=COMPARE)
+app.add_typer(people_verbs.draft_commands, name="draft", rich_help_panel=DATA)
+app.add_typer(about_verbs.cache_commands, name="cache", rich_help_panel=MACHINE)
 
 
 def _show_without_secrets(

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, get_args
 
 import typer
 
-from harness.cli.notes import print_notes
-from harness.cli.options import Force
+from harness.cli.options import DATA, Force, RunFolder, print_notes
 from harness.errors import HarnessError, one_of
 from harness.text.escaping import make_printable
 
 commands = typer.Typer()
+_OPTIONS_BY_FORM = {
+    "labels": ("--testset", "--out", "--corpus", "--disagreements"),
+    "ratings": ("--run", "--cell"),
+}
+"""Options of what is no test set."""
 _LINE_BREAKS = "\n\t\f"
 _LINE_BREAK_PATTERN = re.compile(f"([{_LINE_BREAKS}])")
 """What a document's text is shown with as it is: evidence is quoted from there."""
 
 
-@commands.command("import")
+@commands.command("import", rich_help_panel=DATA)
 def import_(
     form: Annotated[
         str,
@@ -69,40 +73,33 @@ def import_(
     `labels` adds the grades of filled-in files of `pool` to a test set, `ratings` what people
     said in forms of `rate`, or by thumbs, to a run.
     """
-    _refuse_options(
-        form,
-        {
-            "--out": out,
-            "--corpus": corpus,
-            "--write-corpus": write_corpus,
-            "--testset": testset,
-            "--disagreements": None if disagreements == "error" else disagreements,
-            "--run": run,
-            "--cell": cell,
-        },
-    )
-    if form == "labels":
-        print(_import_labels([*map(Path, paths)], testset, out, corpus, disagreements, force))
-    elif form == "ratings":
-        print(_import_ratings([*map(Path, paths)], run, cell))
-    else:
-        _import_testset(form, paths, out, corpus, write_corpus, force)
+    from harness.report import terminal
+    from harness.report.document import Paragraph
 
-
-_OPTIONS_BY_FORM = {
-    "labels": ("--testset", "--out", "--corpus", "--disagreements"),
-    "ratings": ("--run", "--cell"),
-}
-"""Options that what is no test set takes; a test set takes those of neither but --out, --corpus."""
-
-
-def _refuse_options(form: str, options: Mapping[str, object]) -> None:
-    """Raise `HarnessError` for an option that says nothing about what is imported."""
+    unset = {"error": None}
+    options = {
+        "--out": out,
+        "--corpus": corpus,
+        "--write-corpus": write_corpus,
+        "--testset": testset,
+        "--disagreements": unset.get(disagreements, disagreements),
+        "--run": run,
+        "--cell": cell,
+    }
     fits = _OPTIONS_BY_FORM.get(form, ("--out", "--corpus", "--write-corpus"))
     for option, value in options.items():
         if value is not None and option not in fits:
             subject = form if form in _OPTIONS_BY_FORM else "a test set"
             raise HarnessError(f"{option} does not belong to {subject}\n  leave it out")
+    files = [*map(Path, paths)]
+    if form == "labels":
+        text = _import_labels(files, testset, out, corpus, disagreements, force)
+    elif form == "ratings":
+        text = _import_ratings(files, run, cell)
+    else:
+        _import_testset(form, paths, out, corpus, write_corpus, force)
+        return
+    terminal.show([Paragraph(line, "path") for line in text.splitlines()])
 
 
 def _import_testset(
@@ -125,8 +122,7 @@ def _import_testset(
     written = importing.write(imported, out, write_corpus, force)
     first, *others = importing.describe_import(imported)
     terminal.show([Fold(first, list(map(Paragraph, others)))])
-    for path in written:
-        print(path)
+    terminal.show_paths(written)
     print_notes(imported.corpus.remarks)
 
 
@@ -159,10 +155,10 @@ def _import_ratings(paths: Sequence[Path], run: Path | None, cell: str | None) -
     return api.import_ratings(paths, run, cell)
 
 
-@commands.command()
+@commands.command(rich_help_panel=DATA)
 def export(
     form: Annotated[str, typer.Argument(metavar="FORMAT", help="trec, csv, parquet or triplets")],
-    folder: Annotated[Path, typer.Argument(metavar="RUN", help="a run's folder")],
+    folder: RunFolder,
     out: Annotated[Path, typer.Option("--out", "-o", help="the file; for trec, a folder")],
     chunks: Annotated[
         bool, typer.Option("--chunks", help="trec: rank chunks, in place of their documents")
@@ -173,14 +169,14 @@ def export(
 
     A model trained on triplets has seen these questions: judge it by others.
     """
+    from harness.report import terminal
     from harness.store import exports
     from harness.store import reader as store
 
-    for path in exports.export(store.load(folder), form, out, chunks, force):
-        print(path)
+    terminal.show_paths(exports.export(store.load(folder), form, out, chunks, force))
 
 
-@commands.command()
+@commands.command(rich_help_panel=DATA)
 def extract(
     corpus: Annotated[
         str, typer.Argument(metavar="CORPUS", help="a folder or a file, or as in a configuration")
@@ -191,13 +187,13 @@ def extract(
     force: Force = False,
 ) -> None:
     """Show the text that PDF, Word, HTML and the like are read as: what evidence quotes."""
+    from harness.report import terminal
     from harness.testset import extraction
 
     reader = extraction.reader(corpus)
     documents = extraction.read(reader)
     if out is not None:
-        for path in extraction.write(documents, reader.path, out, force):
-            print(path)
+        terminal.show_paths(extraction.write(documents, reader.path, out, force))
     else:
         for document in documents.converted_documents():
             text = "".join(

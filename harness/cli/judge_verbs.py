@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from harness.cli.notes import print_json
-from harness.cli.options import Force, Json, Override
+from harness.cli.options import CommandGroup, Force, Json, Override, config_file, print_json
 from harness.errors import HarnessError, RunError
 
 if TYPE_CHECKING:
     from harness.config.run_config import RunConfig
 
-commands = typer.Typer(
-    help="What a judge model is worth.", no_args_is_help=True, rich_markup_mode=None
-)
+commands = typer.Typer(cls=CommandGroup, help="What a judge model is worth.", no_args_is_help=True)
 
 
 @commands.command("check")
 def judge_check(
     config: Annotated[
-        Path | None, typer.Argument(help="the configuration, a YAML file", show_default=False)
+        Path | None,
+        typer.Argument(
+            help="the configuration, a YAML file", show_default=False, callback=config_file
+        ),
     ] = None,
     overrides: Override = None,
     n: Annotated[int, typer.Option("--n", min=1, help="how many questions")] = 20,
@@ -61,7 +61,8 @@ def judge_check(
 
 def _check_by_construction(config: RunConfig, n: int, json: bool) -> None:
     from harness.people import judge_check
-    from harness.report import people_blocks, terminal
+    from harness.report import terminal
+    from harness.report.sections import people
     from harness.runs import runner
 
     prepared = runner.prepare(config)
@@ -77,7 +78,7 @@ def _check_by_construction(config: RunConfig, n: int, json: bool) -> None:
     if json:
         print_json({"judge": judge.shown, **asdict(result)})
     else:
-        terminal.show(people_blocks.judge(result, judge))
+        terminal.show(people.judge_blocks(result, judge))
 
 
 def _check_labels(
@@ -115,8 +116,7 @@ def _check_labels(
         print_json(judge_blocks.as_dict(card))
         return
     terminal.show(judge_blocks.card_blocks(card))
-    for path in written:
-        print(path)
+    terminal.show_paths(written)
 
 
 def _read_threshold(text: str | None) -> float | Literal["halves"] | None:

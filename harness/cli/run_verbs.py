@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli import machine_faults
-from harness.cli.notes import print_json, print_notes
 from harness.cli.options import (
+    JUDGE,
+    RUN,
     CacheFolder,
     Config,
     Debug,
@@ -23,7 +24,10 @@ from harness.cli.options import (
     Junit,
     Metrics,
     Override,
+    RunFolder,
     cache_folder,
+    print_json,
+    print_notes,
     print_tracebacks,
 )
 from harness.errors import HarnessError
@@ -35,7 +39,7 @@ if TYPE_CHECKING:
 commands = typer.Typer()
 
 
-@commands.command()
+@commands.command(rich_help_panel=RUN)
 def run(
     config: Config,
     overrides: Override = None,
@@ -75,7 +79,7 @@ def run(
     A run that was broken off is continued by the same command.
     """
     from harness import api
-    from harness.cli import gate_verb
+    from harness.cli import compare_verbs
     from harness.config.run_config import load
     from harness.report import run_summary, terminal
     from harness.runs import runner
@@ -86,16 +90,16 @@ def run(
         "sample": sample,
         "sample_seed": sample_seed,
         "oracle": "true" if oracle else None,
+        "max_cost": None if max_cost is None else f"{max_cost:f}",
+        "token_budget": token_budget,
     }
     options = [f"{key}={value}" for key, value in options_by_key.items() if value is not None]
-    options += [] if max_cost is None else [f"max_cost={max_cost:f}"]
-    options += [] if token_budget is None else [f"token_budget={token_budget}"]
     configured = load(config, [*(overrides or ()), *options])
     rules = configured.settings.gate if limit is None else None
     if junit is not None and rules is None:
         why = "a run by --limit is not judged" if limit else f"{config} has no gate"
         raise HarnessError(f"--junit writes what a gate says, and {why}\n  leave --junit out")
-    with gate_verb.report_refusals(config.name, junit) if rules is not None else nullcontext():
+    with compare_verbs.report_refusals(config.name, junit) if rules is not None else nullcontext():
         prepared = runner.prepare(configured, limit, fresh)
         with terminal.progress() as progress:
             if rules is not None:
@@ -116,10 +120,12 @@ def run(
     else:
         terminal.show(run_summary.blocks(finished.folder, finished.view))
     if finished.gate is not None:
-        gate_verb.end_by_gate(finished.gate, finished.folder, junit, sys.stderr if json else None)
+        compare_verbs.end_by_gate(
+            finished.gate, finished.folder, junit, sys.stderr if json else None
+        )
 
 
-@commands.command()
+@commands.command(rich_help_panel=RUN)
 def validate(
     config: Config,
     overrides: Override = None,
@@ -179,16 +185,15 @@ def validate(
     cost.refuse_costly(costs, prepared.config)
 
 
-@commands.command()
-def report(folder: Annotated[Path, typer.Argument(metavar="RUN", help="a run's folder")]) -> None:
+@commands.command(rich_help_panel=RUN)
+def report(folder: RunFolder) -> None:
     """Render a stored run again."""
-    from harness.report import write
+    from harness.report import terminal, write
 
-    for path in write(folder):
-        print(path)
+    terminal.show_paths(write(folder))
 
 
-@commands.command()
+@commands.command(rich_help_panel=JUDGE)
 def evaluate(
     qrels: Annotated[Path | None, typer.Option(help="judgements, in TREC's or BEIR's form")] = None,
     runs: Annotated[
@@ -286,9 +291,9 @@ def _print_runs(
         terminal.show(blocks)
 
 
-@commands.command()
+@commands.command(rich_help_panel=JUDGE)
 def score(
-    folder: Annotated[Path, typer.Argument(metavar="RUN", help="a run's folder")],
+    folder: RunFolder,
     metrics: Metrics = None,
     judge: Annotated[
         str | None,
@@ -307,16 +312,17 @@ def score(
     from harness.store.reader import load
 
     print_tracebacks(debug)
-
-    try:
-        settings = None if judge is None else yaml_lines.parse_value(judge)
-    except ValueError:
-        # What is wrong with it would show it, and it may hold a key.
-        raise HarnessError("--judge: it is neither a model's name nor YAML") from None
-    try:
-        judge_model = None if judge is None else parse_judge(settings)
-    except ValueError as error:
-        raise HarnessError(f"--judge: {error}") from None
+    judge_model = None
+    if judge is not None:
+        try:
+            settings = yaml_lines.parse_value(judge)
+        except ValueError:
+            # What is wrong with it would show it, and it may hold a key.
+            raise HarnessError("--judge: it is neither a model's name nor YAML") from None
+        try:
+            judge_model = parse_judge(settings)
+        except ValueError as error:
+            raise HarnessError(f"--judge: {error}") from None
     run = api.score(folder, metrics or (), judge_model, cache_folder(cache))
     if json:
         print(terminal.as_json(folder, run))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.files.atomic import delete_abandoned, write_atomically
-from harness.report import chart_files, html, markdown, run_index
+from harness.report import html, markdown, run_index
 from harness.report.run_view import ChartCache, View
 from harness.report.sections import parts
 from harness.store.reader import load
@@ -36,7 +36,7 @@ def write_reports(view: View) -> list[Path]:
     rendered = parts(view)
     page, text = folder / "report.html", folder / "report.md"
     write_atomically(page, html.render(view, rendered))
-    chart_files.write(folder, rendered)
+    markdown.write_charts(folder, rendered)
     write_atomically(text, markdown.render(view, rendered))
     write_atomically(
         folder / run_index.DIGEST_NAME, run_index.digest_as_json(run_index.digest(view))
@@ -45,7 +45,7 @@ def write_reports(view: View) -> list[Path]:
     index = run_index.write(folder, str(output))
     for name in (page.name, text.name, run_index.DIGEST_NAME):
         delete_abandoned(folder, name)
-    delete_abandoned(folder / chart_files.FOLDER, "*.svg")
+    delete_abandoned(folder / markdown.CHARTS, "*.svg")
     if index is not None:
         delete_abandoned(index.parent, index.name)
     return [page, text] if index is None else [page, text, index]

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from harness.report import data, package_files, page
+from harness.report import browser_data, package_files, page
 from harness.report.document import (
     Block,
     Cell,
@@ -32,11 +32,13 @@ _CODE = re.compile(r"`([^`\n]+)`")
 
 def render(view: View, parts: Sequence[Part]) -> str:
     """Return the page; every text from outside is escaped by the template, or packed."""
-    return render_parts(view.about, parts, view.run.provenance.harness, data.pack_page(view))
+    return render_parts(
+        view.about, parts, view.run.provenance.harness, browser_data.pack_page(view)
+    )
 
 
 def render_parts(
-    about: str, parts: Sequence[Part], version: str, packed: data.PageData | None = None
+    about: str, parts: Sequence[Part], version: str, packed: browser_data.PageData | None = None
 ) -> str:
     """Return a page titled `about`; one without data runs no script at all."""
     return render_page(

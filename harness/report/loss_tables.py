@@ -10,8 +10,7 @@ import numpy as np
 from harness.records import LostAt
 from harness.report.document import Cell, Fold, Mark, Measure, TableBlock
 from harness.report.phrases import join_names
-from harness.report.run_view import View
-from harness.report.segment_groups import MIN_QUESTIONS, list_divisions
+from harness.report.run_view import MIN_QUESTIONS, View, list_divisions
 from harness.runs.aggregate import (
     QUESTION_STAGES,
     count_losses,

@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.people.rating_forms import FormFile, FormItem
 from harness.report import html, package_files
-from harness.report.data.page_packing import script_json
+from harness.report.browser_records import script_json
 from harness.store.reader import StoredRun
 
 _STYLES = ("page/10-page.css", "rating/form.css")

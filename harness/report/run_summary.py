@@ -9,8 +9,8 @@ from string import ascii_uppercase
 
 from harness.report import gate
 from harness.report.document import Block, Heading, Items, Paragraph, TableBlock
-from harness.report.potential_words import summary_line
 from harness.report.run_view import View
+from harness.report.sections.oracle import summary_line
 from harness.store.cell_results import CellResult
 from harness.text import numbers
 from harness.text.escaping import shorten

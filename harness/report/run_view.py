@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
 from typing import Any, TypeAlias
@@ -23,8 +23,7 @@ from harness.metrics.judged_ranking import JudgedRankingMetric
 from harness.metrics.named_metrics import stored_metric, stored_total
 from harness.records import Outcome, Question
 from harness.registry import full_label
-from harness.report import bands, phrases
-from harness.report.cell_marks import marks
+from harness.report import phrases
 from harness.report.document import Mark
 from harness.report.verdict_words import VerdictText, VerdictWords
 from harness.runs.oracle.potential import Potential, compute_potentials
@@ -283,7 +282,7 @@ class View:
         mean, ceiling = self.score(cell, metric).mean, self.ceiling(cell, metric)
         if mean is not None and ceiling:
             mean /= ceiling
-        return bands.word(self.build_metric(metric).name, mean)
+        return phrases.band_word(self.build_metric(metric).name, mean)
 
     def target_outcome(self, cell: CellResult, metric: str) -> str:
         """Return whether a cell meets the target of a metric; "" where there is none."""
@@ -356,7 +355,7 @@ class View:
 
     def bands(self, metric: str) -> tuple[float, ...]:
         """Return where the bands of a metric begin, worst first; none where it has no words."""
-        return bands.starts(self.build_metric(metric).name)
+        return phrases.band_starts(self.build_metric(metric).name)
 
     def is_copied(self, cell: CellResult, metric: str) -> bool:
         """Return whether a metric is constant by construction in a cell."""
@@ -388,3 +387,92 @@ class View:
     def build_metric(self, metric: str) -> Metric:
         """Return a metric by its name."""
         return stored_metric(self.run.provenance.metrics[metric])
+
+
+HUES = 8
+SHAPES = 4
+_USUAL_HUES = {"bm25": 0, "dense": 1, "hybrid": 2}
+_RERANKED_HUE = 3
+_FREE_HUES = (4, 5, 6, 7, 0, 1, 2, 3)
+"""Hues of methods without one of their own, in the order in which they are given away."""
+
+
+def marks(cells: Sequence[CellResult]) -> dict[str, Mark]:
+    """Return the mark of each cell, by its full name.
+
+    The hue is the retrieval method, and the embedder where there is but one method; the shape is
+    the chunker. Where there are more than there are hues or shapes, they come round again.
+    """
+    methods = [(cell.retriever, cell.reranker) for cell in cells]
+    if len(set(methods)) == 1:
+        methods = [(cell.embedder or "", cell.generator) for cell in cells]
+    hues: dict[tuple[str, str], int] = {}
+    for name, other in dict.fromkeys(methods):
+        usual = _RERANKED_HUE if other != "none" else _USUAL_HUES.get(name.partition("(")[0])
+        if usual is None or usual in hues.values():
+            usual = next((hue for hue in _FREE_HUES if hue not in hues.values()), len(hues))
+        hues[name, other] = usual
+    shapes = {name: number for number, name in enumerate(dict.fromkeys(c.chunker for c in cells))}
+    return {
+        cell.name: Mark(hues[method] % HUES, shapes[cell.chunker] % SHAPES)
+        for cell, method in zip(cells, methods, strict=True)
+    }
+
+
+MIN_QUESTIONS = 5
+"""Of fewer questions nothing can be said."""
+_MAX_DOCUMENTS = 12
+"""Documents that are shown: those with the most questions."""
+_SHORT_WORDS, _LONG_WORDS = 10, 20
+
+
+@dataclass(frozen=True)
+class Division:
+    """One way to divide the questions: the ids of the questions of each segment, by its name.
+
+    `left_out` counts segments that are not shown. A question may be in several segments.
+    """
+
+    name: str
+    segments: Mapping[str, frozenset[str]]
+    left_out: int = 0
+
+
+def list_divisions(questions: Iterable[Question]) -> list[Division]:
+    """Return the ways that divide these questions at all: two segments or more."""
+    ids: dict[str, dict[str, set[str]]] = {
+        way: {} for way in ("Category", "Difficulty", "Document", "Question length")
+    }
+    for question in questions:
+        for way, names in zip(ids, _segments_of(question), strict=True):
+            for name in names:
+                ids[way].setdefault(name, set()).add(question.id)
+    by_size = sorted(ids["Document"].items(), key=lambda group: (-len(group[1]), group[0]))
+    ids["Document"] = dict(by_size[:_MAX_DOCUMENTS])
+    left_out = {"Document": max(0, len(by_size) - _MAX_DOCUMENTS)}
+    return [
+        Division(
+            way, {name: frozenset(group) for name, group in groups.items()}, left_out.get(way, 0)
+        )
+        for way, groups in ids.items()
+        if len(groups) > 1
+    ]
+
+
+def _segments_of(question: Question) -> tuple[Iterable[str], ...]:
+    """Return the names of a question's segments, for each way to divide."""
+    documents = {passage.span.doc for passage in question.passages}
+    if not documents:
+        documents = {doc for doc, grade in (question.documents or {}).items() if grade > 0}
+    words, length = len(question.text.split()), f"over {_LONG_WORDS} words"
+    if words <= _LONG_WORDS:
+        length = f"{_SHORT_WORDS + 1} to {_LONG_WORDS} words"
+    if words <= _SHORT_WORDS:
+        length = f"up to {_SHORT_WORDS} words"
+    category, difficulty = question.category, question.difficulty
+    return (
+        [category] if category else (),
+        [difficulty] if difficulty else (),
+        sorted(documents),
+        [length],
+    )

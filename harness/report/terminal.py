@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
@@ -52,6 +52,11 @@ def show(blocks: Sequence[Block], file: TextIO | None = None) -> None:
     console.width = min(console.width, WIDTH)
     for part in _spaced(blocks, console.width):
         console.print(part, crop=False)
+
+
+def show_paths(paths: Iterable[Path]) -> None:
+    """Print the files that were written, one a line."""
+    show([Paragraph(str(path), "path") for path in paths])
 
 
 def render(blocks: Sequence[Block]) -> str:

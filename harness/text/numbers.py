@@ -87,6 +87,11 @@ def _two_digits(value: float) -> str:
     return f"{float(f'{value:.2g}'):g}"
 
 
+def whole(value: float | None) -> str:
+    """Return a number without decimals, its thousands apart: `1,200`."""
+    return MISSING if value is None else f"{value:,.0f}"
+
+
 def count(value: int, noun: str) -> str:
     """Return a count with its noun: `1 question`, `1,200 questions`."""
     return f"{value:,} {noun}" if value == 1 else f"{value:,} {noun}s"

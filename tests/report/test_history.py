@@ -6,7 +6,7 @@ import re
 import pytest
 from typer.testing import CliRunner
 
-from harness.cli.history_verb import commands
+from harness.cli import app
 from harness.comparison.history.series import history
 from harness.errors import HarnessError
 from harness.report import history as pages
@@ -111,7 +111,7 @@ def test_runs_without_a_value_or_an_interval_are_drawn_too(tmp_path):
 
 
 def test_the_terminal_shows_the_last_runs_in_a_hundred_columns(folder):
-    done = CliRunner().invoke(commands, [str(folder)])
+    done = CliRunner().invoke(app, ["history", str(folder)])
     lines = done.output.splitlines()
 
     assert done.exit_code == 0
@@ -125,7 +125,9 @@ def test_the_terminal_shows_the_last_runs_in_a_hundred_columns(folder):
 
 def test_json_has_every_value_and_writes_nothing(tmp_path):
     nights(tmp_path, STEP)
-    done = CliRunner().invoke(commands, [str(tmp_path), "--json", "-m", "mrr@10", "-c", "dense"])
+    done = CliRunner().invoke(
+        app, ["history", str(tmp_path), "--json", "-m", "mrr@10", "-c", "dense"]
+    )
     found = json.loads(done.output)
     (segment,) = found["series"][0]["segments"]
 
@@ -138,7 +140,7 @@ def test_json_has_every_value_and_writes_nothing(tmp_path):
 
 def test_the_page_says_that_reading_every_night_was_corrected_for_and_how_to(folder):
     for every, said in (([], "--every-night corrects for that"), (["--every-night"], "any night.")):
-        done = CliRunner().invoke(commands, [str(folder), *every])
+        done = CliRunner().invoke(app, ["history", str(folder), *every])
         assert done.exit_code == 0
         assert said in (folder / "history.md").read_text(encoding="utf-8")
 

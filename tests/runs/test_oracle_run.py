@@ -10,15 +10,15 @@ from harness.config.run_config import load
 from harness.errors import DataError, RunError
 from harness.metrics import named_metrics
 from harness.records import Passage, Question, Span
-from harness.report.advice_rules import (
+from harness.report.run_view import View
+from harness.report.sections import oracle
+from harness.report.sections.advice import (
     MIN_USEFUL_GAIN,
     advice,
     max_plausible_gain,
 )
-from harness.report.potential_words import sentences
-from harness.report.potential_words import summary_line as line_of
-from harness.report.run_view import View
-from harness.report.sections import oracle
+from harness.report.sections.oracle import sentences
+from harness.report.sections.oracle import summary_line as line_of
 from harness.runs import runner
 from harness.runs.oracle.oracle_run import evidence_context
 from harness.runs.oracle.oracle_scores import read_records, select_answer_metrics

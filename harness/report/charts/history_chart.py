@@ -7,12 +7,12 @@ from typing import Any
 
 from harness.comparison.history.series import History, RunSegment, Series
 from harness.report import history_words, phrases
-from harness.report.cell_marks import marks
 from harness.report.charts import theme
 from harness.report.charts.lettering import short_name
 from harness.report.charts.svg import Chart
 from harness.report.charts.theme import Row
 from harness.report.document import ChartFigure, TableBlock
+from harness.report.run_view import marks
 from harness.text import numbers
 
 _WEEK_DAYS = 7

@@ -10,7 +10,7 @@ from harness.metrics import Metric
 from harness.metrics.ndcg import dcg
 from harness.records import LostAt
 from harness.registry import description, full_label, summary
-from harness.report import bands
+from harness.report import phrases
 from harness.report.charts import losses_chart
 from harness.report.document import Block, Fold, GlossaryEntry, TableBlock
 from harness.report.run_view import View
@@ -53,7 +53,7 @@ def _entry(variants: Mapping[str, tuple[Metric, MetricDescription]]) -> Glossary
     metric, line = next(iter(variants.values()))
     cls, facts = type(metric), getattr(metric, "facts", None)
     about = description(cls).removeprefix(summary(cls)).replace("`", "").strip()
-    scale = bands.scale(metric.name)
+    scale = phrases.band_scale(metric.name)
     changed = sorted({key for variant, _ in variants.values() for key in _unusual_options(variant)})
     changes = f"of its usual form; {', '.join(changed)} of this run changes it" if changed else ""
     return GlossaryEntry(
@@ -134,8 +134,8 @@ def _terms(view: View, built: Mapping[str, Metric]) -> Iterator[GlossaryEntry]:
         )
     by_scale: dict[str, list[str]] = {}
     for name in dict.fromkeys(metric.name for metric in built.values()):
-        if bands.scale(name):
-            by_scale.setdefault(describe_scale(bands.scale(name)), []).append(name)
+        if phrases.band_scale(name):
+            by_scale.setdefault(describe_scale(phrases.band_scale(name)), []).append(name)
     if by_scale:
         yield GlossaryEntry(
             "Bands",
@@ -208,7 +208,7 @@ def _discounts() -> TableBlock:
     return TableBlock(["Rank", "1 / log₂(rank + 1)"], rows)
 
 
-def describe_scale(scale: Sequence[bands.Band]) -> str:
+def describe_scale(scale: Sequence[phrases.Band]) -> str:
     """Return the words of a scale, each with the least mean that it is for."""
     *first, (_, last) = scale
     parts = [f"{word} from {least:.2g}" for least, word in first]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from harness.report import cost_tables
 from harness.report.document import Block, Cell, Fold, Items, Measure, Paragraph, TableBlock
 from harness.report.phrases import join_names, measure
 from harness.report.run_view import NOT_COUNTED, View
 from harness.report.sections import section
+from harness.report.sections.costs import EXCLUDED_COSTS, format_money, has_money
 from harness.store.cell_results import CellResult
 from harness.text import numbers
 
@@ -93,7 +93,7 @@ def _table(
     head = ["Configuration", *names]
     if first:
         head += ["Seconds, median", "Tokens, mean"]
-        head += ["Money, mean"] if cost_tables.has_money(view) else []
+        head += ["Money, mean"] if has_money(view) else []
         head += ["Failed"] if view.failed else []
     if resting := _common_text(alike.values()):
         caption = f"{caption}: {resting}" if caption else resting
@@ -118,9 +118,9 @@ def _cost_cells(view: View, cell: CellResult) -> list[Cell]:
         Measure(numbers.seconds(seconds), seconds),
         Measure(numbers.MISSING if tokens is None else f"{tokens:,.0f}", tokens),
     ]
-    if cost_tables.has_money(view):
+    if has_money(view):
         money = view.money(cell)
-        row.append(Measure(cost_tables.format_money(view, money), money))
+        row.append(Measure(format_money(view, money), money))
     if view.failed:
         row.append(Measure(f"{cell.failed:,}", cell.failed))
     return row
@@ -182,8 +182,8 @@ def _notes(view: View) -> Iterator[str]:
     yield "n: scored and failed questions. The mean counts a failed question as 0."
     if view.embeds:
         yield NOT_COUNTED
-    if cost_tables.has_money(view):
-        yield cost_tables.EXCLUDED_COSTS
+    if has_money(view):
+        yield EXCLUDED_COSTS
     if any((view.judged_share(*pair) or 1) < 1 for pair in pairs):
         yield (
             "Judged: the share of the documents read that anybody judged; the others count "

@@ -1,18 +1,25 @@
-"""Human ratings: means by cell, agreement of raters, and correlation with the metrics."""
+"""What people said: means by cell, agreement of raters, and correlation with the metrics."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from harness.people import correlations, rating_statistics, ratings
+from harness.people import ratings
 from harness.people.ratings import TOP_GRADE, AnswerRating, Aspect, Rated
-from harness.report.charts import people_chart as chart
-from harness.report.document import Block, Paragraph, TableBlock
-from harness.report.people_blocks import agreement_blocks, comments_blocks, weights_blocks
+from harness.records import Question
+from harness.report.document import Block, Fold, Items, Paragraph, Quotation, TableBlock
 from harness.report.run_view import View
 from harness.report.sections import section
 from harness.stats.estimate import Estimate
 from harness.text import numbers
+from harness.text.escaping import shorten
+
+if TYPE_CHECKING:
+    from harness.models.chat import ChatModel
+    from harness.people.correlations import RatedValues
+    from harness.people.judge_check import Checked
+    from harness.people.rating_statistics import RaterAgreement
 
 _ASPECTS: Mapping[Aspect, str] = {
     "overall": "Overall",
@@ -21,32 +28,17 @@ _ASPECTS: Mapping[Aspect, str] = {
     "completeness": "Complete",
     "helpfulness": "Helpful",
 }
-
-
-@section("people", 48, "What people said", "People")
-def blocks(view: View) -> Sequence[Block]:
-    """Return what was made of `ratings.jsonl`; nothing where nobody rated anything."""
-    lines = ratings.read(view.stored)
-    if not lines:
-        return []
-    answers = ratings.rated_answers(lines)
-    result: list[Block] = [
-        Paragraph(_describe_raters(lines, answers)),
-        *_cells(view, answers, lines),
-    ]
-    result.append(Paragraph(_EXPLANATION, "note"))
-    if answers:
-        clusters, seed = view.stored.clusters, view.run.provenance.seed
-        result += agreement_blocks(rating_statistics.agreements(answers, clusters, seed))
-        table = correlations.RatedValues(view.stored, answers)
-        metric_correlations = correlations.correlations(table)
-        figure = chart.figure(metric_correlations, view.drawn)
-        result += [chart.table(metric_correlations)] if figure is None else [figure]
-        result += weights_blocks(table)
-    result += comments_blocks(lines, view.stored.questions)
-    return result
-
-
+_MAX_COMMENTS = 20
+_KAPPA_WORDS = (
+    (0.8, "almost perfect"),
+    (0.6, "substantial"),
+    (0.4, "moderate"),
+    (0.2, "fair"),
+    (0.0, "slight"),
+)
+"""Each above its bound: Landis & Koch, 1977."""
+_RELIABLE, _TENTATIVE = 0.8, 0.667
+"""Of alpha: Krippendorff, 2004."""
 _EXPLANATION = (
     f"Grades from 0 to {TOP_GRADE}: overall poor 0, fair 1, good 2, excellent {TOP_GRADE}. "
     "Means over questions, with their 95 % intervals; what several people said of one "
@@ -59,16 +51,48 @@ _EXPLANATION = (
 )
 
 
+@section("people", 48, "What people said", "People")
+def blocks(view: View) -> Sequence[Block]:
+    """Return what was made of `ratings.jsonl`; nothing where nobody rated anything."""
+    lines = ratings.read(view.stored)
+    if not lines:
+        return []
+    from harness.people import correlations, rating_statistics
+    from harness.report.charts import people_chart as chart
+
+    answers = ratings.rated_answers(lines)
+    result: list[Block] = [
+        Paragraph(_describe_raters(lines, answers)),
+        *_cells(view, answers, lines),
+        Paragraph(_EXPLANATION, "note"),
+    ]
+    if answers:
+        clusters, seed = view.stored.clusters, view.run.provenance.seed
+        result += agreement_blocks(rating_statistics.agreements(answers, clusters, seed))
+        table = correlations.RatedValues(view.stored, answers)
+        metric_correlations = correlations.correlations(table)
+        figure = chart.figure(metric_correlations, view.drawn)
+        result += [chart.table(metric_correlations)] if figure is None else [figure]
+        result += weights_blocks(table)
+    return [*result, *comments_blocks(lines, view.stored.questions)]
+
+
 def _describe_raters(lines: Sequence[AnswerRating], answers: Sequence[Rated]) -> str:
     sentences = []
     if answers:
         rated = [line for answer in answers for line in answer.lines]
-        people = {line.person for line in rated}
-        who = "1 person" if len(people) == 1 else f"{len(people):,} people"
+        people = len({line.person for line in rated})
+        who = "1 person" if people == 1 else f"{people:,} people"
         if (forms := len(ratings.group_by_known_raters(rated))) > 1:
             who = f"Up to {who}, on {forms:,} forms,"
         questions = numbers.count(len({answer.question for answer in answers}), "question")
-        several = sum(_has_several_raters(answer) for answer in answers)
+        several = sum(
+            any(
+                len({line.person for line in group}) > 1
+                for group in ratings.group_by_known_raters(answer.lines)
+            )
+            for answer in answers
+        )
         sentences.append(f"{who} rated {numbers.count(len(answers), 'answer')} to {questions}")
         sentences[-1] += f", {several:,} of them by more than one." if several else "."
     thumbs = [line for line in lines if line.source == "thumb"]
@@ -78,30 +102,23 @@ def _describe_raters(lines: Sequence[AnswerRating], answers: Sequence[Rated]) ->
     return " ".join(sentences)
 
 
-def _has_several_raters(answer: Rated) -> bool:
-    groups = ratings.group_by_known_raters(answer.lines)
-    return any(len({line.person for line in lines}) > 1 for lines in groups)
-
-
 def _cells(view: View, answers: Sequence[Rated], lines: Sequence[AnswerRating]) -> list[TableBlock]:
     """Return a table of what was said of answers, and one of chunks and thumbs."""
-    count = {cell.name: sum(cell.name in answer.cells for answer in answers) for cell in view.cells}
+    from harness.people.rating_statistics import cell_ratings
+
     of_answers: dict[str, dict[str, str]] = {"Answers": {}}
     of_chunks: dict[str, dict[str, str]] = {}
     for cell in view.cells:
-        name, n = cell.name, count[cell.name]
-        means = rating_statistics.cell_ratings(name, answers, lines, view.stored.clusters)
-        of_answers["Answers"][name] = f"{n:,}" if n else numbers.MISSING
+        name, n = cell.name, sum(cell.name in answer.cells for answer in answers)
+        means = cell_ratings(name, answers, lines, view.stored.clusters)
+        of_answers["Answers"][name] = numbers.whole(n or None)
         for aspect, title in _ASPECTS.items():
-            written = _format_mean(means.aspects.get(aspect), n)
-            of_answers.setdefault(title, {})[name] = written
-        relevant, thumbs = (
-            _format_mean(means.relevant, n, True),
-            _format_mean(means.thumbs, -1, True),
-        )
-        graded = _format_mean(means.aspects.get("chunks"), n)
-        row = {"Chunks, mean grade": graded, "Chunks relevant": relevant, "Thumbs up": thumbs}
-        for title, written in row.items():
+            of_answers.setdefault(title, {})[name] = _format_mean(means.aspects.get(aspect), n)
+        for title, written in (
+            ("Chunks, mean grade", _format_mean(means.aspects.get("chunks"), n)),
+            ("Chunks relevant", _format_mean(means.relevant, n, True)),
+            ("Thumbs up", _format_mean(means.thumbs, -1, True)),
+        ):
             of_chunks.setdefault(title, {})[name] = written
     return [
         *_table(view, of_answers, "What people said of answers"),
@@ -111,13 +128,15 @@ def _cells(view: View, answers: Sequence[Rated], lines: Sequence[AnswerRating]) 
 
 def _table(view: View, columns: Mapping[str, Mapping[str, str]], caption: str) -> list[TableBlock]:
     """Return the columns and the rows in which anything was said; nothing where nothing was."""
-    rated = [
-        [cell for cell in view.cells if texts[cell.name] != numbers.MISSING]
-        for texts in columns.values()
+    kept = {
+        title: texts for title, texts in columns.items() if set(texts.values()) - {numbers.MISSING}
+    }
+    cells = [
+        cell
+        for cell in view.cells
+        if any(texts[cell.name] != numbers.MISSING for texts in kept.values())
     ]
-    kept = [title for title, cells in zip(columns, rated, strict=True) if cells]
-    cells = [cell for cell in view.cells if any(cell in each for each in rated)]
-    rows = [[view.name(cell), *(columns[title][cell.name] for title in kept)] for cell in cells]
+    rows = [[view.name(cell), *(texts[cell.name] for texts in kept.values())] for cell in cells]
     marks = [view.mark(cell) for cell in cells]
     table = TableBlock(["Configuration", *kept], rows, caption, cards=True, marks=marks)
     return [table] if kept else []
@@ -136,3 +155,123 @@ def _format_mean(estimate: Estimate | None, n: int, share: bool = False) -> str:
     if estimate.n != n:
         ends.append(f"n = {estimate.n:,}")
     return f"{mean} ({'; '.join(filter(None, ends))})"
+
+
+def agreement_blocks(agreements: Sequence[RaterAgreement]) -> list[Block]:
+    """Return how far raters agree, and how to read it."""
+    from harness.report.charts.people_chart import format_estimate
+
+    if not agreements:
+        return [
+            Paragraph("Nothing was rated by two people: how far they agree is not known.", "note")
+        ]
+
+    def with_word(estimate: Estimate, word: Callable[[float], str]) -> str:
+        known = estimate.value is not None and estimate.low is not None
+        text = format_estimate(estimate)
+        return f"{text}, {word(estimate.value or 0.0)}" if known else text
+
+    head = ["Rated by two or more", "Weighted kappa", "Alpha, ordinal", "Alpha, interval"]
+    rows = [
+        [
+            agreement.aspect.capitalize(),
+            with_word(agreement.kappa, _kappa_word),
+            with_word(agreement.ordinal, _alpha_word),
+            format_estimate(agreement.interval),
+        ]
+        for agreement in agreements
+    ]
+    text = (
+        "Kappa (Cohen, 1968; disagreements weighted by their square) is that of two raters, alpha "
+        "(Krippendorff, 2004) that of all; 1 is agreement, 0 what chance would give; n counts what "
+        "both, or at least two, rated. Words for kappa: Landis & Koch, 1977; for alpha: "
+        f"Krippendorff, 2004, reliable from {_RELIABLE:g}, tentative from {_TENTATIVE:g}; there is "
+        "none without an interval."
+    )
+    pairs = max(agreement.pairs for agreement in agreements)
+    if pairs > 1:
+        text += f" {pairs} pairs of raters share answers: kappa is of the pair that shares most."
+    return [TableBlock(head, rows, "How far people agree"), Paragraph(text, "note")]
+
+
+def _kappa_word(value: float) -> str:
+    return next((word for least, word in _KAPPA_WORDS if value > least), "poor")
+
+
+def _alpha_word(value: float) -> str:
+    if value >= _RELIABLE:
+        return "reliable"
+    return "tentative" if value >= _TENTATIVE else "not reliable"
+
+
+def weights_blocks(table: RatedValues) -> list[Block]:
+    """Return the weights of a composite that would agree best, or why none are suggested."""
+    from harness.people.composite_weights import EQUAL_WEIGHTS, suggest_weights
+    from harness.report.charts.people_chart import format_estimate
+
+    suggested, label = suggest_weights(table), "Weights of a composite."
+    if suggested.reason:
+        return [Paragraph(f"None are suggested: {suggested.reason}.", "plain", label)]
+    assert suggested.own is not None
+    assert suggested.present is not None
+    assert suggested.gain is not None
+    own, present = (numbers.difference(rho.value) for rho in (suggested.own, suggested.present))
+    against = suggested.against
+    against = against if against == EQUAL_WEIGHTS else f"the run’s {against}"
+    text = (
+        f"Those that would agree best with people’s overall grades on these {suggested.n:,} "
+        f"answers. On questions that the weights had not seen (five folds) their rank correlation "
+        f"is {own}, that of {against} {present}: a difference of "
+        f"{format_estimate(suggested.gain)}. "
+    )
+    better = "They are shown to agree better; it is a suggestion all the same, from one set."
+    none = "They are not shown to agree better: a suggestion, and no reason to change anything."
+    note = (
+        "Least squares of standardised metrics, no weight below 0, with a ridge of 0.01: metrics "
+        "that say the same share their weight. Not in it: metrics of retrieval, of the whole set, "
+        "and those with no value of more than one in five rated answers to answerable questions."
+    )
+    return [
+        Paragraph(text + (better if suggested.better else none), "plain", label),
+        Quotation("A suggestion", suggested.yaml),
+        Paragraph(note, "note"),
+    ]
+
+
+def comments_blocks(
+    lines: Sequence[AnswerRating], questions: Mapping[str, Question]
+) -> list[Block]:
+    """Return what people wrote, the worst grades first."""
+    commented = [line for line in lines if line.comment]
+    if not commented:
+        return []
+    order = ("poor", "fair", None, "good", "excellent")
+    commented.sort(key=lambda line: (line.thumb is not False, order.index(line.overall)))
+    items = []
+    for line in commented[:_MAX_COMMENTS]:
+        rating = f"{line.overall}: " if line.overall else ""
+        if line.thumb is not None:
+            rating = "thumb up: " if line.thumb else "thumb down: "
+        question = shorten(questions[line.question].text, 120)
+        items.append(f"{question} — {rating}{shorten(line.comment, 400)}")
+    more = f", the first {_MAX_COMMENTS}" if len(commented) > _MAX_COMMENTS else ""
+    return [Fold(f"{numbers.count(len(commented), 'comment')}{more}", [Items(items)])]
+
+
+def judge_blocks(checked: Checked, model: ChatModel) -> list[Block]:
+    """Return what was measured of a judge, and why a verdict is missing, if one is."""
+    rows = [
+        [
+            figure.name,
+            numbers.score(figure.value),
+            numbers.interval(figure.low, figure.high),
+            numbers.whole(figure.n),
+            numbers.whole(figure.failed),
+            figure.about,
+        ]
+        for figure in checked.figures
+    ]
+    head = ["measured", "mean", "95 % interval", "n", "no verdict", "what it is"]
+    failure = checked.failure
+    table = TableBlock(head, rows, model.shown)
+    return [table] if failure is None else [table, Paragraph(failure, label="metric failed:")]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from harness.records import Outcome, Span, StoredHit
-from harness.report.data.arrivals import count_going_on, describe_arrival
-from harness.report.data.first_questions import choose_first
+from harness.report.browser_records import choose_first, count_going_on, describe_arrival
 from harness.report.document import Block, Browser, Fold, Paragraph, Quotation
 from harness.report.run_view import View
 from harness.report.sections import section

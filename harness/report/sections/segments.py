@@ -8,9 +8,8 @@ import numpy as np
 
 from harness.report.document import Block, Fold, Measure, Paragraph, PerCell, TableBlock
 from harness.report.phrases import measure
-from harness.report.run_view import View
+from harness.report.run_view import MIN_QUESTIONS, Division, View, list_divisions
 from harness.report.sections import section
-from harness.report.segment_groups import MIN_QUESTIONS, Division, list_divisions
 from harness.stats.aggregate_scores import Aggregate
 from harness.store.cell_results import CellResult
 from harness.text import numbers

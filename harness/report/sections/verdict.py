@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from harness.report.advice_rules import advice
+from harness.report.browser_records import choose_first
 from harness.report.charts import differences_chart
-from harness.report.data.first_questions import choose_first
 from harness.report.document import (
     Block,
     ChartFigure,
@@ -21,9 +20,9 @@ from harness.report.document import (
     TwoColumns,
 )
 from harness.report.phrases import join_names
-from harness.report.run_view import View
+from harness.report.run_view import MIN_QUESTIONS, View, list_divisions
 from harness.report.sections import section
-from harness.report.segment_groups import MIN_QUESTIONS, list_divisions
+from harness.report.sections.advice import advice
 from harness.store.cell_results import CellResult
 from harness.store.frame import STATES
 from harness.text import numbers

@@ -6,7 +6,7 @@ import pytest
 
 from harness import api, report
 from harness.config.run_config import load
-from harness.report.data import pack_page
+from harness.report.browser_data import pack_page
 from harness.report.run_view import View
 from harness.runs import runner
 from harness.runs.outcomes import context_text

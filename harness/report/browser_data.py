@@ -7,20 +7,31 @@ their only reader. What repeats in a part costs little, as it is compressed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from harness.records import Outcome, Question
-from harness.report.data.arrivals import count_going_on
-from harness.report.data.page_index import index
-from harness.report.data.page_limits import MAX_CHARACTERS, TextSizes
-from harness.report.data.page_packing import pack, round_digits, script_json
-from harness.report.data.page_records import FAILED, STAGES, STATES, RecordPacker
+from harness.records import Outcome, Question, Score
+from harness.report.browser_records import (
+    FAILED,
+    STAGES,
+    STATES,
+    RecordPacker,
+    choose_first,
+    count_going_on,
+    pack,
+    round_digits,
+    script_json,
+)
+from harness.report.charts.losses_chart import kept_label
 from harness.report.run_view import View
 from harness.store import frame as frames
 
+Kind = Literal["reasons", "verdicts", "samples", "prompts", "contexts"]
+"""What can be left out, the last first."""
+MAX_CHARACTERS = 24_000_000
+"""Characters, each text of a question counted once: they come to some 8 MB of the page."""
 _RECORDS_PER_PAGE = 480
 """About how many records a page has."""
 _TEXT_CHARACTERS = 64_000
@@ -157,3 +168,101 @@ def _questions(lines: Sequence[Question]) -> dict[str, Any]:
         for line in lines
     ]
     return {**columns, "passages": passages}
+
+
+def index(view: View) -> dict[str, Any]:
+    """Return the run's cells, metrics, settings and questions to read; numbers are places."""
+    run = view.run
+    settings = run.config.get("resolved", {})
+    focus = view.focus
+    place = {question: number for number, question in enumerate(view.stored.questions)}
+    return {
+        "by": view.metrics.index(view.by),
+        "second": _second_metric(view),
+        "labels": run.provenance.labels,
+        "level": settings.get("relevance_level", 1),
+        "chunks": settings.get("context", {}).get("chunks"),
+        "cells": [
+            {
+                "name": view.name(cell),
+                "best": cell is focus,
+                "baseline": cell.name == run.baseline,
+                "hue": view.mark(cell).hue,
+                "shape": view.mark(cell).shape,
+            }
+            for cell in view.cells
+        ],
+        "metrics": [_metric_entry(view, name) for name in view.metrics],
+        "stages": STAGES,
+        "kept": kept_label(view),
+        "ten": [place[record.question] for record in choose_first(view)],
+    }
+
+
+def _metric_entry(view: View, name: str) -> dict[str, Any]:
+    about = view.run.provenance.metrics[name]
+    metric = view.build_metric(name)
+    options = {field.name: getattr(metric, field.name) for field in fields(metric)}  # type: ignore[arg-type]
+    plain = {key: value for key, value in options.items() if isinstance(value, str | int | float)}
+    return {"name": name, "kind": about.kind, "of": metric.name, "options": plain}
+
+
+def _second_metric(view: View) -> int | None:
+    """Return the metric of answers that stands beside the deciding one."""
+    of_answers = [
+        name
+        for name in view.metrics
+        if name != view.by
+        and view.run.provenance.metrics[name].kind == "quality"
+        and "answer" in view.build_metric(name).needs
+    ]
+    candidates: Sequence[str] = ["token_f1"] if "token_f1" in of_answers else of_answers
+    return view.metrics.index(candidates[0]) if candidates else None
+
+
+class TextSizes:
+    """Counts the characters of each kind of text, question by question."""
+
+    def __init__(self) -> None:
+        self._characters: dict[Kind, int] = dict.fromkeys(get_args(Kind), 0)
+
+    def add(self, records: Sequence[Outcome | None]) -> None:
+        """Count the texts of one question's records, equal ones once."""
+        texts_by_kind: dict[Kind, set[str]] = {kind: set() for kind in self._characters}
+        for record in records:
+            for kind, text in _texts(record) if record is not None else ():
+                texts_by_kind[kind].add(text)
+        for kind, kind_texts in texts_by_kind.items():
+            self._characters[kind] += sum(map(len, kind_texts))
+
+    def left_out(self, max_characters: int) -> list[Kind]:
+        """Return the kinds that do not fit, where there is room for so many characters."""
+        missing: list[Kind] = []
+        for kind, characters in self._characters.items():
+            if characters > max_characters:
+                missing.append(kind)
+            else:
+                max_characters -= characters
+        return missing
+
+
+def _texts(record: Outcome) -> Iterator[tuple[Kind, str]]:
+    for score in record.scores.values():
+        yield "reasons", score.reason
+        for text in _verdicts(score):
+            yield "verdicts", text
+    for sample in record.samples:
+        yield "samples", sample.answer or ""
+        for score in sample.scores.values():
+            yield "samples", score.reason
+            for text in _verdicts(score):
+                yield "samples", text
+    for text in record.prompt:
+        yield "prompts", text
+    if isinstance(record.context, str):
+        yield "contexts", record.context
+
+
+def _verdicts(score: Score) -> Iterator[str]:
+    for verdict in score.verdicts:
+        yield from (verdict.of, verdict.reason, *verdict.replies)
