@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 
 from harness.comparison.compare_runs import ComparedCells, ComparedRuns, MetricRow
@@ -13,9 +14,11 @@ from harness.report import loss_tables, phrases
 from harness.report.document import (
     Block,
     Cell,
+    ChartFigure,
     Fold,
     Heading,
     Items,
+    Links,
     Measure,
     Paragraph,
     Part,
@@ -23,6 +26,7 @@ from harness.report.document import (
     TableBlock,
 )
 from harness.report.run_view import View
+from harness.report.sections import curves_section, oracle, unjudged_section
 from harness.store.cell_results import CellResult
 from harness.text import numbers
 from harness.text.escaping import shorten
@@ -85,6 +89,7 @@ def parts(comparison: ComparedRuns) -> list[Part]:
         contents = [*_pair(comparison, pair, in_full=True), *_details(comparison, pair)]
         short = "Cells" if number == 1 else ""
         result.append(Part(f"pair-{number}", shorten(title(pair), _MAX_TITLE), contents, short))
+    result += [] if comparison.within else _both_runs(comparison)
     reading = (
         f"{method(comparison)} “Not shown” is not “equal”. Before and after are means over "
         "the questions that have a value on both sides."
@@ -92,6 +97,26 @@ def parts(comparison: ComparedRuns) -> list[Part]:
     left_out = list(_left_out(comparison))
     how: list[Block] = [Paragraph(reading), *([Items(left_out)] if left_out else [])]
     return [*result, Part("method", "How it was compared", how, "Method")]
+
+
+def _both_runs(comparison: ComparedRuns) -> Iterator[Part]:
+    """Yield what the report of a run shows and no table of differences: of both, one by one."""
+    sides = [("Before", comparison.baseline.stored), ("After", comparison.run.stored)]
+    views = [(label, View(stored)) for label, stored in sides if stored is not None]
+    for name, heading, show in (
+        ("curves", "Curves", curves_section.by_k),
+        ("potential", "What better retrieval could buy", oracle.blocks),
+        ("unjudged", "Results nobody judged", unjudged_section.blocks),
+    ):
+        contents: list[Block] = []
+        for label, view in views:
+            if blocks := [one for one in show(view) if not isinstance(one, Links)]:
+                contents.append(Heading(label, 3))
+            for block in blocks:
+                is_figure = isinstance(block, ChartFigure)
+                contents.append(replace(block, id=f"{block.id}-{label}") if is_figure else block)
+        if contents:
+            yield Part(name, heading, contents, heading if name == "curves" else "")
 
 
 def title(pair: ComparedCells) -> str:

@@ -28,6 +28,12 @@ def blocks(view: View) -> Sequence[Block]:
     return [Paragraph(explanation, "plain"), *figures] if figures and explanation else figures
 
 
+def by_k(view: View) -> list[Block]:
+    """Return the curves over k alone, where there are any."""
+    figure = curves_chart.figure(view)
+    return [] if figure is None else [figure]
+
+
 def _explain_marks(view: View) -> str:
     """Return what the colours and shapes of the cells' symbols tell; "" where they are alike."""
     sentences = []
