@@ -13,10 +13,10 @@ from harness.config.run_config import load
 from harness.draft.acceptance import accept
 from harness.errors import DataError, HarnessError
 from harness.runs import runner
+from tests.cli.test_exit_status import ended, start
 from tests.draft_server import Script
 from tests.draft_server import drafting as served
 from tests.small import QUESTIONS, project
-from tests.test_cli_exit import ended, start
 
 NAMES = [f"d{at}" for at in range(20)]
 

@@ -16,6 +16,7 @@ from harness.metrics import Metric, asks_judge
 from harness.metrics.named_metrics import NamedMetric, leaf_metrics, stored_kind
 from harness.metrics.needs import Need
 from harness.rerankers import Reranker
+from harness.store.cell_labels import find_cells
 
 NO_ANSWER = "add a generator, or take the metric out"
 NOT_IN_REPLY = "say where in its reply they are, or take the metric out"
@@ -77,6 +78,8 @@ class CrossKeyChecks:
         `parts` are those of a grid, by axis. A problem: there is none.
         """
         named = self.settings.baseline
+        if set(named) == {"cell"}:
+            return self._find_named_baseline(str(named["cell"]))
         if self.systems and named:
             for system in self.systems:
                 if named == {"system": system.name}:
@@ -91,6 +94,18 @@ class CrossKeyChecks:
         names = "; ".join(cell.name for cell in self.cells[:6])
         hint = f"the cells are: {names}; without a baseline: --set baseline={{}}"
         return self._problem("no cell of the grid has these components", hint, "baseline")
+
+    def _find_named_baseline(self, text: str) -> Cell | SystemCell | Problem | None:
+        """Return the one cell that has this name or label, or else some of these components."""
+        cells: list[Cell | SystemCell] = [*self.cells, *self.systems]
+        if not cells or self._depends_on(*self.families):
+            return None
+        found = find_cells(text, {cell.name: cell.labels() for cell in cells})
+        if len(found) == 1:
+            return next(cell for cell in cells if cell.name == found[0])
+        message = f"{text!r} may be any of {len(found)} cells" if found else f"no cell is {text!r}"
+        names = "; ".join((found or [cell.name for cell in cells])[:6])
+        return self._problem(message, f"the cells are: {names}", "baseline")
 
     def _check_decide_by(self, names: Sequence[str]) -> Iterator[Problem]:
         decide_by = self.settings.decide_by

@@ -234,7 +234,13 @@ class Settings(BaseModel):
     clusters: bool = Field(False, description="draw questions that share evidence together")
     relevance_level: Annotated[_Int, Ge(1)] = 1
     min_overlap: Annotated[_Float, Gt(0), Le(1)] = 0.5
-    baseline: dict[str, str | dict[str, Any]] = Field({}, description="{axis: component}")
+    baseline: Annotated[
+        dict[str, str | dict[str, Any]],
+        BeforeValidator(
+            lambda value: {"cell": value} if isinstance(value, str) else value,
+            json_schema_input_type=str | dict[str, str | dict[str, Any]],
+        ),
+    ] = Field({}, description="a cell's name or label, or {axis: component}")
     targets: Annotated[dict[str, Annotated[_Float, Ge(0), Le(1)]], Renamed] = {}
     reuse: bool = Field(
         True, description="use earlier replies of hosted models; a run with a `gate` never does"

@@ -113,8 +113,9 @@ def _both_runs(comparison: ComparedRuns) -> Iterator[Part]:
             if blocks := [one for one in show(view) if not isinstance(one, Links)]:
                 contents.append(Heading(label, 3))
             for block in blocks:
-                is_figure = isinstance(block, ChartFigure)
-                contents.append(replace(block, id=f"{block.id}-{label}") if is_figure else block)
+                if isinstance(block, ChartFigure):
+                    block = replace(block, id=f"{block.id}-{label}")
+                contents.append(block)
         if contents:
             yield Part(name, heading, contents, heading if name == "curves" else "")
 

@@ -88,14 +88,6 @@ def test_evidence_just_below_the_cut_and_far_down_are_two_things(stored):
     assert f"where the first {sent} are used" in found[1].text
 
 
-def test_a_cell_with_a_reranker_is_told_to_retrieve_more(stored):
-    rank = stored.run.config["resolved"]["retrieve"] + 1
-    (found,) = advised(
-        stored, lost("retrieval", [("retrieval", {"exact_rank": rank})]), reranker="bi_encoder"
-    )
-    assert (found.title, found.setting) == ("Give the reranker more candidates", "retrieve: 5")
-
-
 def test_what_the_reranker_pushed_down_says_from_where_to_where(stored):
     facts = {"rank": 2, "reranked": 13}
     (found,) = advised(stored, lost("reranking", [("reranking", facts)]), reranker="bi_encoder")
@@ -109,28 +101,6 @@ def test_a_budget_that_ended_too_soon_is_doubled(stored):
     given = stored.run.config["resolved"]["context"]
     (found,) = advised(stored, lost("context", [("context", {"cut_at": given["tokens"]})]))
     assert found.setting == f"context: {{chunks: {given['chunks']}, tokens: {2 * given['tokens']}}}"
-
-
-def test_an_index_that_missed_it_is_told_to_search_harder(stored):
-    (found,) = advised(stored, lost("index", [("index", {"exact_rank": 1})]))
-    searched = stored.run.config["resolved"]["index"]["ef_search"]
-    assert found.title == "Make the index search harder"
-    assert found.setting == f"index: {{ef_search: {2 * searched}}}\n# or\nindex: {{exact: true}}"
-
-
-def test_a_cell_that_embeds_is_told_of_another_model_and_not_of_what_it_has(stored):
-    deep = lost("retrieval", [("retrieval", {"exact_rank": 400})])
-    (found,) = advised(stored, deep, embedder="minilm", retriever="hybrid")
-    assert found.title == "Try another embedding model, or reword the questions"
-    assert "hybrid" not in found.setting
-
-
-def test_of_what_was_not_searched_nothing_is_said_of_how_deep_it_lies(stored):
-    unknown = lost("retrieval", [("retrieval", {})], traced_to=None)
-    (found,) = advised(stored, unknown)
-    assert found.title == "Improve what is retrieved"
-    assert "how deep it lies is not known" in found.text
-    assert "exact search" not in found.text
 
 
 def test_evidence_in_the_prompt_but_not_in_the_answer_is_the_generators(stored):

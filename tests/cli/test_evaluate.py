@@ -78,36 +78,12 @@ def test_json_has_metrics_questions_missing_and_notes_and_no_more(files, cli):
     assert found["notes"] == ["1 question of the run without judgements: left out"]
 
 
-def test_without_metrics_six_are_printed(files, cli):
-    found = json.loads(cli("evaluate", *files, "--json").out)
-
-    assert list(found["metrics"]) == [
-        "ndcg@10", "ap", "mrr", "recall@100", "precision@10", "judged@10",
-    ]  # fmt: skip
-    assert found["metrics"]["precision@10"]["mean_finished"] == pytest.approx(0.1)
-
-
 def test_the_level_of_relevance_is_trec_eval_s_l(files, cli):
     with open("run", "a") as run:
         run.write("q3 Q0 c 1 .5 x\n")
     for option in ("-l", "--relevance-level"):
         found = json.loads(cli("evaluate", *files, "-m", "mrr", option, "2", "--json").out)
         assert found["questions"] == {"q1": {"mrr": 0.0}, "q2": {"mrr": 0.0}, "q3": {"mrr": 1.0}}
-
-
-def test_an_interval_stands_beside_the_mean(tmp_path, cli):
-    (tmp_path / "qrels").write_text("".join(f"q{at} 0 a 1\n" for at in range(10)))
-    ranked = "".join(f"q{at} Q0 {'a' if at < 8 else 'b'} 1 .5 x\n" for at in range(10))
-    (tmp_path / "run").write_text(ranked)
-    said = cli("evaluate", "--qrels", tmp_path / "qrels", "--run", tmp_path / "run", "-m", "mrr")
-
-    # Wilson's interval of 8 in 10.
-    assert said.out.splitlines()[2].split(maxsplit=3) == [
-        "mrr",
-        "0.8000",
-        "0.4902–0.9433",
-        "n = 10",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -167,13 +143,6 @@ def test_what_cannot_be_scored_ends_with_2_and_says_why(cli, tmp_path, arguments
     said = cli("evaluate", *arguments)
 
     assert (said.status, said.out, said.err) == (2, "", message)
-
-
-def test_a_level_below_1_is_refused(files, cli):
-    said = cli("evaluate", *files, "-l", "0")
-
-    assert (said.status, said.out) == (2, "")
-    assert "Invalid value for '--relevance-level' / '-l'" in said.err
 
 
 PUBLISHED = {

@@ -1,6 +1,5 @@
 """What the question browser reads is the stored run: every field, every text, nothing else."""
 
-import json
 from dataclasses import asdict, replace
 
 import pytest
@@ -14,7 +13,6 @@ from harness.records import (
     Missed,
     PassageFacts,
     Score,
-    Usage,
     Verdict,
 )
 from harness.report.browser_data import pack_page
@@ -22,12 +20,9 @@ from harness.report.browser_records import (
     choose_first,
     count_going_on,
     describe_arrival,
-    pack,
-    round_digits,
     script_json,
     true_rank,
 )
-from harness.report.charts.losses_chart import figure
 from harness.report.run_view import View
 from harness.report.sections import questions
 from harness.runs import runner
@@ -176,15 +171,6 @@ class TestTheWholeRun:
     def test_of_several_cells(self, many):
         check(many)
 
-    def test_judged_by_documents(self, tmp_path):
-        questions = [row for row in QUESTIONS if "documents" in row]
-        stored = run(
-            tmp_path, questions=questions, labels="documents", metrics=["recall@2", "ndcg@3"]
-        )
-
-        assert stored.run.provenance.labels == "documents"
-        check(stored)
-
     def test_with_hostile_texts_in_all_places(self, tmp_path):
         rows = [
             {**QUESTIONS[0], "id": f"h{at}", "question": f"{text[:200]} pass?", "answers": [text]}
@@ -242,13 +228,6 @@ class TestOneRecord:
 
         check(stored)
 
-    def test_with_its_ranks_before_reranking(self, many):
-        hits = many.records[0].hits
-        stored = changed(many, candidates=hits[::-1])
-
-        assert found(stored)["before"] == list(range(len(hits), 0, -1))
-        assert found(many)["before"] is None
-
     def test_with_a_judges_replies_in_full(self, many):
         replies = ["x" * 5_000, '{"verdict": 1} </script>']
         verdict = Verdict(of="claim 1", value=1, reason="it says so", replies=replies)
@@ -259,43 +238,6 @@ class TestOneRecord:
         number = View(stored).metrics.index(name)
         wanted = [{"of": "claim 1", "value": 1, "reason": "it says so", "replies": replies}]
         assert found(stored)[f"verdicts-{number}"] == wanted
-
-    def test_with_several_answers_and_their_scores(self, many):
-        scores = many.records[0].scores
-        usage = Usage(tokens_in=5, tokens_out=1, model="m", finish="stop")
-        samples = [
-            AnswerSample(answer="one", declined=False, usage=usage, scores=scores),
-            AnswerSample(answer=None, declined=None, usage=None, scores=scores),
-        ]
-        said = found(changed(many, samples=samples, usage=usage))
-
-        answers = [(each["answer"], each["declined"]) for each in said["samples"]]
-        assert answers == [("one", False), (None, None)]
-        values = [score["value"] for score in said["samples"][0]["scores"]]
-        assert values == [round_digits(scores[name].value) for name in View(many).metrics]
-        assert said["usage"] == {"in": 5, "out": 1, "model": "m", "finish": "stop"}
-
-    @pytest.mark.parametrize(
-        ("prompt", "wanted"),
-        [
-            (("Use ", " to answer."), ["Use ", " to answer."]),
-            (("nothing of it",), ["nothing of it"]),
-            (None, None),
-        ],
-    )
-    def test_with_the_prompt_around_its_context(self, many, prompt, wanted):
-        assert found(changed(many, context="CONTEXT", prompt=prompt or ()))["prompt"] == wanted
-
-    def test_without_a_context_has_its_prompt(self, many):
-        for context in (None, ""):
-            said = found(changed(many, context=context, prompt=("Who are you?",)))
-            assert (said["context"], said["prompt"]) == (context, ["Who are you?"])
-
-    def test_whose_context_is_cut_in_the_middle_of_a_hit(self, many):
-        first, second = (_text(many, hit) for hit in many.records[0].hits[:2])
-
-        for context in (f"{first}\n\n{second[:5]}", first[:7], first, f"{second}\n\n{first}"):
-            check(changed(many, context=context))
 
     def test_with_half_a_surrogate_pair(self, many):
         stored = changed(many, answer="\ud800 and \\\udc00")
@@ -312,31 +254,6 @@ class TestPacking:
     def test_the_index_cannot_end_its_element(self):
         assert script_json({"a": "</script>"}) == '{"a":"\\u003c/script>"}'
 
-    def test_a_number_that_is_none_is_refused(self):
-        with pytest.raises(ValueError, match="not JSON compliant"):
-            pack([float("nan")])
-
-    @pytest.mark.parametrize(
-        ("number", "wanted"),
-        [
-            (0.6309297535714575, "0.63093"),
-            (1.0, "1"),
-            (-3.0, "-3"),
-            (0.0000123456789, "1.23457e-05"),
-        ],
-    )
-    def test_numbers_are_short(self, number, wanted):
-        assert json.dumps(round_digits(number)) == wanted
-
-    def test_the_texts_of_a_large_corpus_are_several_parts(self, many):
-        texts = {("d", at, at + 1_000): "x" * 1_000 for at in range(0, 150_000, 1_000)}
-        data = Data(replace(many, texts={**many.texts, **texts}))
-
-        assert len(data.index["spans"]) == 3
-        assert data.index["spans"][0] == 0
-        chunks = [data.chunk(number) for number in range(len(texts) + len(many.texts))]
-        assert {chunk[:3]: chunk[3] for chunk in chunks} == {**many.texts, **texts}
-
 
 @pytest.fixture(scope="module")
 def full(many):
@@ -350,10 +267,6 @@ def full(many):
 
 
 class TestRoom:
-    def test_what_there_is_room_for_is_all_there(self, full):
-        assert Data(full).index["left_out"] == []
-        assert found(full)["context"] == "c" * 99
-
     def test_what_there_is_none_for_is_named_and_the_rest_is_there(self, full):
         data = Data(full, max_characters=0)
         cell = [c.name for c in View(full).cells].index(full.records[0].cell)
@@ -364,27 +277,6 @@ class TestRoom:
         assert (said["reason-0"], said["verdicts-0"], said["samples"]) == ("", [], [])
         assert (said["prompt"], said["context"]) == (None, None)
         assert [hit[3] for hit in said["hits"]] == [_text(full, h) for h in full.records[0].hits]
-
-    def test_a_large_kind_makes_no_room_for_the_reasons_to_be_dropped(self, full):
-        assert Data(full, max_characters=950).index["left_out"] == ["verdicts", "samples"]
-
-    def test_a_text_that_all_cells_of_a_question_have_counts_once(self, many):
-        prompts = [replace(record, prompt=("p" * 500,)) for record in many.records]
-        stored = replace(many, records=tuple(prompts))
-        reasons = sum(
-            len(reason)
-            for question in many.questions
-            for reason in {
-                score.reason
-                for record in many.records
-                if record.question == question
-                for score in record.scores.values()
-            }
-        )
-
-        needed = reasons + 500 * len(many.questions)
-        assert Data(stored, max_characters=needed).index["left_out"] == []
-        assert Data(stored, max_characters=needed - 1).index["left_out"] == ["prompts"]
 
 
 class TestTheIndex:
@@ -398,27 +290,6 @@ class TestTheIndex:
         assert (index["chunks"], index["level"]) == (2, 1)
         assert index["stages"] == STAGES
         assert index["left_out"] == []
-
-    def test_says_how_many_results_go_on_to_the_reranker_or_the_context(self, many):
-        first, *others = many.run.cells
-        cells = [replace(first, reranker="lexical"), *others]
-        stored = replace(many, run=replace(many.run, cells=cells))
-
-        found = [count_going_on(View(stored), cell) for cell in cells]
-        assert found == [5, *[2] * len(others)]
-
-    def test_calls_what_was_not_lost_as_the_chart_of_losses_does(self, many, tmp_path):
-        retrieved = run(tmp_path, generators=["none"], metrics=["passage_recall@2"])
-        for stored, word in [(many, "answered"), (retrieved, "delivered")]:
-            (drawing,) = figure(View(stored)).drawings
-            assert Data(stored).index["kept"] == word
-            assert drawing.table.head[1] == word.capitalize()
-
-    def test_gives_a_metrics_options(self, tmp_path):
-        stored = run(tmp_path, metrics=["passage_recall@2", "ndcg(gain=exponential)@3"])
-        (ndcg,) = [m for m in Data(stored).index["metrics"] if m["of"] == "ndcg"]
-
-        assert (ndcg["options"]["gain"], ndcg["options"]["k"]) == ("exponential", 3)
 
     def test_names_ten_to_read_a_stage_in_turn_and_the_worst_of_each_first(self, many):
         best = View(many).shipped or View(many).best
@@ -437,13 +308,6 @@ class TestTheIndex:
 
 
 class TestTheQuestionsSection:
-    def test_has_a_fold_for_each_question_to_read(self, many):
-        (browser,) = questions.blocks(View(many))
-
-        note, *folds = browser.worst
-        assert note.text.startswith("4 questions to read with ")
-        assert len(folds) == 4  # the one without an answer is not scored
-
     def test_says_where_a_question_was_lost_and_what_moved(self, many):
         best = View(many).shipped or View(many).best
         at = next(number for number, r in enumerate(many.records) if r.cell == best.name)
@@ -460,30 +324,6 @@ class TestTheQuestionsSection:
         assert fold.blocks[0].text == "reranking: whole at rank 3 before reranking, at 9 after"
         ranks = [block.label for block in fold.blocks if getattr(block, "label", "")[:4] == "Rank"]
         assert ranks[0].startswith(f"Rank 1 ({len(hits)} before reranking): ")
-
-    @pytest.mark.parametrize(
-        ("stage", "facts", "wanted"),
-        [
-            ("retrieval", {"rank": 4}, "whole at rank 4, below the first 2 that go on"),
-            ("retrieval", {"exact_rank": 1234}, f"{DEEP} rank 1,234 under exact search"),
-            ("retrieval", {}, f"{DEEP} not within the first 5,000 under exact search"),
-            (
-                "index",
-                {"rank": 4, "exact_rank": 1},
-                "rank 1 under exact search, and with the index whole at rank 4, "
-                "below the first 2 that go on",
-            ),
-        ],
-    )
-    def test_says_how_deep_what_was_lost_lies(self, many, stage, facts, wanted):
-        best = (View(many).shipped or View(many).best).name
-        at = next(n for n, r in enumerate(many.records) if (r.cell, r.question) == (best, "day"))
-        arrival = Arrival(group="1", stage=stage, facts=PassageFacts(**facts))
-        stored = changed(many, at, passages=[arrival], lost_at=stage, traced_to=5_000)
-        (browser,) = questions.blocks(View(stored))
-        (fold,) = [f for f in browser.worst[1:] if f.title.startswith("day")]
-
-        assert fold.blocks[0].text == f"{stage}: {wanted}"
 
     def test_a_hit_below_the_level_of_relevance_is_not_relevant(self, many):
         best = (View(many).shipped or View(many).best).name

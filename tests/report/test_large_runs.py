@@ -8,13 +8,10 @@ import numpy as np
 import pytest
 
 from harness import api, report
-from harness.comparison import operand as sides
 from harness.config.run_config import load
 from harness.errors import DataError
-from harness.files.atomic import write_atomically
-from harness.people import rating_forms
 from harness.runs import runner
-from harness.store import exports, outcome_file, reader
+from harness.store import outcome_file, reader
 from harness.store.frame import LOST, STATES, UNKNOWN
 from tests.small import project
 
@@ -88,26 +85,6 @@ def test_the_reports_are_the_same_to_the_byte(folder, monkeypatch):
     report.write(folder)
 
     assert [(folder / name).read_bytes() for name in names] == before
-
-
-def test_comparisons_exports_and_forms_are_the_same(both):
-    kept, on_disk = both
-
-    assert sides.operand_from_run(kept).cells == sides.operand_from_run(on_disk).cells
-    assert list(exports.as_csv(kept)) == list(exports.as_csv(on_disk))
-    assert exports.as_trec(kept) == exports.as_trec(on_disk)
-    assert rating_forms.choose_items(kept, 6) == rating_forms.choose_items(on_disk, 6)
-
-
-def test_a_file_put_in_place_of_the_records_changes_nothing_of_what_is_read(both, tmp_path):
-    kept, on_disk = both
-    copy = shutil.copy(kept.folder / reader.RECORDS, tmp_path / "copy")
-
-    try:
-        write_atomically(kept.folder / reader.RECORDS, "other\n")
-        assert list(on_disk.records) == list(kept.records)
-    finally:
-        os.replace(copy, kept.folder / reader.RECORDS)
 
 
 def test_records_changed_while_they_are_read_are_refused(folder, tmp_path, monkeypatch):

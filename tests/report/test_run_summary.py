@@ -95,24 +95,6 @@ def test_it_is_plain_text_of_at_most_100_columns_whatever_the_names(stored, tmp_
     assert "\n28 more cells in the report\n" in text
 
 
-def test_of_many_cells_the_best_the_baseline_and_the_one_to_ship_are_shown(stored, tmp_path):
-    large = many(stored, 40, 10)
-    folder = written(large, tmp_path / "run")
-    view = View(reader.load(folder))
-    text = summary(folder)
-
-    assert f"{view.name(view.shipped)}" in text
-    assert "(baseline)" in text
-    assert sum(view.name(cell) in text for cell in view.cells[:11]) >= 10
-
-
-def test_a_run_that_did_not_finish_says_so_before_all_else(stored, tmp_path):
-    run = replace(stored.run, status="interrupted")
-    folder = written(replace(stored, run=run), tmp_path / "run")
-
-    assert summary(folder).startswith("warning: This run is interrupted.\n\n")
-
-
 def test_warnings_are_given_in_full(stored, tmp_path):
     warning = "3 chunks are longer than the model reads; their ends are not in the index. " * 3
     run = replace(stored.run, warnings=[warning])

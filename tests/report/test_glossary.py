@@ -55,39 +55,6 @@ def changed(stored, **about):
     return replace(stored, run=replace(run, **about), records=records)
 
 
-def test_each_metric_has_one_entry_whatever_it_is_cut_at_or_judged_by(stored):
-    found = entries(stored)
-
-    assert list(found)[:4] == ["recall", "mrr", "passage_recall", "bleu"]
-    assert found["recall"] == GlossaryEntry(
-        "recall",
-        "Relevant items in the top k, divided by all relevant items there are.",
-        "relevant in the top k / all relevant",
-        "Relevant at ranks 1, 2 and 3 of 5, four in all: 3 / 4 = 0.75.",
-        [
-            ("Use it", "when the model needs the complete context"),
-            ("It cannot see", "what stands between the relevant items"),
-            ("Family", "binary, not order-aware"),
-            (
-                "A higher k",
-                "never lowers it; the model has more to read, and precision usually falls",
-            ),
-            (
-                "In words",
-                "found everything from 1, good coverage from 0.75, acceptable from 0.5, "
-                "below missing important information",
-            ),
-            ("Also", "From 0 to 1. Source: trec_eval recall_k."),
-            ("Version", "2"),
-            ("recall@2", "recall(k=2, labels=evidence, rel=1), judged by evidence"),
-            (
-                "recall(labels=documents)@3",
-                "recall(k=3, labels=documents, rel=1), judged by documents",
-            ),
-        ],
-    )
-
-
 def test_parameters_that_nobody_gave_are_there_too(stored):
     found = entries(stored)
 
@@ -155,13 +122,6 @@ def test_draws_and_thresholds_are_those_of_the_code(stored):
     }
 
 
-@pytest.mark.parametrize("metric", ["recall", "mrr"])
-def test_a_scale_says_from_where_on_each_word_is_for(metric):
-    for least, word in phrases.band_scale(metric):
-        assert phrases.band_word(metric, least) == word
-    assert phrases.band_scale("bleu") == ()
-
-
 def test_terms_are_there_when_the_run_has_what_they_are_of(stored):
     found = entries(stored)
 
@@ -184,43 +144,3 @@ def test_terms_are_left_out_where_the_run_has_nothing_of_the_kind(stored):
     )
 
     assert list(entries(bare)) == ["bleu", "n", "Interval", "Discount"]
-
-
-def test_without_a_baseline_there_is_no_superscript(stored):
-    found = entries(changed(stored, baseline=None))
-
-    assert "Superscript" not in dict(found["Test and superscript"].rows)
-
-
-def test_clusters_are_named_where_they_were_drawn(stored):
-    assert "Clusters" not in dict(entries(stored)["Interval"].rows)
-    found = entries(changed(stored, resolved={"clusters": True}))
-
-    assert dict(found["Interval"].rows)["Clusters"] == (
-        "Questions that share evidence count as one; n is the number of clusters."
-    )
-
-
-def test_where_an_answer_was_lost_is_explained_stage_by_stage(stored):
-    first, *others = stored.records
-    records = (replace(first, lost_at="retrieval"), *others)
-    test = {"answer_test": {"metric": "token_f1", "min": 0.5}}
-    rows = dict(entries(changed(stored, records=records, resolved=test))["Lost at"].rows)
-
-    assert list(rows) == [
-        "chunking",
-        "index",
-        "retrieval",
-        "reranking",
-        "context",
-        "generation",
-        "none",
-        "Answered",
-    ]
-    assert rows["Answered"] == "metric token_f1; min 0.5"
-
-
-def test_of_a_system_of_the_users_nothing_is_said_that_the_harness_did_not_do(stored):
-    found = entries(changed(stored, resolved={"system": [{"http": {}}]}))
-
-    assert [what for what, _ in found["k"].rows] == ["A higher k buys", "It costs"]

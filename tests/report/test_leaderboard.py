@@ -1,13 +1,11 @@
 """Beside a mean in reports and in the terminal: words, reasons, what failed, what is best."""
 
-import json
 from dataclasses import replace
 
 import pytest
 
 from harness import api, report
 from harness.config.run_config import load
-from harness.report import run_summary, terminal
 from harness.report.run_view import View
 from harness.report.sections import parts
 from harness.runs import runner
@@ -53,12 +51,6 @@ def test_a_mean_of_recall_or_mrr_has_a_word_beneath_it_and_a_note_says_what_for(
     assert "are for reading only: nothing is gated" in said
 
 
-def test_a_metric_without_a_cut_says_where_it_ends(stored):
-    note = "mrr: without @&#8203;k: the first N, as many as are retrieved."
-
-    assert text(stored, "leaderboard").count(note) == 1
-
-
 def test_the_reason_for_no_interval_stands_where_it_would(stored):
     none = with_failures(stored, mean=None, low=None, high=None, note="the denominator is 0")
     html = report.html.render(View(none), parts(View(none)))
@@ -86,22 +78,3 @@ def test_a_descriptive_metric_and_a_floor_are_never_marked_as_best(stored):
     assert view.best_marks([floor, other], [high, low], "hit_rate@2") == [False, False]
     assert view.best_marks([floor, other], [low, high], "chunk_ceiling") == [False, False]
     assert view.best_marks([floor, other], [high, high], "hit_rate@2") == [False, False]
-
-
-def test_the_terminal_shows_reasons_and_finished_means_within_its_width(stored, tmp_path):
-    run = json.loads((stored.folder / "run.json").read_text("utf-8"))
-    line = run["cells"][0]["scores"]["passage_recall@2"]
-    line.update(mean=0.4, mean_finished=0.8, failed=2, metric_failed=1)
-    line.update(low=None, high=None, note="not defined in many resamples")
-    for name in ("questions.jsonl", "records.jsonl", "texts.jsonl"):
-        (tmp_path / name).write_bytes((stored.folder / name).read_bytes())
-    (tmp_path / "run.json").write_text(json.dumps(run), "utf-8")
-    view = View(reader.load(tmp_path))
-    lines = terminal.render(run_summary.blocks(tmp_path, view)).splitlines()
-    said = " ".join(lines)
-
-    reason = "no interval: not defined in many resamples, n = 4, 2 failed, 0.800 finished"
-    assert set(reason.split()) <= set(said.split())
-    assert said.index("no interval: not defined in") < said.index("2 failed,")
-    assert "over those that finished" in said
-    assert max(map(len, lines[:-1])) <= 100

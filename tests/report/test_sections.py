@@ -3,20 +3,16 @@
 import base64
 import hashlib
 import re
-import shutil
 from dataclasses import replace
 
 import pytest
 
 from harness import api, report
 from harness.config.run_config import load
-from harness.report.markdown import escape
 from harness.report.run_view import View
 from harness.report.sections import parts, sections
 from harness.runs import runner
 from harness.stats.aggregate_scores import Aggregate
-from harness.store import reader
-from tests.damage import unsealed
 from tests.pages import Page
 from tests.small import QUESTIONS, project
 from tests.small import stored as run
@@ -155,14 +151,6 @@ def test_a_composite_of_which_a_part_is_constant_is_not_shown_as_one(tmp_path):
     assert "composite is no composite here" in text
 
 
-def test_a_generator_that_copies_makes_context_overlap_say_so(tmp_path):
-    stored = run(tmp_path, metrics=["hit_rate@2", "context_overlap"])
-
-    text = report.markdown.render(View(stored), parts(View(stored)))
-
-    assert text.count("does not discriminate") == 5  # each cell, and the note below the table
-
-
 def test_rendering_again_gives_the_same_bytes(many):
     before = {p.name: p.read_bytes() for p in many.folder.glob("report.*")}
     report.write(many.folder)
@@ -203,21 +191,6 @@ def test_no_text_of_corpus_or_test_set_becomes_markup(hostile):
     assert "\x00" not in said
 
 
-def test_markdown_keeps_hostile_text_as_text(hostile):
-    text = (hostile / "report.md").read_text(encoding="utf-8")
-    outside_fences = re.sub(r"(?ms)^(`{3,})text$.*?^\1$", "", text)
-
-    assert "<script" not in outside_fences.replace("\\<script", "")
-    assert "\x00" not in text
-    assert "\ufffdright to left\ufffd 🚲" in text
-    assert not re.search("[\u202a-\u202e\u2066-\u2069]", text)
-    assert "\n# heading" not in outside_fences
-
-
-def test_escaping_leaves_one_line_without_markup():
-    assert escape("a|b\n# *c* <d> `e`") == r"a\|b \# \*c\* \<d\> \`e\`"
-
-
 def test_the_page_allows_its_own_script_and_style_alone(many):
     page = (many.folder / "report.html").read_text(encoding="utf-8")
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
@@ -235,18 +208,6 @@ def test_the_page_allows_its_own_script_and_style_alone(many):
     assert not re.search(
         r"https?://(?!www\.w3\.org/2000/svg)", re.sub(r"<pre>.*?</pre>", "", page, flags=re.DOTALL)
     )
-
-
-def test_a_folder_without_a_run_is_refused_with_what_is_missing(tmp_path, many):
-    copy = tmp_path / "copy"
-    shutil.copytree(many.folder, copy)
-    (copy / "records.jsonl").write_text("{}\n")
-    unsealed(copy)
-
-    with pytest.raises(reader.DataError, match=r"run.json: is not there"):
-        report.write(tmp_path)
-    with pytest.raises(reader.DataError, match=r"records.jsonl, line 1: cell: Field required"):
-        report.write(copy)
 
 
 def test_a_metric_of_documents_says_how_much_of_what_it_read_was_judged(tmp_path):
