@@ -35,7 +35,8 @@ def stored(
     )  # fmt: skip
     run = RunFile(
         id="made", status="finished", started="", ended="", provenance=provenance,
-        config={"resolved": {"retrieve": 10, **(resolved or {})}}, decide_by=names[0], baseline=baseline, targets={},
+        config={"resolved": {"retrieve": 10, **(resolved or {})}}, decide_by=names[0],
+        baseline=baseline, targets={},
         seconds={}, cache={}, warnings=(),
         cells=tuple(
             _cell(name, by, (chunkers or {}).get(name, "fixed"), name in floors)
