@@ -85,7 +85,7 @@ def render_html(comparison: ComparedRuns) -> str:
 
 def render_markdown(comparison: ComparedRuns, page: str) -> str:
     """Return the page as Markdown, under 60 KB; `page` is the name of the HTML file."""
-    return markdown.render_parts(parts(comparison), page)
+    return markdown.render_parts(parts(comparison, drawn=False), page)
 
 
 def as_dict(comparison: ComparedRuns) -> dict[str, Any]:

@@ -78,8 +78,11 @@ def tables(comparison: ComparedRuns, digits: int = 4) -> list[Block]:
     ]
 
 
-def parts(comparison: ComparedRuns) -> list[Part]:
-    """Return the sections of the page: all that is known of both, question by question."""
+def parts(comparison: ComparedRuns, drawn: bool = True) -> list[Part]:
+    """Return the sections of the page: all that is known of both, question by question.
+
+    Not `drawn`: the tables behind charts stand in their place.
+    """
     result = [Part("verdict", "Verdict", _verdict(comparison), "Verdict")]
     if not comparison.within:
         same = "Nothing: configuration, data, models, metrics, code and libraries are the same."
@@ -89,7 +92,7 @@ def parts(comparison: ComparedRuns) -> list[Part]:
         contents = [*_pair(comparison, pair, in_full=True), *_details(comparison, pair)]
         short = "Cells" if number == 1 else ""
         result.append(Part(f"pair-{number}", shorten(title(pair), _MAX_TITLE), contents, short))
-    result += [] if comparison.within else _both_runs(comparison)
+    result += [] if comparison.within else _both_runs(comparison, drawn)
     reading = (
         f"{method(comparison)} “Not shown” is not “equal”. Before and after are means over "
         "the questions that have a value on both sides."
@@ -99,7 +102,7 @@ def parts(comparison: ComparedRuns) -> list[Part]:
     return [*result, Part("method", "How it was compared", how, "Method")]
 
 
-def _both_runs(comparison: ComparedRuns) -> Iterator[Part]:
+def _both_runs(comparison: ComparedRuns, drawn: bool) -> Iterator[Part]:
     """Yield what the report of a run shows and no table of differences: of both, one by one."""
     sides = [("Before", comparison.baseline.stored), ("After", comparison.run.stored)]
     views = [(label, View(stored)) for label, stored in sides if stored is not None]
@@ -114,8 +117,10 @@ def _both_runs(comparison: ComparedRuns) -> Iterator[Part]:
                 contents.append(Heading(label, 3))
             for block in blocks:
                 if isinstance(block, ChartFigure):
-                    block = replace(block, id=f"{block.id}-{label}")
-                contents.append(block)
+                    named = replace(block, id=f"{block.id}-{label}")
+                    contents.append(named if drawn else block.drawings[0].table)
+                else:
+                    contents.append(block)
         if contents:
             yield Part(name, heading, contents, heading if name == "curves" else "")
 
