@@ -11,7 +11,7 @@ AUDIT := $(TOOLS)/pip-audit --strict --disable-pip --progress-spinner off
 COMPILE := ../$(TOOLS)/uv pip compile --quiet --universal --python-version 3.11 \
   --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" $(UPGRADE)
 
-.PHONY: run test check browser format docs docs-site wheel golden golden-check bench torture compatible lock audit clean
+.PHONY: run test check browser format docs docs-site wheel golden golden-check bench published torture compatible lock audit clean
 
 run: .venv/.for-use
 	$(BIN)/python -m harness run config.yaml
@@ -58,6 +58,10 @@ golden-check: .venv/.for-development
 
 bench: .venv/.for-development
 	$(BIN)/python benchmarks/table.py
+
+# Tables that others published, from data that you downloaded: `make published PUBLISHED=FOLDER`.
+published: .venv/.for-development
+	$(BIN)/python benchmarks/published.py
 
 # The long part of the tests: hours. Its table goes into docs/reliability.md.
 torture: .venv/.for-development

@@ -8,7 +8,7 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parent.parent
-LINKED = ["CONTRIBUTING.md", "CHANGELOG.md", "config.yaml", "configs/*"]
+LINKED = ["CONTRIBUTING.md", "CHANGELOG.md", "config.yaml", "configs/*.*", "configs/published/*"]
 
 
 def on_files(files: Files, config: Any) -> Files:

@@ -39,7 +39,6 @@ ORDEALS: dict[str, str] = {
     "fuzz-runs": "fuzz_runs:text",
     "shared-kills": "shared:kills",
     "shared-harms": "shared:harms",
-    "published": "published:xquad",
     "cluster": "cluster:cluster",
     "cluster-alone": "cluster:alone",
 }
