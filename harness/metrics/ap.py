@@ -16,7 +16,8 @@ class Ap(JudgedRankingMetric):
     """Sum of precision@i over the relevant ranks i up to k, divided by all relevant items.
 
     Its mean is MAP. `denominator: retrieved` divides by the relevant items found, which hides what
-    was missed. From 0 to 1. Source: trec_eval `map`, `map_cut_k`.
+    was missed. 0: nothing relevant was found. 1: all of it stands first. 0.5: half is missing, or
+    stands low. From 0 to 1. Source: trec_eval `map`, `map_cut_k`.
     """
 
     denominator: Literal["inventory", "retrieved"] = "inventory"

@@ -14,7 +14,7 @@ from harness.errors import ModelError
 from harness.fingerprint import fingerprint
 from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, answer_case
-from harness.metrics.references import AnswerPair, BatchReferenceMetric
+from harness.metrics.references import AnswerPair, BatchReferenceMetric, note_unread
 from harness.metrics.token_match import LruCache, PrecisionRecallF1, load_matcher
 from harness.models import runtime
 from harness.models.model_files import DEFAULT_MODEL, weights_id
@@ -70,7 +70,15 @@ class _BertScore(BatchReferenceMetric):
 
     def compare_all(self, pairs: Sequence[AnswerPair]) -> list[Score]:
         """Score each answer, asking the model once for all of them."""
-        return [self._score(values) for values in _compare(self.model, self.layer, pairs)]
+        if not pairs:
+            return []
+        matcher = load_matcher(self.model, self.layer)
+        return [
+            note_unread(self._score(triple), matcher.truncated((answer, *references)))
+            for triple, (answer, references) in zip(
+                _compare(self.model, self.layer, pairs), pairs, strict=True
+            )
+        ]
 
     def identity(self) -> dict[str, Any]:
         """Return what shaped the values: model, weights, layer, rescaling, and versions.
@@ -108,7 +116,8 @@ class _BertScore(BatchReferenceMetric):
 class BertScorePrecision(_BertScore):
     """How well each token of the answer is matched by one of the best reference.
 
-    From 0 to 1. Source: Zhang et al., 2020, by bert-score.
+    1: each token has its like in the reference. Unrelated texts score well above 0. From 0 to 1.
+    Source: Zhang et al., 2020, by bert-score.
     """
 
     name: ClassVar[str] = "bertscore_precision"
@@ -135,7 +144,8 @@ class BertScorePrecision(_BertScore):
 class BertScoreRecall(_BertScore):
     """How well each token of the best reference is matched by one of the answer.
 
-    From 0 to 1. Source: Zhang et al., 2020, by bert-score.
+    1: each token has its like in the answer. Unrelated texts score well above 0. From 0 to 1.
+    Source: Zhang et al., 2020, by bert-score.
     """
 
     name: ClassVar[str] = "bertscore_recall"
@@ -162,7 +172,8 @@ class BertScoreRecall(_BertScore):
 class BertScoreF1(_BertScore):
     """Harmonic mean of BERTScore's precision and recall.
 
-    From 0 to 1. Source: Zhang et al., 2020, by bert-score.
+    1: the same text. Unrelated texts score well above 0: compare values, or rescale. From 0 to 1.
+    Source: Zhang et al., 2020, by bert-score.
     """
 
     name: ClassVar[str] = "bertscore_f1"

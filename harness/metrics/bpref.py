@@ -17,7 +17,8 @@ class Bpref(JudgedRankingMetric):
     """Mean over the relevant items of 1 - (irrelevant ones above it, at most R) / min(R, N).
 
     R and N count what is judged relevant and irrelevant; an item not retrieved adds 0. Unjudged
-    items and those judged below 0 are ignored. From 0 to 1. Source: trec_eval `bpref`; Buckley &
+    items and those judged below 0 are ignored. 1: no judged irrelevant item stands above a relevant
+    one. 0: all do, or nothing was found. From 0 to 1. Source: trec_eval `bpref`; Buckley &
     Voorhees, "Retrieval Evaluation with Incomplete Information", 2004.
     """
 

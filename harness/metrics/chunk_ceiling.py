@@ -21,8 +21,9 @@ class ChunkCeiling:
 
     The precision of a retriever that finds all evidence and counts overlaps once: a property of the
     chunker, not a bound on evidence_precision. `abutting: true` counts chunks that only stand next
-    to a passage too, as Chroma's published values (`precision_omega`) do. From 0 to 1. Source:
-    Smith & Troynikov, "Evaluating Chunking Strategies for Retrieval", Chroma, 2024.
+    to a passage too, as Chroma's published values (`precision_omega`) do. 1: chunks that hold
+    evidence hold nothing else. 0.2: they are five times its length. From 0 to 1. Source: Smith &
+    Troynikov, "Evaluating Chunking Strategies for Retrieval", Chroma, 2024.
     """
 
     abutting: bool = False

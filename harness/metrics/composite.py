@@ -30,8 +30,9 @@ def _as_text(weights: Any) -> Any:
 class Composite(QualityMetric):
     """Weighted sum of quality metrics of the same question; the weights are 0 or more, sum 1.
 
-    None, with the part's name, when a part has no value: weights are never made to fit the rest.
-    From 0 to 1. Source: this harness.
+    None, with the part's name, when a part has no value: weights are never made to fit the rest. 1:
+    every part is 1. A middling value does not say which part is low. From 0 to 1. Source: this
+    harness.
     """
 
     weights: Annotated[str, BeforeValidator(_as_text)] = (

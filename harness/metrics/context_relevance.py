@@ -21,9 +21,10 @@ _DEFAULT_HITS = 5
 class ContextRelevance(MeanVerdictMetric):
     """How much each of the first k hits helps to answer, 0 to 3 by a judge model, / 3; their mean.
 
-    The first 5 where no k is given; each is judged by itself. From 0 to 1. Source: this harness;
-    the idea is that of Saad-Falcon et al., "ARES: An Automated Evaluation Framework for
-    Retrieval-Augmented Generation Systems", 2024.
+    The first 5 where no k is given; each is judged by itself. 1: every hit helps fully. 0: none
+    helps. 0.5: hits help in part, or half of them do. From 0 to 1. Source: this harness; the idea
+    is that of Saad-Falcon et al., "ARES: An Automated Evaluation Framework for Retrieval-Augmented
+    Generation Systems", 2024.
     """
 
     k: Annotated[int, Gt(0)] | None = None

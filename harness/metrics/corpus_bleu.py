@@ -24,8 +24,9 @@ _MAX_NGRAM_WORDS = 4
 class CorpusBleu:
     """BLEU from the n-gram counts of all answers together; never a mean of sentence scores.
 
-    An empty answer adds nothing but the length it lacks. From 0 to 1. Source: Papineni et al.,
-    2002, by sacrebleu (`tokenize=none`, `smooth_method=none`).
+    An empty answer adds nothing but the length it lacks. 1: every answer is a reference word for
+    word. 0: no four words in a row are shared. From 0 to 1. Source: Papineni et al., 2002, by
+    sacrebleu (`tokenize=none`, `smooth_method=none`).
     """
 
     tokens: Tokens = "words"

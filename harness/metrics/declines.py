@@ -21,8 +21,9 @@ from harness.records import Case, Score, not_scored
 class Abstention(QualityMetric):
     """1 when the system declined an unanswerable question or answered an answerable one, else 0.
 
-    Whether it declined, the generator itself says. 0 or 1 a question. Source: SQuAD 2.0 has the
-    task (Rajpurkar et al., "Know What You Don't Know", 2018).
+    Whether it declined, the generator itself says. 1: it rightly declined or rightly tried. Its
+    mean is the share of right decisions. 0 or 1 a question. Source: SQuAD 2.0 has the task
+    (Rajpurkar et al., "Know What You Don't Know", 2018).
     """
 
     name: ClassVar[str] = "abstention"
@@ -105,7 +106,8 @@ class _Declines(ABC):
 class DeclinePrecision(_Declines):
     """Share of the declines that were right: unanswerable and declined / declined.
 
-    None where nothing was declined. From 0 to 1. Source: this harness.
+    None where nothing was declined. 1: every decline was right. 0.5: half of the declined questions
+    had an answer. From 0 to 1. Source: this harness.
     """
 
     name: ClassVar[str] = "decline_precision"
@@ -132,7 +134,8 @@ class DeclinePrecision(_Declines):
 class DeclineRecall(_Declines):
     """Share of the unanswerable questions that were declined.
 
-    None where every question is answerable. From 0 to 1. Source: this harness.
+    None where every question is answerable. 1: every unanswerable question was declined. 0.5: half
+    of them got an invented answer. From 0 to 1. Source: this harness.
     """
 
     name: ClassVar[str] = "decline_recall"

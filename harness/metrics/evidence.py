@@ -61,7 +61,8 @@ class _Characters(_Evidence):
 class EvidenceRecall(_Characters):
     """Share of the gold characters that were retrieved, |G and U| / |G|.
 
-    From 0 to 1. Source: Chroma, 2024.
+    1: all evidence was retrieved. 0: none. 0.5: half of its characters are missing. From 0 to 1.
+    Source: Chroma, 2024.
     """
 
     name: ClassVar[str] = "evidence_recall"
@@ -89,7 +90,8 @@ class EvidenceRecall(_Characters):
 class EvidencePrecision(_Characters):
     """Share of the retrieved characters that are gold, |G and U| / |S|; nothing retrieved: 0.
 
-    Text that two chunks share is paid for twice. From 0 to 1. Source: Chroma, 2024.
+    Text that two chunks share is paid for twice. 1: nothing but evidence was retrieved. 0.1: nine
+    tenths of the text is something else. From 0 to 1. Source: Chroma, 2024.
     """
 
     name: ClassVar[str] = "evidence_precision"
@@ -117,6 +119,7 @@ class EvidencePrecision(_Characters):
 class EvidenceIou(_Characters):
     """Gold and retrieved characters: those in both over those in either, overlap paid for.
 
+    1: exactly the evidence was retrieved. 0: none of it. Low values are usual: chunks are longer.
     From 0 to 1. Source: Chroma, 2024.
     """
 
@@ -159,7 +162,8 @@ class _Passages(_Evidence):
 class PassageRecall(_Passages):
     """Share of the groups of passages of which one is whole in the top k.
 
-    From 0 to 1. Source: this harness.
+    1: every group has arrived whole. 0: none. 0.5: half of what the answer needs is missing. From 0
+    to 1. Source: this harness.
     """
 
     name: ClassVar[str] = "passage_recall"
@@ -184,7 +188,8 @@ class PassageRecall(_Passages):
 class PassageHitRate(_Passages):
     """1 if any group has a whole passage in the top k, else 0.
 
-    0 or 1 a question. Source: this harness.
+    Its mean is the share of questions with at least one whole passage. 0 or 1 a question. Source:
+    this harness.
     """
 
     name: ClassVar[str] = "passage_hit_rate"
@@ -214,7 +219,8 @@ class PassageHitRate(_Passages):
 class PassageMrr(_Passages):
     """1 / the rank at which the first group becomes whole, 0 if none does.
 
-    From 0 to 1. Source: this harness.
+    1: whole at the first rank. 0.5: at the second. 0: never within the top k. From 0 to 1. Source:
+    this harness.
     """
 
     name: ClassVar[str] = "passage_mrr"

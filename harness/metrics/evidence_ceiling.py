@@ -29,8 +29,9 @@ class EvidenceCeiling:
 
     What a perfect retriever would reach: a property of the chunker. Exact; where passages that say
     the same could be chosen between in more than 256 ways, or a choice that is best by characters
-    is not the one that evidence_recall makes, it may be an upper bound, and the reason says so.
-    From 0 to 1. Source: this harness; maximum coverage by intervals, by dynamic programming.
+    is not the one that evidence_recall makes, it may be an upper bound, and the reason says so. 1:
+    k chunks can hold all evidence. Below 1, no retriever can reach more. From 0 to 1. Source: this
+    harness; maximum coverage by intervals, by dynamic programming.
     """
 
     k: Annotated[int, Gt(0)]

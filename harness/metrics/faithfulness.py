@@ -20,9 +20,10 @@ class Faithfulness(MeanVerdictMetric):
     """Share of the answer's statements that the context supports, by a judge model.
 
     A statement is a sentence, and each is judged by itself: yes or no, by the context as it was
-    sent. Not scored where the system declined, said nothing, or was sent no context. From 0 to 1.
-    Source: Es et al., "RAGAS: Automated Evaluation of Retrieval Augmented Generation", 2023, with
-    sentences in the place of statements that a model makes.
+    sent. Not scored where the system declined, said nothing, or was sent no context. 1: the context
+    supports every statement. 0: none. 0.5: half is unsupported. From 0 to 1. Source: Es et al.,
+    "RAGAS: Automated Evaluation of Retrieval Augmented Generation", 2023, with sentences in the
+    place of statements that a model makes.
     """
 
     name: ClassVar[str] = "faithfulness"

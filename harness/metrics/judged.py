@@ -20,8 +20,9 @@ class JudgedShare:
 
     Divided by the smaller of k and what was retrieved. Where it is low, precision, hit rate and MRR
     are lower bounds, and other metrics of judged documents may be too high or too low. Under other
-    labels than documents every chunk is judged by rule. From 0 to 1. Source: Lu et al., "The effect
-    of pooling and evaluation depth on IR metrics", 2016.
+    labels than documents every chunk is judged by rule. 1: all were judged. 0.5: of half nobody
+    knows whether it is relevant. From 0 to 1. Source: Lu et al., "The effect of pooling and
+    evaluation depth on IR metrics", 2016.
     """
 
     k: Annotated[int, Gt(0)]

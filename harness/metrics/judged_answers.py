@@ -18,9 +18,9 @@ from harness.records import Case, Score, not_scored
 class AnswerRelevance(MeanVerdictMetric):
     """How well the answer addresses the question, 0 to 3 by a judge model, divided by 3.
 
-    Not scored where the system declined or said nothing. From 0 to 1. Source: this harness; the
-    idea is that of Es et al., "RAGAS: Automated Evaluation of Retrieval Augmented Generation",
-    2023.
+    Not scored where the system declined or said nothing. 1: the judge finds the question fully
+    addressed. 0: not at all. 1/3 and 2/3: in part. From 0 to 1. Source: this harness; the idea is
+    that of Es et al., "RAGAS: Automated Evaluation of Retrieval Augmented Generation", 2023.
     """
 
     name: ClassVar[str] = "answer_relevance"
@@ -52,9 +52,10 @@ class AnswerRelevance(MeanVerdictMetric):
 class Correctness(MeanVerdictMetric):
     """How far the answer says what a reference says, 0 to 3 by a judge model, divided by 3.
 
-    Any one of several references will do. Not scored where the system declined or said nothing.
-    From 0 to 1. Source: this harness; the method is that of Zheng et al., "Judging LLM-as-a-Judge
-    with MT-Bench and Chatbot Arena", 2023.
+    Any one of several references will do. Not scored where the system declined or said nothing. 1:
+    it says all of a reference and nothing against it. 0: wrong. 1/3 and 2/3: in part. From 0 to 1.
+    Source: this harness; the method is that of Zheng et al., "Judging LLM-as-a-Judge with MT-Bench
+    and Chatbot Arena", 2023.
     """
 
     name: ClassVar[str] = "correctness"
@@ -126,8 +127,9 @@ def _against_references(metric: MeanVerdictMetric, case: Case) -> list[JudgeQues
 class Fluency(MeanVerdictMetric):
     """The answer's grammar and wording, 0 to 3 by a judge model, divided by 3.
 
-    Not scored where the system declined or said nothing. From 0 to 1. Source: this harness; the
-    criterion is that of Fabbri et al., "SummEval: Re-evaluating Summarization Evaluation", 2021.
+    Not scored where the system declined or said nothing. 1: faultless. 0: not readable. 1/3 and
+    2/3: errors that disturb much or little. From 0 to 1. Source: this harness; the criterion is
+    that of Fabbri et al., "SummEval: Re-evaluating Summarization Evaluation", 2021.
     """
 
     name: ClassVar[str] = "fluency"

@@ -49,7 +49,8 @@ class _Keyword(QualityMetric, ABC):
 class KeywordMrr(_Keyword):
     """1 / rank of the first of the top k chunks with the keyword, averaged over the keywords.
 
-    From 0 to 1. Source: this harness.
+    1: every keyword is in the first chunk. 0: none is found. 0.5: as if each were second. From 0 to
+    1. Source: this harness.
     """
 
     name: ClassVar[str] = "keyword_mrr"
@@ -82,7 +83,8 @@ class KeywordMrr(_Keyword):
 class KeywordNdcg(_Keyword):
     """nDCG@k of each keyword, against all chunks of the index that hold it, averaged.
 
-    From 0 to 1. Source: this harness.
+    1: chunks with the keywords stand first. 0: none is found. In between: some stand low. From 0 to
+    1. Source: this harness.
     """
 
     name: ClassVar[str] = "keyword_ndcg"
@@ -117,7 +119,8 @@ class KeywordNdcg(_Keyword):
 class KeywordRecall(_Keyword):
     """Share of the question's keywords that occur in the top k chunks.
 
-    From 0 to 1. Source: this harness.
+    1: every keyword is in the top k. 0: none. 0.5: half of them are. From 0 to 1. Source: this
+    harness.
     """
 
     name: ClassVar[str] = "keyword_recall"

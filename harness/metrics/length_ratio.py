@@ -18,7 +18,8 @@ from harness.text.words import Tokens, tokenise
 class LengthRatio(ReferenceMetric):
     """The shorter over the longer of two token counts: the answer's and the mean reference's.
 
-    From 0 to 1. Source: this harness.
+    1: as long as the mean reference. 0.5: half or twice as long. 0: empty. From 0 to 1. Source:
+    this harness.
     """
 
     tokens: Tokens = "words"

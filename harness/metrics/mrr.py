@@ -15,7 +15,8 @@ from harness.metrics.judged_ranking import JudgedRankingMetric, RelevantRanks
 class HitRate(JudgedRankingMetric):
     """1 if any of the top k is relevant, else 0.
 
-    0 or 1 a question. Source: trec_eval `success_k`.
+    Its mean is the share of questions with something relevant in the top k. 0 or 1 a question.
+    Source: trec_eval `success_k`.
     """
 
     name: ClassVar[str] = "hit_rate"
@@ -46,7 +47,8 @@ class HitRate(JudgedRankingMetric):
 class Mrr(JudgedRankingMetric):
     """1 / rank of the first relevant item, 0 if none (within k); its mean is the MRR.
 
-    From 0 to 1. Source: trec_eval `recip_rank`.
+    1: the first item is relevant. 0.5: the second is the first that is. 0: none. From 0 to 1.
+    Source: trec_eval `recip_rank`.
     """
 
     name: ClassVar[str] = "mrr"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, make_dataclass, replace
 from keyword import iskeyword
 from typing import Annotated, Any
@@ -12,11 +13,13 @@ from pydantic import BeforeValidator
 
 from harness.metrics import Metric, asks_judge, judge_of, metrics, parts_of
 from harness.metrics.needs import Kind, Need
+from harness.metrics.references import BatchReferenceMetric, is_read_whole
 from harness.models.chat import ChatModel
-from harness.records import Label, Question
+from harness.records import Label, Question, Score
 from harness.registry import label, parse, spec_name
 from harness.stats.whole_sets import Total, WholeSetTotal
 from harness.store.run_file import MetricDescription
+from harness.text import numbers
 
 LABEL_OF_NEED: Mapping[Need, Label] = {
     "evidence": "evidence",
@@ -131,6 +134,24 @@ def fit_metrics(
         if hasattr(item.metric, "fitted")
         else item
         for item in named
+    ]
+
+
+def count_unread(named: Sequence[NamedMetric], rows: Iterable[Mapping[str, Score]]) -> Counter[str]:
+    """Return by metric on how many questions its model did not read every text whole.
+
+    `rows` has the scores of each question by metric.
+    """
+    models = [item.name for item in named if isinstance(item.metric, BatchReferenceMetric)]
+    return Counter(name for row in rows for name in models if not is_read_whole(row[name]))
+
+
+def describe_unread(counts: Mapping[str, int]) -> list[str]:
+    """Return a sentence for each metric whose model did not read every text whole."""
+    return [
+        f"{name}: on {numbers.count(count, 'question')} the model read only the beginning of a "
+        "text; what stands behind it changes no score"
+        for name, count in counts.items()
     ]
 
 

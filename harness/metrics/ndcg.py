@@ -43,7 +43,8 @@ class Ndcg(QualityMetric):
 
     `gain` is the grade itself, or 2^grade - 1 with `exponential`. All positive grades count,
     whatever the level of relevance. `ideal: retrieved` compares with the best order of what the top
-    k holds, which hides what was missed. From 0 to 1. Source: trec_eval `ndcg_cut_k`; Järvelin &
+    k holds, which hides what was missed. 1: the best possible order. 0: nothing relevant. 0.5:
+    items are missing or stand too low. From 0 to 1. Source: trec_eval `ndcg_cut_k`; Järvelin &
     Kekäläinen, "Cumulated gain-based evaluation of IR techniques", 2002.
     """
 

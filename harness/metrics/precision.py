@@ -18,8 +18,8 @@ from harness.metrics.judged_ranking import JudgedRankingMetric, RelevantRanks
 class Precision(JudgedRankingMetric):
     """Relevant items in the top k, divided by k, even where fewer than k were retrieved.
 
-    `denominator: retrieved` divides by the smaller of k and what was retrieved. From 0 to 1.
-    Source: trec_eval `P_k`.
+    `denominator: retrieved` divides by the smaller of k and what was retrieved. 1: all k are
+    relevant. 0: none. 0.2 of 5: one is. From 0 to 1. Source: trec_eval `P_k`.
     """
 
     k: Annotated[int, Gt(0)] = field()  # without it, the base class's default would stand
@@ -61,7 +61,8 @@ class Precision(JudgedRankingMetric):
 class Recall(JudgedRankingMetric):
     """Relevant items in the top k, divided by all relevant items there are.
 
-    From 0 to 1. Source: trec_eval `recall_k`.
+    1: all of it was found. 0: none. 0.5: half is missing. From 0 to 1. Source: trec_eval
+    `recall_k`.
     """
 
     k: Annotated[int, Gt(0)] = field()  # without it, the base class's default would stand
@@ -91,7 +92,8 @@ class Recall(JudgedRankingMetric):
 class F1(JudgedRankingMetric):
     """Harmonic mean of precision@k (divided by k) and recall@k; 0 when both are 0.
 
-    From 0 to 1. Source: van Rijsbergen, "Information Retrieval", 1979.
+    1: exactly the relevant items were retrieved. 0: none. It is near the lower of the two. From 0
+    to 1. Source: van Rijsbergen, "Information Retrieval", 1979.
     """
 
     k: Annotated[int, Gt(0)] = field()  # without it, the base class's default would stand
@@ -123,7 +125,8 @@ class F1(JudgedRankingMetric):
 class RPrecision(JudgedRankingMetric):
     """Relevant items among the first R, divided by R, the number of relevant items there are.
 
-    From 0 to 1. Source: trec_eval `Rprec`.
+    1: the first R are all relevant. 0: none. 0.5: half of them are. From 0 to 1. Source: trec_eval
+    `Rprec`.
     """
 
     k: None = field(default=None, init=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from harness.metrics.needs import Need, QualityMetric, ScoringContext
@@ -42,7 +43,26 @@ class BatchReferenceMetric(QualityMetric, ABC):
 
     @abstractmethod
     def compare_all(self, pairs: Sequence[AnswerPair]) -> list[Score]:
-        """Score each answer against its references."""
+        """Score each answer against its references; `note_unread` adds what the model cut."""
+
+
+_NOT_READ_WHOLE = "not read whole"
+
+
+def note_unread(score: Score, cut: Sequence[bool]) -> Score:
+    """Return the score with the number of texts that its model did not read whole in the reason.
+
+    `cut` says of the answer and of each reference whether the model read only its beginning.
+    """
+    if not any(cut):
+        return score
+    note = f"{sum(cut)} of {len(cut)} texts {_NOT_READ_WHOLE}"
+    return replace(score, reason=f"{score.reason}; {note}" if score.reason else note)
+
+
+def is_read_whole(score: Score) -> bool:
+    """Return whether the model behind a score read answer and references to their ends."""
+    return not score.reason.endswith(_NOT_READ_WHOLE)
 
 
 def answer_pair(case: Case) -> AnswerPair | Score:

@@ -92,7 +92,8 @@ class _Rouge(ReferenceMetric):
 class Rouge1(_Rouge):
     """ROUGE-1: single words shared by answer and best reference (F-measure).
 
-    From 0 to 1. Source: Lin, 2004, by rouge-score.
+    1: the same words, in any order. 0: no word is shared. 0.4: a free wording of the same. From 0
+    to 1. Source: Lin, 2004, by rouge-score.
     """
 
     name: ClassVar[str] = "rouge1"
@@ -115,6 +116,7 @@ class Rouge1(_Rouge):
 class Rouge2(_Rouge):
     """ROUGE-2: pairs of neighbouring words shared by answer and best reference (F-measure).
 
+    1: the same pairs. 0: no two neighbouring words are shared. 0.2: a free wording of the same.
     From 0 to 1. Source: Lin, 2004, by rouge-score.
     """
 
@@ -141,8 +143,9 @@ class Rouge2(_Rouge):
 class RougeL(_Rouge):
     """ROUGE-L: the longest common subsequence of answer and best reference (F-measure).
 
-    Texts of which every word cannot be held against every other, 30 million pairs at most, are
-    not scored. From 0 to 1. Source: Lin, 2004, by rouge-score.
+    Texts of which every word cannot be held against every other, 30 million pairs at most, are not
+    scored. 1: the same words in the same order. 0: no word is shared. 0.4: a free wording of the
+    same. From 0 to 1. Source: Lin, 2004, by rouge-score.
     """
 
     name: ClassVar[str] = "rougeL"
@@ -167,7 +170,8 @@ class RougeL(_Rouge):
 class RougeLsum(_Rouge):
     """ROUGE-Lsum: ROUGE-L line by line, split at newlines (F-measure).
 
-    Long texts are not scored, as by ROUGE-L. From 0 to 1. Source: Lin, 2004, by rouge-score.
+    Long texts are not scored, as by ROUGE-L. 1: each line is in the reference. 0: no word is
+    shared. 0.4: a free wording of the same. From 0 to 1. Source: Lin, 2004, by rouge-score.
     """
 
     name: ClassVar[str] = "rougeLsum"

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from harness.embedders import embedders
 from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, answer_case
-from harness.metrics.references import AnswerPair, BatchReferenceMetric
+from harness.metrics.references import AnswerPair, BatchReferenceMetric, note_unread
 from harness.models.model_files import DEFAULT_MODEL
 from harness.protocols import Embedder
 from harness.records import Score
@@ -20,8 +20,8 @@ from harness.records import Score
 class SemanticSimilarity(BatchReferenceMetric):
     """Cosine of the vectors of answer and closest reference, cut to [0, 1]; empty answer 0.
 
-    The raw cosine is kept as the reason. From 0 to 1. Source: Reimers & Gurevych, "Sentence-BERT",
-    2019.
+    The raw cosine is kept as the reason. 1: the same meaning to the model. 0: unrelated. 0.8:
+    close, or one word apart. From 0 to 1. Source: Reimers & Gurevych, "Sentence-BERT", 2019.
     """
 
     model: str = DEFAULT_MODEL
@@ -45,11 +45,15 @@ class SemanticSimilarity(BatchReferenceMetric):
     def compare_all(self, pairs: Sequence[AnswerPair]) -> list[Score]:
         """Score each answer, embedding every text once."""
         texts = list(dict.fromkeys(text for answer, refs in pairs for text in (answer, *refs)))
-        vectors = dict(zip(texts, self._embedder().embed(texts, "document"), strict=True))
-        cosines = [
-            max(float(vectors[answer] @ vectors[text]) for text in refs) for answer, refs in pairs
-        ]
-        return [Score(min(max(value, 0.0), 1.0), f"cosine {value:.6f}") for value in cosines]
+        embedder = self._embedder()
+        vectors = dict(zip(texts, embedder.embed(texts, "document"), strict=True))
+        cut = dict(zip(texts, embedder.truncated(texts), strict=True))
+        scores = []
+        for answer, references in pairs:
+            cosine = max(float(vectors[answer] @ vectors[text]) for text in references)
+            score = Score(min(max(cosine, 0.0), 1.0), f"cosine {cosine:.6f}")
+            scores.append(note_unread(score, [cut[text] for text in (answer, *references)]))
+        return scores
 
     def identity(self) -> dict[str, Any]:
         """Return the embedder's identity."""

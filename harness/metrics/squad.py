@@ -19,7 +19,7 @@ from harness.text.words import normalise_answer
 class ExactMatch(ReferenceMetric):
     """1 where the answer equals a reference, letter case, articles and punctuation aside, else 0.
 
-    0 or 1 a question. Source: SQuAD, 2016.
+    Its mean is the share of answers that are exactly right. 0 or 1 a question. Source: SQuAD, 2016.
     """
 
     name: ClassVar[str] = "exact_match"
@@ -54,7 +54,8 @@ class ExactMatch(ReferenceMetric):
 class TokenF1(ReferenceMetric):
     """Harmonic mean of the shares of words that answer and best reference have in common.
 
-    Words are normalised as SQuAD does. From 0 to 1. Source: SQuAD, 2016.
+    Words are normalised as SQuAD does. 1: the same words. 0: no word is shared. 0.67: all words and
+    as many needless ones. From 0 to 1. Source: SQuAD, 2016.
     """
 
     name: ClassVar[str] = "token_f1"

@@ -87,6 +87,16 @@ class TokenMatcher:
                 scores.append((precision, recall, f1))
         return scores
 
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return of each text whether it has more tokens than the model reads, marks included."""
+        window = self._tokenizer.model_max_length
+        # A token stands for a byte or more, so most texts need not be cut into tokens once again.
+        return [
+            len(text.encode()) + 2 > window
+            and len(self._tokenizer.encode(text, truncation=False, verbose=False)) > window
+            for text in texts
+        ]
+
     def _embed(self, texts: list[str]) -> list[_Embedding]:
         from bert_score.utils import get_bert_embedding, sent_encode
 

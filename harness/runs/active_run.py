@@ -6,6 +6,7 @@ Warnings that only a run can find are made here; what is known before is said by
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ from harness.errors import HarnessError, RunError
 from harness.files.atomic import write_atomically
 from harness.fingerprint import fingerprint
 from harness.index import Collections
-from harness.metrics.named_metrics import label_of
+from harness.metrics.named_metrics import count_unread, describe_unread, label_of
 from harness.records import Failure, Outcome
 from harness.runs import interrupts, judge_cards, people_labels, provenance, system_cell
 from harness.runs.aggregate import sum_up_cell
@@ -135,6 +136,7 @@ class ActiveRun:
         metrics = [metric.name for metric in prepared.plan.metrics]
         self._numbers = FrameBuilder([cell.name for cell in cells], prepared.ids, metrics)
         self._short_rankings = _ShortRankings(prepared.plan)
+        self._unread: Counter[str] = Counter()
         self._oracle: OracleRun | None = None
         if config.settings.oracle:
             self._oracle = OracleRun(questions, prepared.plan, prepared.clusters)
@@ -192,6 +194,7 @@ class ActiveRun:
                 with interrupts.defer():  # what is stored is counted
                     self._writer.append(outcome, chunks)
                     self._numbers.add(outcome)
+                self._unread += count_unread(self._prepared.plan.metrics, [outcome.scores])
                 if isinstance(cell, Cell):  # how much a system retrieves is its own affair
                     self._short_rankings.add(outcome)
         finally:
@@ -320,6 +323,7 @@ class ActiveRun:
                 *prepared.corpus.remarks,
                 *prepared.testset.notes,
                 *self._short_rankings.warnings(),
+                *describe_unread(self._unread),
                 *self._cache.warnings,
             ),
             prices=self._prices,

@@ -120,9 +120,10 @@ def evaluate_answers(
     selected = named_metrics.fit_metrics(selected, [case.question for case in cases.values()], seed)
     scored = scoring.score_all(selected, list(cases.values()))
     scores = dict(zip(cases, scored, strict=True))
-    notes = (f"keys that mean nothing here: {', '.join(ignored)}",) if ignored else ()
+    notes = [f"keys that mean nothing here: {', '.join(ignored)}"] if ignored else []
+    notes += named_metrics.describe_unread(named_metrics.count_unread(selected, scored))
     missing = tuple(id_ for id_, case in cases.items() if case.failure is not None)
-    return Evaluation(aggregate_all(selected, scores), scores, "", missing, notes)
+    return Evaluation(aggregate_all(selected, scores), scores, "", missing, tuple(notes))
 
 
 def _build_case(id_: str, row: AnswerRow) -> Case:

@@ -115,7 +115,8 @@ def evaluate(
     rows = scoring.score_all(selected, answered, chosen)
     scores = {case.question.id: row for case, row in zip(answered, rows, strict=True)}
     means = aggregate_all(selected, scores)
-    return Evaluation(means, scores, chosen, notes=_notes(answered, chosen))
+    unread = named_metrics.describe_unread(named_metrics.count_unread(selected, rows))
+    return Evaluation(means, scores, chosen, notes=(*_notes(answered, chosen), *unread))
 
 
 def _takes_k(name: str) -> bool:

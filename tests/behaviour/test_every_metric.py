@@ -1,5 +1,6 @@
 """Every metric that `list metrics` names is scored once, and its values are kept."""
 
+import json
 import re
 from math import log2
 from pathlib import Path
@@ -218,3 +219,20 @@ def test_metrics_that_embed_with_a_real_model_are_as_they_were(written, cli, own
     (scores,) = run_numbers(run_folder(written.folder))["cells"].values()
 
     check_numbers("metrics_by_model", {name: scores[name][0] for name in BY_MODEL}, 0.01)
+
+
+@pytest.mark.slow
+def test_a_run_warns_of_questions_whose_texts_a_model_did_not_read_whole(written, cli, own_cache):
+    written.testset(
+        {"id": "long", "question": "How far is the Moon?", "answer": "It is far away. " * 400},
+        {"id": "short", "question": "What has no air?", "answer": "The Moon."},
+    )
+    written.config(metrics=["semantic_similarity", "token_f1"], cache=str(own_cache))
+    said = cli("run", "config.yaml")
+    assert said.status == 0, said.err
+    warnings = json.loads((run_folder(written.folder) / "run.json").read_text("utf-8"))["warnings"]
+
+    assert [text for text in warnings if "beginning of a text" in text] == [
+        "semantic_similarity: on 1 question the model read only the beginning of a text; what "
+        "stands behind it changes no score"
+    ]

@@ -79,36 +79,12 @@ def test_what_is_not_what_its_suffix_says_or_holds_no_text_is_refused(raw, suffi
     assert problem(raw, suffix) == what
 
 
-@pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.9, 0.99])
-@pytest.mark.parametrize(
-    ("raw", "suffix"),
-    [(docx(*["text"] * 99), ".docx"), (slides(("a", "b")), ".pptx")],
-    ids=["docx", "pptx"],
-)
-def test_a_file_that_is_cut_short_is_refused(raw, suffix, share):
-    assert "cannot be converted" in problem(raw[: int(len(raw) * share)], suffix)
-
-
-@pytest.mark.parametrize("at", range(0, 1100, 50))
-def test_a_pdf_with_bytes_overwritten_is_read_or_refused(at):
-    raw = bytearray(pdf("One.", "Two."))
-    raw[at : at + 20] = b"\xff" * 20
-
-    convert(bytes(raw), ".pdf", "file")
-
-
 def test_an_archive_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(monkeypatch):
     raw = docx("x", word__media__a_png=b"\0" * 100_000)
     assert convert(raw, ".docx", "file").text == "x"
 
     monkeypatch.setattr(limits, "MAX_ARCHIVE_BYTES", 100_000)
     assert problem(raw, ".docx") == "unpacks to 6 parts, 0 MB, 0 MB of them XML"
-
-
-def test_the_bound_on_xml_is_its_own():
-    raw = docx("x", word__more_xml=b" " * ((1 << 26) + 1))
-
-    assert problem(raw, ".docx") == "unpacks to 6 parts, 64 MB, 64 MB of them XML"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
@@ -164,11 +140,3 @@ def test_control_characters_do_not_reach_the_text():
     found = convert(b"<p>a\x1b[31mb&#x7;c\xc2\x9b", ".html", "file")
 
     assert found.text == "a[31mbc"
-
-
-@pytest.mark.parametrize("name", ["../../evil", "/etc/passwd", "a\x00b", "x" * 300])
-def test_names_inside_an_archive_lead_nowhere(tmp_path, name):
-    raw = docx("x", **{name: b"evil"})
-
-    assert convert(raw, ".docx", "file").text == "x"
-    assert list(tmp_path.iterdir()) == []

@@ -34,13 +34,6 @@ def whole(name, cases):
 FIVE = ["the cat sat on the mat today", "yes", "no", "Paris is", "blue"]
 
 
-def test_five_answers_equal_to_their_references_have_corpus_bleu_1():
-    line = whole("corpus_bleu", [case(each, (each,)) for each in FIVE])
-
-    assert line.mean == line.mean_finished == pytest.approx(1.0)
-    assert (line.n, line.failed, line.not_scored) == (5, 0, 0)
-
-
 def answered(count, seed):
     """Return random (answer, references) over few words; some answers are empty."""
     source = random.Random(seed)
@@ -102,14 +95,6 @@ def test_without_a_denominator_there_is_no_value_and_a_reason():
     assert whole("decline_precision", [case("far", ("far",))]).note == "the denominator is 0"
 
 
-def test_where_every_answer_failed_nothing_was_scored_and_the_reason_says_so():
-    lost = [case(None, ("far",), failure=Failure("generation", "429"))] * 8
-    line = whole("corpus_bleu", lost)
-
-    assert (line.mean, line.n, line.failed) == (None, 8, 8)
-    assert line.note == "nothing was scored"
-
-
 def test_a_failure_is_no_decline_and_is_counted_beside():
     failed = case(None, answerable=False, failure=Failure("generation", "429"))
     line = whole("decline_recall", [*DECLINES, failed])
@@ -151,12 +136,6 @@ def test_questions_that_count_nowhere_are_not_in_n():
     assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
 
 
-def test_where_all_that_count_are_right_the_bound_is_that_of_their_number():
-    found = whole_set_interval([(1.0, 1.0)] * 20 + [(0.0, 0.0)] * 100, share)
-
-    assert (found.low, found.high) == pytest.approx((0.025 ** (1 / 20), 1.0))
-
-
 def test_the_interval_of_a_ratio_is_near_the_one_that_scipy_draws():
     source = np.random.default_rng(7)
     below = source.integers(1, 9, size=60).astype(float)
@@ -174,15 +153,6 @@ def test_the_interval_of_a_ratio_is_near_the_one_that_scipy_draws():
     assert found.method == "t"
     assert found.low == pytest.approx(theirs.confidence_interval.low, abs=near)
     assert found.high == pytest.approx(theirs.confidence_interval.high, abs=near)
-
-
-def test_whole_clusters_are_left_out():
-    once = [(float(at % 3), 2.0) for at in range(12)]
-    names = [str(at) for at in range(12)] * 4
-    single = whole_set_interval(once, share)
-    clustered = whole_set_interval(once * 4, share, names)
-
-    assert (clustered.low, clustered.high) == pytest.approx((single.low, single.high))
 
 
 @pytest.mark.parametrize(

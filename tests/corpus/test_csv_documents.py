@@ -7,10 +7,8 @@ import pytest
 from harness.corpus import load
 from harness.corpus.converting.conversion_cache import ConversionOrigin
 from harness.corpus.csv_documents import CsvDocuments
-from harness.corpus.folder_documents import FolderDocuments
 from harness.errors import DataError
 from harness.records import Document
-from harness.testset.reader_choice import corpus_reader
 
 FAQ = "id,question,answer,topic,year\na,Who?,Me,people,2024\nb,Why?,,reasons,n/a\n"
 
@@ -72,21 +70,6 @@ def test_one_text_column_is_taken_as_it_is_and_id_and_title_may_be_named(tmp_pat
     ]
 
 
-def test_rows_without_ids_are_numbered(tmp_path):
-    found = read(tmp_path, "text\none\n\ntwo\n")
-
-    assert found == [Document("1", "one"), Document("2", "two")]
-
-
-def test_one_text_column_may_be_named_without_a_list(tmp_path):
-    path = tmp_path / "faq.csv"
-    path.write_text(FAQ)
-
-    reader = corpus_reader({"csv": {"path": str(path), "text": "answer"}}, lambda found: found)
-
-    assert reader == CsvDocuments(str(path), text=("answer",))
-
-
 def test_rows_that_were_composed_say_what_they_were_made_from(tmp_path):
     path = tmp_path / "faq.csv"
     path.write_text(FAQ)
@@ -132,26 +115,3 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path, content, problem):
 def test_a_column_that_is_not_there_is_refused_with_those_that_are(tmp_path):
     with pytest.raises(DataError, match=r"no column is named 'anser'\n    did you mean 'answer'"):
         read(tmp_path, FAQ, text=("question", "anser"))
-
-
-@pytest.mark.parametrize("content", ["", "\n\n", "a,b\n", "\x00", "a\n\x1c\n"])
-def test_a_table_without_rows_is_refused(tmp_path, content):
-    with pytest.raises(DataError, match="no document with any text was found"):
-        read(tmp_path, content)
-
-
-def test_a_value_may_be_longer_than_python_reads_by_default(tmp_path):
-    (found,) = read(tmp_path, f"id,text\na,{'x' * 200_000}\n")
-
-    assert len(found.text) == 200_000
-
-
-def test_a_table_in_a_folder_is_one_document_with_every_value_named(tmp_path):
-    (tmp_path / "faq.csv").write_text("q,a\nWho?,Me\nWhy?,\n,\n", "utf-8")
-
-    found = load(FolderDocuments(str(tmp_path)))
-
-    metadata = {"folder": ".", "suffix": ".csv"}
-    text = "q: Who?\na: Me\n\nq: Why?"
-    assert found.documents == {"faq.csv": Document("faq.csv", text, "faq", metadata)}
-    assert found.converters == {"table 1": 1}

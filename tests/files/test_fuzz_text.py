@@ -2,7 +2,6 @@
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from harness.errors import HarnessError
 from tests.fuzzing.promise import broken
@@ -24,10 +23,6 @@ NAMES = (
 def every(tmp_path_factory):
     """Return the targets, with the folder that they read from."""
     return targets(tmp_path_factory.mktemp("fuzz"))
-
-
-def test_every_target_is_named_here(every):
-    assert tuple(every) == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -56,18 +51,3 @@ _NO_NUMBERS = [
 def test_what_is_no_number_is_refused_where_it_stands(every, name, case, why):
     with pytest.raises(HarnessError, match=why):
         every[name].read(case)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_what_is_sound_is_understood(every, name):
-    assert "Problem(" not in repr(every[name].read(every[name].sound))
-
-
-@given(st.sampled_from([float("nan"), float("inf")]))
-@FEW
-def test_the_promise_is_broken_by_what_is_no_number(value):
-    assert broken(lambda: {"a": [(1, value)]}) == f"the number {value} came out"
-
-
-def test_the_promise_is_broken_by_any_other_error():
-    assert broken(lambda: 1 // 0) == "ZeroDivisionError: integer division or modulo by zero"

@@ -109,14 +109,6 @@ def test_options_of_a_format_and_the_corpus_are_given_as_in_a_configuration(fold
     ]
 
 
-def test_a_test_set_that_no_run_would_read_is_refused(folder, cli):
-    said = cli("import", "squad", "squad.json", "-o", "set.json")
-
-    assert said.status == 2
-    assert said.err == "'set.json' is no .jsonl file\n  name one: -o testset.jsonl\n"
-    assert not (folder / "set.json").exists()
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -172,15 +164,6 @@ def test_what_is_left_out_of_the_corpus_is_said(folder, cli):
         "note: skipped: b.md: is not UTF-8: byte 0xff at offset 0",
         "note: files of the corpus that nothing reads were left out: 1 .png",
     ]
-
-
-def test_a_place_that_cannot_be_written_is_said(folder, cli):
-    (folder / "file").write_text("")
-
-    said = cli("import", "squad", "squad.json", "-o", "file/set.jsonl")
-
-    assert said.status == 2
-    assert said.err == "'file/set.jsonl' cannot be written: File exists\n"
 
 
 TEXT = normalise(

@@ -5,7 +5,6 @@ import math
 
 import pytest
 
-import harness
 from harness.errors import DataError
 from harness.files.trec import read_qrels, read_run
 from harness.metrics.ndcg import dcg
@@ -97,13 +96,6 @@ def test_under_a_header_with_tabs_ids_may_hold_spaces(file):
     assert read_run(path) == {"q 1": {"The Moon": 2.0, "Mars": 0.0}}
 
 
-@pytest.mark.parametrize("read", [read_qrels, read_run])
-def test_a_question_may_be_called_as_the_header_is_anywhere_but_at_the_top(file, read):
-    path = file("q a 1\nquery-id a 1\n")
-
-    assert read(path) == {"q": {"a": 1}, "query-id": {"a": 1}}
-
-
 @pytest.mark.parametrize(
     ("line", "what"),
     [
@@ -166,13 +158,6 @@ def test_all_problems_of_a_file_are_named_at_once_with_what_was_wanted(file):
     ]
 
 
-def test_of_many_problems_twenty_are_shown_and_the_rest_counted(file):
-    found = problems(read_qrels, file("q 0 a x\n" * 25))
-
-    assert found[:20] == [(f"line {at}", "the grade 'x' is no whole number") for at in range(1, 21)]
-    assert found[20:] == [("and 5 more", "problems of such kinds")]
-
-
 NO_TEXT = gzip.compress(b"", mtime=0)
 
 
@@ -182,11 +167,6 @@ NO_TEXT = gzip.compress(b"", mtime=0)
 )
 def test_a_file_with_nothing_in_it_is_an_error(file, read, content):
     assert problems(read, file(content)) == [("the file", "is empty")]
-
-
-@pytest.mark.parametrize("read", [read_qrels, read_run])
-def test_a_file_that_is_not_there_is_an_error(tmp_path, read):
-    assert problems(read, tmp_path / "none") == [("the file", "does not exist")]
 
 
 WHOLE = gzip.compress(b"q 0 a 1\n" * 100)
@@ -206,15 +186,3 @@ def test_a_damaged_archive_is_an_error(file, read, content):
 
     assert where == "the file"
     assert what.startswith("cannot be read: ")
-
-
-@pytest.mark.parametrize("read", [read_qrels, read_run])
-def test_a_folder_is_no_file(tmp_path, read):
-    ((where, what),) = problems(read, tmp_path)
-
-    assert (where, what.partition(":")[0]) == ("the file", "cannot be read")
-
-
-def test_both_are_at_hand_beside_evaluate_run(file):
-    assert harness.read_qrels(file("q 0 d 1\n")) == {"q": {"d": 1}}
-    assert harness.read_run(file("q Q0 d 1 .5 x\n")) == {"q": {"d": 0.5}}

@@ -96,39 +96,12 @@ def test_a_quote_is_found_exactly_then_folded_then_nearly_and_said_so(tmp_path, 
     assert notes == (said if how else ())
 
 
-def test_notes_of_one_kind_are_counted(tmp_path):
-    found = read(
-        tmp_path,
-        *({"question": "q", "evidence": [{"doc": "moon.md", "quote": "IT IS"}]} for _ in range(3)),
-        {"question": "q", "evidence": [{"doc": "b.md", "quote": "CAFE\u0301"}]},
-    )
-
-    assert found.notes == (
-        "a quote was found only by folded matching in 'moon.md' (3 times)",
-        "a quote was found only by folded matching in 'b.md'",
-    )
-
-
-def test_a_quote_is_normalised_like_the_text_it_is_looked_for_in(tmp_path):
-    found, notes = passages(tmp_path, {"doc": "b.md", "quote": "\ufeffCafe\u0301 Mars"})
-
-    assert found == (Passage(Span("b.md", 0, 9), "Caf\u00e9 Mars", "#1"),)
-    assert notes == ()
-
-
 def test_all_places_of_a_quote_are_one_group_of_alternatives(tmp_path):
     found, _ = passages(
         tmp_path, {"doc": "moon.md", "quote": "no air"}, {"doc": "moon.md", "quote": "384,400 km"}
     )
 
     assert found == (passage(21, 27), passage(75, 81), passage(35, 45, group="#2"))
-
-
-def test_all_folded_places_of_a_quote_are_one_group_too(tmp_path):
-    found, _ = passages(tmp_path, {"doc": "moon.md", "quote": "THE MOON HAS NO AIR."})
-
-    assert [each.text for each in found] == ["The Moon has no air.", "the Moon has\n  no air."]
-    assert [each.group for each in found] == ["#1", "#1"]
 
 
 def test_groups_and_grades_are_the_test_sets_own_where_it_names_them(tmp_path):
@@ -160,17 +133,6 @@ def test_groups_and_grades_are_the_test_sets_own_where_it_names_them(tmp_path):
 )
 def test_locate_returns_every_place_by_the_strictest_way_that_finds_any(quote, text, located):
     assert locate(quote, text) == located
-
-
-def test_a_near_match_must_score_95(tmp_path):
-    text = f"It begins. {'abcdefghij' * 4} It ends."
-    near, far = list("abcdefghij" * 4), list("abcdefghij" * 4)
-    near[17] = "X"  # 39 of 40 characters the same: 97.5
-    for at in (5, 17, 29):
-        far[at] = "X"  # 37 of 40: 92.5
-
-    assert locate("".join(near), text) == Located(((11, 51),), "fuzzy")
-    assert locate("".join(far), text) is None
 
 
 def test_the_labels_of_a_set_are_those_an_answerable_question_has():

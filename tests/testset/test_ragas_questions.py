@@ -153,16 +153,6 @@ def test_contexts_may_be_left_out(tmp_path):
     assert found.labels() == ("answer",)
 
 
-def test_what_has_no_place_is_counted(tmp_path):
-    rows = [*ROWS, {**ROWS[0], "persona_name": "student"}]
-
-    assert Ragas(write(tmp_path, rows)).count_unplaced() == {
-        "retrieved_contexts": 4,
-        "response": 2,
-        "persona_name": 1,
-    }
-
-
 @pytest.mark.parametrize(
     ("row", "what"),
     [
@@ -185,33 +175,3 @@ def test_what_has_no_place_is_counted(tmp_path):
 )
 def test_rows_of_another_form_are_named(tmp_path, row, what):
     assert problems(write(tmp_path, [ROWS[0], row])) == [("line 2", what)]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("a.json", b"\xff", "is not JSON in UTF-8"),
-        ("a.json", b"[" * 100_000, "recursion limit"),
-        ("a.json", b"7", "neither a list of objects nor columns"),
-        ("a.json", b'{"a": [1], "b": [1, 2]}', "neither a list of objects nor columns"),
-        ("a.json", b"[7]", "row 1: holds int, not an object"),
-        ("a.json", b"[]", "holds no question"),
-        ("a.json", b"{}", "neither a list of objects nor columns"),
-        ("a.jsonl", b'{"user_input": NaN}', "is not usable JSON"),
-        ("a.csv", b"\xff", "is not UTF-8"),
-        ("a.csv", b"", "holds no question"),
-        ("a.csv", b'user_input\n"a', "is not CSV"),
-    ],
-)
-def test_hostile_files_are_refused(tmp_path, name, content, said):
-    with pytest.raises(DataError, match=said):
-        read(write(tmp_path, content, name))
-
-
-@pytest.mark.parametrize(
-    "cell", ["[" * 5000, "['a', nan]", "['\\ud800']", "[1, 2", "[{'a'", "[b'a']", r"['\d']"]
-)
-def test_a_cell_that_is_no_list_is_one_context(tmp_path, cell):
-    path = as_csv(tmp_path, [{"user_input": "q", "reference_contexts": cell}])
-
-    assert len(problems(path)) == 1

@@ -9,7 +9,6 @@ from harness import testset as testsets
 from harness.corpus.autorag_documents import AutoragDocuments as Passages
 from harness.errors import DataError, MissingExtra
 from harness.records import Document, Passage, Question, Span
-from harness.testset import reader_choice
 from harness.testset.autorag_questions import Autorag
 
 arrow = pytest.importorskip("pyarrow")
@@ -125,34 +124,6 @@ def test_a_file_without_its_columns_or_of_another_kind_is_refused(tmp_path):
         assert what.startswith("cannot be read: ")
     (tmp_path / "corpus.parquet").unlink()
     assert problems(folder)
-
-
-def test_bytes_that_are_no_text_are_refused(tmp_path):
-    folder = write(tmp_path)
-    raw = arrow.array([b"\xff"], arrow.binary()).view(arrow.string())
-    parquet.write_table(
-        arrow.table({"doc_id": ["a"], "contents": raw}), tmp_path / "corpus.parquet"
-    )
-
-    ((where, what),) = problems(folder)
-
-    assert where == "the file"
-    assert what.startswith("cannot be read: ")
-
-
-def test_columns_that_have_no_place_are_counted(tmp_path):
-    assert Autorag(write(tmp_path, [*ROWS, *ROWS], last_modified="2024")).count_unplaced() == {
-        "last_modified": 2
-    }
-
-
-def test_a_folder_and_its_files_are_recognised(tmp_path):
-    folder = write(tmp_path)
-
-    for path in (folder, f"{folder}/corpus.parquet"):
-        assert reader_choice.corpus_reader(path, lambda found: found) == Passages(path)
-    for path in (folder, f"{folder}/qa.parquet"):
-        assert reader_choice.testset_reader(path, lambda found: found) == Autorag(path)
 
 
 def test_without_pyarrow_it_says_what_to_install(tmp_path, monkeypatch):

@@ -120,21 +120,9 @@ def test_tables_that_are_wrong_are_refused_with_their_place(tmp_path, text, said
     assert (Path(where).name, what) == said
 
 
-def test_a_huge_cell_is_a_cell(tmp_path):
-    (found,) = read(Csv(write(tmp_path, b"question\n" + b"x" * 200_000)))
-
-    assert found.text == "x" * 200_000
-
-
 def test_a_separator_must_be_visible():
     with pytest.raises(SpecError, match="visible character"):
         reader_choice.testset_reader({"csv": {"path": "x", "separator": " "}}, lambda path: path)
-
-
-def test_control_characters_in_a_cell_are_text(tmp_path):
-    (found,) = read(Csv(write(tmp_path, b"question\na\x00b\n")))
-
-    assert found.text == "a\x00b"
 
 
 ITEM = {

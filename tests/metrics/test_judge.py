@@ -130,15 +130,6 @@ def test_context_relevance_is_the_mean_grade_of_the_first_k_hits(bench, spec, va
     assert row[name].verdicts[0].of == "sky 0–5"
 
 
-def test_context_relevance_reads_five_hits_where_no_k_is_given(bench):
-    hits = tuple(Hit(Chunk(at, Span("d", at, at + 1), f"text {at}"), -float(at)) for at in range(9))
-    scored(bench, ["context_relevance"], case(hits=hits))
-
-    assert sorted(part(each, "passage") for each in bench.asked) == [
-        f"text {at}" for at in range(5)
-    ]
-
-
 @pytest.mark.parametrize("name", OF_ANSWERS)
 @pytest.mark.parametrize(
     ("shown", "why"),
@@ -276,13 +267,6 @@ class TestReplies:
         assert "chat model 'openai:judge' failed" in found.reason
         assert len(bench.asked) == 2  # each statement once: the model's own retries are all
 
-    def test_an_endpoint_that_is_not_there_is_one_too(self):
-        with sitting() as gone:
-            pass
-        (row,) = scored(gone, ["fluency"], case())
-
-        assert row["fluency"].state == "metric_failed"
-
 
 class TestHostileTexts:
     def test_a_line_of_an_answer_cannot_pass_for_a_label_of_the_prompt(self):
@@ -315,20 +299,9 @@ class TestHostileTexts:
 
         assert part(asked, "text") == f"> {label} a{end}> {label} b{end}The {label} c"
 
-    def test_what_only_begins_like_a_label_is_left_alone(self):
-        said = "Contextual: a\nThe answer: b\nanswer c\nTexture: d"
-
-        assert part(fill_prompt("fluency", answer=said), "text") == said
-
     @pytest.mark.parametrize("text", ["\n" * 200_000, "*" * 200_000, "\n* " * 70_000])
     def test_a_text_of_blanks_and_marks_takes_no_time(self, text):
         assert text in fill_prompt("fluency", answer=text)
-
-    @pytest.mark.parametrize("said", ["\ud800 far", "\x00", "a" * 200_000, "{}{x}%s", "‮far"])
-    def test_any_text_can_be_judged(self, bench, said):
-        (row,) = scored(bench, ["answer_relevance"], case(said))
-
-        assert row["answer_relevance"].value == 1.0
 
     def test_a_reply_of_any_length_is_read(self):
         assert parse_reply("yes " * 100_000, 1)[0] == 1
@@ -345,23 +318,10 @@ class TestEvery:
             caught.value
         )
 
-    def test_needs_a_judge_and_takes_none_as_a_parameter(self, name):
-        assert "judge" in metrics[name].needs
-        with pytest.raises(SpecError, match=f"metric '{name}' has no parameter 'judge'"):
-            metrics.build({name: {"judge": {"model": "openai:x"}}})
-
     def test_a_prompt_that_changes_has_another_version(self, name):
         about = metrics.build(name).identity()["prompt"]
 
         assert about == {"version": 1, "hash": PROMPTS[name]}, "raise its version, and note it here"
-
-    def test_its_identity_has_the_judge_and_the_prompt_s_version_and_hash(self, name, bench):
-        (named,) = named_metrics.with_judge([named_metrics.build_metric(name)], bench.judge())
-        about = named.metric.identity()
-
-        assert about["judge"]["model"] == "openai:judge"
-        assert about["prompt"]["version"] == 1
-        assert len(about["prompt"]["hash"]) == 16
 
 
 class TestMeans:
@@ -375,16 +335,6 @@ class TestMeans:
         assert (line.n, line.failed, line.metric_failed) == (3, 1, 2)
         assert line.metric_low == pytest.approx(1.5 / 5)
         assert line.metric_high == pytest.approx(3.5 / 5)
-
-    def test_without_such_there_is_no_range(self):
-        line = aggregate(self.SCORES)
-
-        assert (line.metric_low, line.metric_high) == (None, None)
-
-    def test_where_the_judge_gave_nothing_the_range_is_all_there_is(self):
-        line = aggregate(self.UNJUDGED)
-
-        assert (line.mean, line.n, line.metric_low, line.metric_high) == (None, 0, 0.0, 1.0)
 
 
 def test_a_composite_s_judged_part_has_the_run_s_judge(bench):

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from harness import testset as testsets
-from harness.config.run_config import load
 from harness.corpus import Corpus
 from harness.corpus import load as load_corpus
 from harness.errors import DataError
@@ -70,49 +69,11 @@ def test_queries_that_the_split_does_not_judge_are_left_out_and_counted(tmp_path
     assert notes == ("3 questions of queries.jsonl are not judged in this split: left out",)
 
 
-def test_a_question_judged_irrelevant_throughout_is_kept(tmp_path):
-    questions, notes = read(write(tmp_path, "q1\td1\t0\nq2\td1\t-2\n", *QUERIES))
-
-    assert [each.documents for each in questions] == [{"d1": 0}, {"d1": -2}]
-    assert notes == ()
-
-
-@pytest.mark.parametrize(
-    ("line", "what"),
-    [
-        ("q1\td1\t1", "judges document 'd1' for question 'q1' a second time"),
-        ("q1\td2\thigh", "the grade 'high' is no whole number"),
-        ("q1\td2\t1.0", "the grade '1.0' is no whole number"),
-        ("q1\td2\t--1", "the grade '--1' is no whole number"),
-        ("q1\td2\t", "the grade '' is no whole number"),
-        ("q1\td2\t1001", "the grade '1001' is too large"),
-        (f"q1\td2\t{'9' * 5000}", f"the grade '{'9' * 37}...' is no whole number"),
-        ("q1\td2", "has 2 fields"),
-    ],
-)
-def test_a_bad_judgement_is_refused_with_its_line(tmp_path, line, what):
-    reader = write(tmp_path, f"{HEADER}q1\td1\t1\n{line}\nq2\td1\t1\n", *QUERIES)
-
-    assert problems(reader) == [("line 3", what)]
-
-
 def test_a_judged_document_that_the_corpus_lacks_is_refused_with_its_question(tmp_path):
     ((where, what),) = problems(write(tmp_path, "q1\td9\t1\n", *QUERIES))
 
     assert where == "queries.jsonl, line 1"
     assert what == "the label for document 'd9': the corpus has no such document"
-
-
-def test_a_header_further_down_is_no_header(tmp_path):
-    reader = write(tmp_path, f"q1\td1\t1\n{HEADER}", *QUERIES)
-
-    assert problems(reader) == [("line 2", "the grade 'score' is no whole number")]
-
-
-def test_a_judged_question_that_nobody_asks_is_refused(tmp_path):
-    reader = write(tmp_path, "q1\td1\t1\nq9\td1\t1\n", *QUERIES)
-
-    assert problems(reader) == [("qrels", "judges question 'q9', which is not in queries.jsonl")]
 
 
 def test_bad_queries_are_refused_with_their_lines(tmp_path):
@@ -135,14 +96,6 @@ def test_a_split_that_is_not_there_is_refused_with_those_that_are(tmp_path):
         "  qrels/test.tsv: is not there",
         "    splits there: dev, train",
     ]
-
-
-def test_a_split_is_chosen_in_the_configuration(project):
-    write(project.folder, "q1\td1\t1\n", *QUERIES, split="dev")
-
-    config = load(project.config(testset={"beir": {"path": ".", "split": "dev"}}))
-
-    assert config.testset == Beir(".", "dev")
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,6 @@ import unicodedata
 from statistics import fmean
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from harness import corpus as corpora
 from harness import testset as testsets
@@ -95,15 +93,6 @@ def test_latin_words_are_what_python_calls_words():
     assert tokenise(text) == re.findall(r"\w+|[^\w\s]", text.lower())
     # With a word of another script the same text is cut by the pattern of all scripts.
     assert tokenise(text + " 字") == [*tokenise(text), "字"]
-
-
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
-@given(st.text(max_size=40))
-def test_words_lie_in_order_and_none_is_white_space(text):
-    starts = token_starts(text)
-    assert starts == sorted(set(starts))
-    assert len(starts) == len(tokenise(text)) == count(text)
-    assert not any(word.isspace() for word in tokenise(text))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import pytest
 
 from harness.corpus import Ignored, load, readers
 from harness.corpus.beir_documents import BeirDocuments
-from harness.corpus.csv_documents import CsvDocuments
 from harness.corpus.folder_documents import FolderDocuments
 from harness.corpus.jsonl_documents import JsonlDocuments
 from harness.errors import DataError, SpecError
@@ -129,19 +128,6 @@ def test_links_are_followed_inside_the_folder_and_left_out_where_they_leave_it(t
     )
 
 
-def test_a_glob_chooses_among_the_files_and_never_leaves_the_folder(tmp_path):
-    for name in ("corpus/a.md", "corpus/a.txt", "corpus/deep/b.md", "secret.md"):
-        write(tmp_path / name, name)
-
-    def ids(glob):
-        return [each.id for each in documents(FolderDocuments(str(tmp_path / "corpus"), glob))]
-
-    assert ids("*.md") == ["a.md"]
-    assert ids("**/*.md") == ["a.md", "deep/b.md"]
-    with pytest.raises(DataError, match="no document with any text was found"):
-        ids("../*.md")
-
-
 @pytest.mark.parametrize(
     ("text", "title"),
     [
@@ -175,26 +161,6 @@ def test_json_lines_keep_their_order_and_take_id_or_underscore_id(tmp_path):
         Document("b", "two", "B"),
         Document("1", "one", ""),
         Document("a", "", ""),
-    ]
-
-
-def test_json_lines_may_begin_with_a_byte_order_mark_and_hold_empty_lines(tmp_path):
-    write(tmp_path / "c.jsonl", '\ufeff{"id": "a", "text": "x"}\r\n\r\n{"id": "b", "text": "y"}')
-
-    assert [each.id for each in documents(JsonlDocuments(str(tmp_path / "c.jsonl")))] == ["a", "b"]
-
-
-def test_bad_lines_can_be_skipped_and_are_counted_with_their_places(tmp_path):
-    rows(
-        tmp_path / "corpus.jsonl", {"_id": "a", "text": "x"}, {"_id": "b"}, {"_id": "a", "text": ""}
-    )
-
-    corpus = load(BeirDocuments(str(tmp_path), on_error="skip"))
-
-    assert corpus.documents == {"a": Document("a", "x", "")}
-    assert [(each.where, each.what) for each in corpus.skipped] == [
-        ("line 2", "lacks 'text'"),
-        ("line 3", "the id 'a' is taken by line 1"),
     ]
 
 
@@ -248,22 +214,6 @@ def test_a_path_of_no_known_format_is_refused_with_the_ones_there_are(tmp_path):
     assert caught.value.hint == f"name it, {{format: PATH}}; choose from: {known}"
 
 
-@pytest.mark.parametrize("name", ["a.md", "a.txt", "a.html", "a.pdf", "a.docx", "a.pptx"])
-def test_one_file_is_a_corpus_of_its_own_kind(tmp_path, name):
-    write(tmp_path / name, "x")
-
-    assert as_found(str(tmp_path / name)) == FolderDocuments(str(tmp_path / name))
-
-
-def test_tables_and_json_lines_alone_are_read_by_their_own_readers(tmp_path):
-    for name in ("a.csv", "a.tsv", "a.jsonl"):
-        write(tmp_path / name, "x")
-
-    assert as_found(str(tmp_path / "a.csv")) == CsvDocuments(str(tmp_path / "a.csv"))
-    assert as_found(str(tmp_path / "a.tsv")) == CsvDocuments(str(tmp_path / "a.tsv"))
-    assert as_found(str(tmp_path / "a.jsonl")) == JsonlDocuments(str(tmp_path / "a.jsonl"))
-
-
 def test_the_place_of_a_file_is_metadata_and_changes_no_identity(tmp_path):
     write(tmp_path / "folder" / "a.md", "text")
     rows(tmp_path / "c.jsonl", {"id": "a.md", "title": "a", "text": "text"})
@@ -288,18 +238,6 @@ def test_json_lines_in_a_folder_are_documents_named_by_file_and_id(tmp_path):
         ("z.md", "three"),
     ]
     assert found[0].metadata == {"folder": "faq", "suffix": ".jsonl"}
-
-
-def test_a_bad_line_in_a_folder_is_named_with_its_file(tmp_path):
-    write(tmp_path / "questions.jsonl", '{"id": 1, "question": "Why?"}\n')
-
-    with pytest.raises(DataError) as caught:
-        load(FolderDocuments(str(tmp_path)))
-
-    (problem,) = [each for each in caught.value.problems if "question" in each.where]
-    assert problem.where == "questions.jsonl, line 1"
-    assert problem.what == "lacks 'text'"
-    assert problem.hint.endswith("; or leave the file out by `glob`")
 
 
 @pytest.mark.parametrize(("name", "count"), [("xquad-en", 240), ("clapnq-dev", 597)])
@@ -351,9 +289,3 @@ def test_a_file_whose_name_is_not_utf_8_is_a_problem(tmp_path, name):
     )
     assert list(found.documents) == ["a.md"]
     assert found.remarks == (f"skipped: {shown}: its name is not UTF-8",)
-
-
-def test_a_suffix_in_capitals_is_a_suffix(tmp_path):
-    rows(tmp_path / "A.JSONL", {"id": "a", "text": "text"})
-
-    assert as_found(str(tmp_path / "A.JSONL")) == JsonlDocuments(str(tmp_path / "A.JSONL"))

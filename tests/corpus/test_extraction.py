@@ -7,7 +7,7 @@ import pytest
 from harness.corpus import load
 from harness.corpus.folder_documents import FolderDocuments
 from harness.store.writer import RunWriter
-from tests.office import docx, pdf
+from tests.office import pdf
 
 
 def test_extract_shows_the_text_of_converted_files_and_notes_what_is_left_out(project, cli):
@@ -23,12 +23,6 @@ def test_extract_shows_the_text_of_converted_files_and_notes_what_is_left_out(pr
         "note: skipped: bad.docx: cannot be converted: BadZipFile: File is not a zip file",
         "note: files of the corpus that nothing reads were left out: 1 .png",
     ]
-
-
-def test_extract_reads_one_file_too(project, cli):
-    path = project.document("b.docx", docx("Text."))
-
-    assert cli("extract", path).out == "==> b.docx <==\nText.\n\n"
 
 
 @pytest.mark.parametrize("id_", ["../evil", "/evil", "a/../../evil"])
@@ -73,20 +67,6 @@ def test_a_runs_folder_keeps_the_text_of_converted_documents_alone(tmp_path):
             "converter": corpus.origins["b.pdf"].converter,
         }
     ]
-
-
-def test_a_runs_folder_keeps_the_text_of_rows_that_were_composed(project, cli):
-    (project.folder / "faq.csv").write_text("id,q,a\nr1,Who?,Me\n")
-    project.testset({"question": "Who?", "answers": ["Me"], "documents": ["r1"]})
-    project.config(corpus="faq.csv", metrics=["token_f1"])
-
-    assert cli("run", "config.yaml").status == 0
-
-    (kept,) = project.folder.glob("reports/*/documents.jsonl")
-    line = json.loads(kept.read_text("utf-8"))
-    assert (line["id"], line["text"]) == ("r1", "q: Who?\na: Me")
-    assert line["source"].startswith("sha256:")
-    assert line["converter"] == "table 1"
 
 
 def test_a_run_of_plain_text_keeps_no_documents(tmp_path):

@@ -49,23 +49,6 @@ def test_they_keep_the_order_in_which_they_were_added_whatever_is_read_first():
     assert len(found) == 5
 
 
-def test_one_may_be_added_after_others_were_read():
-    found = stored(Document("one", "first"), Document("two", "second"))
-    assert found["one"].text == "first"
-    found.add(Document("three", "third"))
-
-    assert [each.text for each in found.values()] == ["first", "second", "third"]
-
-
-def test_an_id_that_is_not_there_is_none_of_them():
-    found = stored(Document("one", "first"))
-
-    assert "two" not in found
-    assert found.get("two") is None
-    with pytest.raises(KeyError, match="two"):
-        found["two"]
-
-
 def test_forty_megabytes_are_not_held_in_memory_neither_while_they_are_added_nor_when_read():
     megabyte, number = 1 << 20, 40
     found = Documents()

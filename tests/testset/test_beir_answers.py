@@ -6,7 +6,6 @@ import pytest
 
 from harness import corpus as corpora
 from harness import testset as testsets
-from harness.config.run_config import load
 from harness.corpus import Corpus
 from harness.errors import DataError
 from harness.records import Document, Passage, Question, Span
@@ -123,30 +122,6 @@ def test_what_does_not_fit_is_named_with_its_line(tmp_path, row, said):
     assert [(each.where, each.what) for each in caught.value.problems] == [
         ("qa.jsonl, line 2", said)
     ]
-
-
-def test_a_question_answered_twice_and_a_broken_line_are_refused(tmp_path):
-    reader = write(tmp_path, {"id": "far"}, {"id": "far"})
-    with (tmp_path / "qa.jsonl").open("ab") as file:
-        file.write(b"\xff\n")
-
-    with pytest.raises(DataError) as caught:
-        testsets.load(reader, CORPUS)
-
-    assert [each.where for each in caught.value.problems] == [
-        "qa.jsonl, line 2",
-        "qa.jsonl, line 3",
-    ]
-
-
-def test_answers_are_asked_for_in_the_configuration(project):
-    write(project.folder)
-
-    config = load(project.config(testset={"beir": {"path": ".", "answers": "qa.jsonl"}}))
-
-    assert config.testset == Beir(".", "test", "qa.jsonl")
-    with pytest.raises(DataError, match="No such file"):
-        testsets.load(Beir(str(project.folder), answers="none.jsonl"), CORPUS)
 
 
 def published(folder):

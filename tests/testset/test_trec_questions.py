@@ -1,7 +1,5 @@
 """TREC topics in three forms, with judgements that may lie elsewhere."""
 
-from pathlib import Path
-
 import pytest
 
 from harness import testset as testsets
@@ -87,10 +85,6 @@ def test_another_element_may_be_asked(tmp_path):
     ]
 
 
-def test_elements_that_have_no_place_are_counted(tmp_path):
-    assert reader(tmp_path, CLASSIC).count_unplaced() == {"desc": 2, "narr": 1}
-
-
 @pytest.mark.parametrize(
     ("topics", "qrels", "said"),
     [
@@ -113,34 +107,6 @@ def test_elements_that_have_no_place_are_counted(tmp_path):
 )
 def test_what_does_not_fit_is_named_with_its_place(tmp_path, topics, qrels, said):
     assert problems(tmp_path, topics, qrels) == list(said.items())
-
-
-@pytest.mark.parametrize(
-    "topics", [b"", b"\xff", b"<", b"<topics>", b"<top", b"<top>" * 200_000, b"<" * 500_000]
-)
-def test_hostile_files_are_refused(tmp_path, topics):
-    assert 1 <= len(problems(tmp_path, topics)) <= 101
-
-
-def test_judgements_that_are_not_there_are_said(tmp_path):
-    topics = reader(tmp_path, LINES).path
-
-    with pytest.raises(DataError, match=r"none\.txt cannot be read:\n  the file: does not exist"):
-        testsets.load(Trec(topics, str(tmp_path / "none.txt")), CORPUS)
-
-
-def test_both_files_are_looked_for_beside_the_configuration(project):
-    folder = project.folder / "trec"
-    folder.mkdir()
-    reader(folder, LINES)
-    config = project.config(
-        corpus="../corpus", testset={"trec": {"path": "topics.txt", "qrels": "qrels.txt"}}
-    )
-    moved = config.rename(folder / "config.yaml")
-
-    found = load(moved).testset
-    assert Path(found.path).samefile(folder / "topics.txt")
-    assert Path(found.qrels).samefile(folder / "qrels.txt")
 
 
 def test_a_path_alone_is_told_what_is_missing(project):
@@ -191,11 +157,3 @@ def test_a_tag_inside_the_text_that_is_asked_is_refused_rather_than_cut(tmp_path
     said = problems(tmp_path, topic, "301 0 d1 1\n")
 
     assert said[0] == ("line 1", f"its title holds the tag {tag!r}")
-
-
-def test_classic_elements_of_any_name_end_the_one_before_them(tmp_path):
-    topic = "<top>\n<num> 301 <title> Oil\n  <dom> Economics\n<narr> <b>n</b>\n</top>\n"
-
-    (found,) = read(tmp_path, topic, "301 0 d1 1\n").questions
-
-    assert found.text == "Oil"

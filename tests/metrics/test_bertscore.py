@@ -9,7 +9,7 @@ import pytest
 from harness.errors import ModelError, SpecError
 from harness.metrics import ScoringContext, metrics
 from harness.metrics.named_metrics import build_metric, fit_metrics
-from harness.metrics.token_match import LruCache, TokenMatcher
+from harness.metrics.token_match import TokenMatcher
 from harness.models import runtime
 from harness.models.model_files import DEFAULT_MODEL, hide_progress_bars, locate, weights_id
 from harness.records import Answer, Case, Question
@@ -146,54 +146,6 @@ def test_a_pair_has_the_same_bits_in_any_order_and_company(fresh):
         assert fresh().compare(some) == [together[pair] for pair in some]
 
 
-def test_a_pair_has_the_same_bits_after_others_that_share_its_texts(fresh):
-    together = fresh().compare(PAIRS)
-    matcher = fresh()
-    matcher.compare([(refs[1], (answer,)) for answer, refs in reversed(PAIRS[::2])])
-
-    assert matcher.compare(PAIRS) == together
-    assert matcher.compare(PAIRS) == together
-
-
-def test_the_values_are_those_of_bert_score_given_one_pair(fresh):
-    from bert_score import BERTScorer
-
-    theirs = BERTScorer(model_type=str(locate(DEFAULT_MODEL)), num_layers=6, device="cpu")
-    for (answer, refs), found in zip(PAIRS[::3], fresh().compare(PAIRS[::3]), strict=True):
-        alone = [theirs.score([answer], [reference]) for reference in refs]
-        expected = [max(float(each[part]) for each in alone) for part in range(3)]
-        assert found == pytest.approx(expected, abs=1e-5)
-
-
-def test_a_text_is_embedded_once_however_many_pairs_share_it(fresh):
-    matcher, given = fresh(), []
-    matcher._model.register_forward_pre_hook(lambda _, args: given.append(args[0].shape[0]))
-    refs = ("A harbour is cheap.",)
-
-    matcher.compare([("The harbour is cheap.", refs), ("Every harbour is cheap.", refs)])
-    once = len(given)
-    matcher.compare([("A harbour is cheap.", refs), ("Every harbour is cheap.", refs)])
-
-    assert once == len(given) > 0
-
-
-@pytest.mark.parametrize("size", [1, 3])
-def test_what_was_unused_longest_goes_first_but_one_call_has_all_it_asked_for(size):
-    made = []
-
-    def make(keys):
-        made.append(keys)
-        return [key.upper() for key in keys]
-
-    recent = LruCache(2 * size, lambda _: size)
-    assert recent.get_all(["a", "b", "a"], make) == {"a": "A", "b": "B"}
-    recent.get_all(["a", "c"], make)
-    assert recent.get_all(["a", "b", "c", "d"], make) == {"a": "A", "b": "B", "c": "C", "d": "D"}
-    recent.get_all(["c", "d"], make)
-
-    assert made == [["a", "b"], ["c"], ["b", "d"]]
-
-
 def test_nothing_is_imported_for_an_identity_or_an_empty_answer():
     code = (
         "import sys; from harness.runs.scoring import build_metric; from harness.records import *;"
@@ -228,19 +180,3 @@ def test_openvino_gives_what_torch_gives_whatever_the_shape():
         found = fast(ids, attention_mask=mask)[0]
 
         assert torch.allclose(found[mask == 1], wanted[mask == 1], atol=1e-4)
-
-
-def test_openvino_is_kept_from_reporting_that_it_was_imported():
-    if runtime.default_runtime() != "openvino":
-        pytest.skip("the extra [fast] is not installed")
-    code = (
-        "from harness.metrics.token_match import load_matcher; "
-        "from harness.models.model_files import DEFAULT_MODEL;"
-        "load_matcher(DEFAULT_MODEL, 6); import sys; "
-        "print('openvino' in sys.modules, sys.modules['openvino_telemetry'])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True
-    )
-
-    assert done.stdout.split() == ["True", "None"]

@@ -92,16 +92,6 @@ def test_a_header_of_headings_names_title_and_headings_once_each_and_is_not_scor
     ]
 
 
-def test_a_header_of_the_title_is_title_space_text_and_none_is_none(tmp_path):
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
-    titled = embedded("fixed(size=30, header=title)", tmp_path / "a")
-    bare = embedded("fixed(size=30, header=false)", tmp_path / "b")
-
-    assert list(bare) == list(titled) == list(bare.values())
-    assert list(titled.values()) == [f"Bikes {text}" for text in bare]
-
-
 def test_true_is_the_same_chunker_as_headings_and_an_unknown_header_is_refused():
     assert chunkers.build({"fixed": {"header": True}}) == chunkers.build("fixed(header=headings)")
     assert chunkers.build("fixed(header=true)") == chunkers.build("fixed(header=headings)")

@@ -1,16 +1,12 @@
 """PDF, Word, PowerPoint and HTML as documents: their text, titles, pages, and what is kept."""
 
-import time
-
 import pytest
 
 from harness.cache import folders
-from harness.chunkers.pages import PageChunker
 from harness.corpus import load
 from harness.corpus.converting import FORMATS, ConvertedFile, convert, first_heading
 from harness.corpus.folder_documents import FolderDocuments
-from harness.errors import DataError, MissingExtra, Problem
-from harness.text.quotes import locate
+from harness.errors import MissingExtra, Problem
 from tests.office import docx, pdf, properties, slides
 
 HTML = b"""<!DOCTYPE html><html><head><title>Moon &amp; Mars</title><style>p {}</style></head>
@@ -43,12 +39,6 @@ def test_a_pdf_has_its_pages_between_form_feeds_its_title_and_its_author():
     assert found.facts == {"pages": 3, "author": "Ann"}
 
 
-def test_the_page_chunker_cuts_a_pdf_where_its_pages_end():
-    text = converted(pdf("One.\nAir.", "Two."), ".pdf").text
-
-    assert [text[start:end] for start, end in PageChunker().split(text)] == ["One.\nAir.", "Two."]
-
-
 def test_a_word_file_keeps_headings_and_tables_and_names_its_author():
     raw = docx(
         "Before.",
@@ -64,12 +54,6 @@ def test_a_word_file_keeps_headings_and_tables_and_names_its_author():
     assert found.text == f"Before.\n\n# The Moon\n\nIt has no air.\n\n{table}"
     assert found.title == "The Moon"
     assert found.facts == {"author": "Ann"}
-
-
-def test_a_word_file_without_a_heading_has_the_title_of_its_properties():
-    raw = docx("Text.", docProps__core_xml=properties("The  Moon", ""))
-
-    assert converted(raw, ".docx") == ConvertedFile("Text.", "The Moon", {})
 
 
 def test_slides_are_pages_with_their_titles_as_headings_and_their_notes():
@@ -117,73 +101,6 @@ def test_html_of_another_encoding_is_refused(raw, what):
     assert found.what == what
 
 
-def test_html_may_stay_the_markup_it_is(tmp_path):
-    reader = corpus(tmp_path / "c", a_html=HTML)
-
-    found = load(FolderDocuments(reader.path, html="raw"))
-
-    assert found.documents["a.html"].text == HTML.decode()
-    assert found.documents["a.html"].title == "Moon & Mars"
-    assert found.origins == {}
-
-
-def test_a_folder_of_all_formats_is_one_corpus(tmp_path):
-    reader = corpus(
-        tmp_path / "c",
-        a_pdf=pdf("The Moon has no air."),
-        b_docx=docx("# Mars", "Mars has two moons."),
-        c_pptx=slides(("Venus", "no moon")),
-        d_html=HTML,
-        e_csv=b"q,a\nx,y\n",
-        f_md=b"# F\n\ntext",
-        g_jsonl=b'{"id": 1, "text": "line"}\n',
-        h_txt=b"plain",
-    )
-
-    found = load(reader)
-
-    titles = {id_: document.title for id_, document in found.documents.items()}
-    assert titles == {
-        "a.pdf": "a",
-        "b.docx": "Mars",
-        "c.pptx": "Venus",
-        "d.html": "Moon & Mars",
-        "e.csv": "e",
-        "f.md": "F",
-        "g.jsonl#1": "",
-        "h.txt": "h",
-    }
-    assert found.documents["a.pdf"].metadata == {"folder": ".", "suffix": ".pdf", "pages": 1}
-    assert set(found.origins) == {"a.pdf", "b.docx", "c.pptx", "d.html", "e.csv"}
-    assert sorted(found.converters.values()) == [1, 1, 1, 1, 1]
-    assert found.origins["a.pdf"].converter == FORMATS[".pdf"].name
-    assert found.origins["a.pdf"].converter.startswith("pdf 2 (pypdfium2 ")
-
-
-def test_a_quote_is_found_in_the_text_that_was_extracted(tmp_path):
-    reader = corpus(tmp_path / "c", a_pdf=pdf("Phobos is near.", "Deimos is far away."))
-
-    text = load(reader).documents["a.pdf"].text
-
-    ((start, end),) = locate("Deimos is far away.", text).places
-    assert text[start:end] == "Deimos is far away."
-    assert text[:start].count("\f") == 1
-
-
-@pytest.mark.parametrize(
-    ("suffix", "packages"),
-    [
-        (".html", {"markitdown", "markdownify", "beautifulsoup4", "lxml"}),
-        (".docx", {"markitdown", "markdownify", "beautifulsoup4", "lxml", "mammoth"}),
-        (".pptx", {"markitdown", "markdownify", "beautifulsoup4", "lxml", "python-pptx"}),
-    ],
-)
-def test_a_converter_is_named_by_all_that_shapes_its_text(suffix, packages):
-    listed = FORMATS[suffix].name.partition(" (")[2].removesuffix(")").split(", ")
-
-    assert {each.split(" ")[0] for each in listed} == packages
-
-
 def test_a_hyphen_at_the_end_of_a_line_joins_a_word_that_goes_on_in_small_letters():
     page = "an exam-\nple of COVID-\n19 and non-\nEnglish and 2019-\n2020"
 
@@ -206,13 +123,6 @@ def test_a_hyphen_at_the_end_of_a_line_joins_a_word_that_goes_on_in_small_letter
 )
 def test_the_first_heading_of_the_top_level_is_the_title(text, title):
     assert first_heading(text) == title
-
-
-@pytest.mark.parametrize("line", ["# " + " " * 100_000, "# a" + " #" * 50_000 + "b", "#" * 100_000])
-def test_a_long_line_that_is_nearly_a_heading_takes_no_time(line):
-    start = time.perf_counter()
-    first_heading(line)
-    assert time.perf_counter() - start < 2
 
 
 class TestKept:
@@ -275,18 +185,3 @@ def test_a_library_that_is_missing_is_named_with_its_extra(tmp_path, monkeypatch
         f"reading 'a.{suffix}' needs a library that is not installed: {library}\n"
         "  pip install 'lxml>=5.0' 'markitdown[docx,pptx]>=0.1.3' 'pypdfium2>=5.0'"
     )
-
-
-def test_all_that_cannot_be_read_is_said_at_once_or_skipped_and_listed(tmp_path):
-    reader = corpus(tmp_path / "c", a_pdf=pdf(""), b_docx=b"PK", c_html=b"\xff", d_md=b"text")
-
-    with pytest.raises(DataError) as caught:
-        load(reader)
-    found = load(FolderDocuments(reader.path, on_error="skip"))
-
-    assert [each.where for each in caught.value.problems] == ["a.pdf", "b.docx", "c.html"]
-    assert found.skipped == caught.value.problems
-    assert found.skipped[0] == Problem(
-        "a.pdf", "holds no text", "a scan wants OCR first; or leave it out: on_error: skip"
-    )
-    assert list(found.documents) == ["d.md"]

@@ -5,18 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from harness import api
 from harness import corpus as corpora
 from harness import testset as testsets
-from harness.config.run_config import load
 from harness.corpus.squad_documents import SquadDocuments as Paragraphs
 from harness.errors import DataError
 from harness.records import Document, Passage, Question, Span
-from harness.runs import runner
-from harness.store import reader
 from harness.testset.squad_questions import Squad
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 RIVER = "The Elbe rises at 1,386 m in the mountains. The Elbe ends in the North Sea."
 TOWN = "Cafe\u0301 Slavia\r\nopened in 1884 beside the theatre."
 
@@ -76,32 +72,6 @@ def test_each_paragraph_is_a_document_named_by_its_article_and_number(tmp_path):
         Document("Elbe#1", RIVER, "Elbe"),
         Document("Elbe#2", "Caf\u00e9 Slavia\nopened in 1884 beside the theatre.", "Elbe"),
     ]
-
-
-def test_white_space_in_a_title_is_not_in_the_id(tmp_path):
-    corpus, _ = read(
-        write(
-            tmp_path,
-            squad(
-                ("One.", []), (RIVER, FILE["data"][0]["paragraphs"][0]["qas"]), title="The  Elbe"
-            ),
-        )
-    )
-
-    assert [(each.id, each.title) for each in corpus.documents.values()] == [
-        ("The_Elbe#1", "The  Elbe"),
-        ("The_Elbe#2", "The  Elbe"),
-    ]
-
-
-def test_paragraphs_of_two_articles_with_one_title_are_numbered_on(tmp_path):
-    twice = squad(("One.", []), (RIVER, []))
-    twice["data"].append(squad((RIVER, FILE["data"][0]["paragraphs"][0]["qas"]))["data"][0])
-
-    corpus, found = read(write(tmp_path, twice))
-
-    assert list(corpus.documents) == ["Elbe#1", "Elbe#2", "Elbe#3"]
-    assert found.questions[0].documents == {"Elbe#3": 1}
 
 
 def test_places_of_answers_are_alternatives_and_all_answers_references(tmp_path):
@@ -185,14 +155,6 @@ def test_an_impossible_question_with_an_answer_and_an_id_twice_are_refused(tmp_p
     ]
 
 
-def test_another_corpus_than_the_files_own_is_said(tmp_path):
-    path = write(tmp_path, FILE)
-    other = corpora.Corpus({"a.md": Document("a.md", "text")}, "c")
-
-    with pytest.raises(DataError, match="the corpus has no such document"):
-        testsets.load(Squad(path), other)
-
-
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -216,41 +178,3 @@ def test_another_corpus_than_the_files_own_is_said(tmp_path):
 def test_a_file_of_another_form_is_refused_with_its_place(tmp_path, content, said):
     with pytest.raises(DataError, match=said):
         read(write(tmp_path, content))
-
-
-def test_many_problems_of_form_are_counted(tmp_path):
-    with pytest.raises(DataError, match="and more: problems of such kinds") as caught:
-        read(write(tmp_path, {"data": [7] * 1000}))
-
-    assert len(caught.value.problems) == 21
-
-
-def test_a_file_that_is_not_there_is_said(tmp_path):
-    with pytest.raises(DataError, match="No such file"):
-        read(str(tmp_path / "none.json"))
-
-
-def test_the_format_is_found_by_what_the_file_holds(project):
-    write(project.folder, FILE)
-
-    config = load(project.config(corpus="squad.json", testset="squad.json"))
-
-    assert config.corpus == Paragraphs("squad.json")
-    assert config.testset == Squad("squad.json")
-
-
-def test_the_shipped_configuration_runs_on_a_file_of_squad_2(tmp_path):
-    path = write(tmp_path, FILE)
-    place = [f"output={tmp_path}/reports", f"cache={tmp_path}/cache", "embedders=hashing"]
-
-    config = load(ROOT / "configs" / "squad.yaml", place, {"SQUAD": path})
-    run = reader.load(api.run(runner.prepare(config), lambda *_: None).folder).run
-
-    assert [cell.retriever for cell in run.cells] == ["dense", "bm25"]
-    assert all(cell.asked == 4 for cell in run.cells)
-    assert all(cell.failed == 0 for cell in run.cells)
-    assert run.provenance.corpus["documents"] == 2
-    # There are two paragraphs, and a search by vectors returns both.
-    assert run.cells[0].scores["recall(labels=documents)@5"].mean == 1.0
-    assert run.cells[0].scores["hit_rate@5"].n == 3
-    assert run.cells[0].scores["abstention"].n == 4

@@ -6,7 +6,7 @@ import pytest
 from harness.metrics import metrics
 from harness.metrics.named_metrics import total_of
 from harness.stats.max_t import whole_set_p_value
-from harness.stats.whole_sets import WholeSetTotal, total_rows, whole_set_interval
+from harness.stats.whole_sets import whole_set_interval
 
 WHOLE = sorted(name for name in metrics if metrics[name].kind == "whole set")
 
@@ -53,14 +53,3 @@ def test_intervals_and_tests_are_the_same_with_and_without_it(name):
     assert whole_set_p_value(left, right, total, 2_000, 7) == whole_set_p_value(
         left, right, alone, 2_000, 7
     )
-
-
-def test_a_metric_without_it_is_computed_row_by_row():
-    table = np.array([[1.0, 2.0], [1.0, 0.0]])
-
-    values, known = total_rows(
-        WholeSetTotal(lambda row: row[0] / row[1] if row[1] else None), table
-    )
-
-    assert values.tolist() == [0.5, 0.0]
-    assert known.tolist() == [True, False]
