@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,12 +21,10 @@ Numbers = NDArray[np.int64]
 TIE_TOLERANCE = 1e-6
 """Scores of unit vectors that differ by less are the same to an index, which counts in float32."""
 _QUESTIONS_PER_BATCH = 1_024
-_MAX_PAIRS_HELD = 1 << 20
-"""Pairs of question and row in memory at once."""
 _MANY_LIKELY = 1 << 17
 """Pairs that take longer to score than it takes to look for equal rows in a block."""
-_MAX_NUMBERS_WIDENED = 1 << 19
-"""Numbers that are converted to float64 at once: 4 MB."""
+_PAIRS_PER_STEP = 1 << 11
+"""Pairs whose products are in memory at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +70,20 @@ def search(
     rankings: list[list[Neighbour]] = []
     for start in range(0, len(questions), _QUESTIONS_PER_BATCH):
         batch = questions[start : start + _QUESTIONS_PER_BATCH]
-        norms = _norms(batch, "question", range(start, start + len(batch)))
-        best = _BestRows(np.empty((len(batch), 0)), np.empty((len(batch), 0), dtype=np.int64))
-        rows = max(1, block_bytes // (4 * max(1, len(batch), vectors.shape[1])))
+        asked = _Vectors.of(batch, "question", range(start, start + len(batch)))
+        scores, chunks = np.empty((len(asked.wide), 0)), np.empty((len(asked.wide), 0), np.int64)
+        rows = max(1, block_bytes // (8 * max(1, len(asked.wide), vectors.shape[1])))
         for first in range(0, total, rows):
             part = slice(first, first + rows)
-            block = vectors[part] if among is None else vectors[among[part]]
-            best = _add_block(best, block, first, batch, norms, k, space)
+            found = vectors[part] if among is None else vectors[among[part]]
+            block = _Vectors.of(found, "chunk", range(first, first + len(found)))
+            scores, chunks = _add_block(scores, chunks, asked, block, first, k, space)
             read()
-        if among is not None:
-            best = _BestRows(best.scores, among[best.chunks])
-        rankings += best.rankings()
+        numbers = chunks if among is None else among[chunks]
+        rankings += [
+            [Neighbour(*pair) for pair in zip(*best, strict=True)]
+            for best in zip(numbers.tolist(), scores.tolist(), strict=True)
+        ]
     return rankings
 
 
@@ -95,11 +96,10 @@ def rescore(
     """
     rankings = []
     for index, ranking in enumerate(hits):
-        question, rows = questions[index : index + 1], [near.chunk for near in ranking]
-        chosen = np.asarray(vectors[rows])
-        norms, lengths = _norms(question, "question", [index]), _norms(chosen, "chunk", rows)
-        positions = np.arange(len(rows))
-        scores = _exact_scores(question, norms, positions * 0, chosen, lengths, positions, space)
+        rows = [near.chunk for near in ranking]
+        question = _Vectors.of(questions[index : index + 1], "question", [index])
+        chosen, places = _Vectors.of(vectors[rows], "chunk", rows), np.arange(len(rows))
+        scores = _exact_scores(question, places * 0, chosen, places, space)
         rankings.append([Neighbour(*pair) for pair in zip(rows, scores.tolist(), strict=True)])
     return rankings
 
@@ -127,63 +127,87 @@ def recall(
 
 
 @dataclass(frozen=True)
-class _BestRows:
-    """The best rows so far: exact scores and row numbers, [questions, kept], best first."""
+class _Vectors:
+    """Vectors in float64 [rows, d], and the length of each."""
 
-    scores: Doubles
-    chunks: Numbers
+    wide: Doubles
+    lengths: Doubles
 
-    def rankings(self) -> Iterator[list[Neighbour]]:
-        for chunks, scores in zip(self.chunks.tolist(), self.scores.tolist(), strict=True):
-            yield [Neighbour(*pair) for pair in zip(chunks, scores, strict=True)]
+    @classmethod
+    def of(cls, vectors: Floats, owner: str, numbers: Sequence[int]) -> _Vectors:
+        """Return vectors, each with its number, refusing what is not finite."""
+        wide = np.asarray(vectors).astype(np.float64)
+        lengths = np.sqrt((wide * wide).sum(axis=1))
+        if not np.isfinite(lengths).all():
+            number = numbers[int(np.flatnonzero(~np.isfinite(lengths))[0])]
+            raise RunError(
+                f"exact search: the vector of {owner} {number} is not finite\n"
+                "  embed it again: delete the index, or correct the embedder"
+            )
+        return cls(wide, lengths)
 
 
 def _add_block(
-    best: _BestRows,
-    block: Floats,
+    scores: Doubles,
+    chunks: Numbers,
+    questions: _Vectors,
+    block: _Vectors,
     first: int,
-    questions: Floats,
-    norms: Doubles,
     k: int,
     space: Space,
-) -> _BestRows:
+) -> tuple[Doubles, Numbers]:
     """Return the best of what was kept and of `block`, whose first row has number `first`.
 
-    How a matrix product rounds depends on its shape and on the threads, so it only chooses: all
-    that could be among the best are scored again, each by itself.
+    `scores` and `chunks` are [questions, kept], best first. How a matrix product rounds depends on
+    its shape and on the threads, so it only chooses: all that could be among the best are scored
+    again, each by itself.
     """
-    block = np.asarray(block)
-    lengths = _norms(block, "chunk", range(first, first + len(block)))
-    approximate, slope, offset, error = _approximate_scores(questions, norms, block, lengths, space)
-    before = best.scores.shape[1]
-    width = min(k, before + len(block))
-    scores, chunks = np.empty((len(questions), width)), np.empty((len(questions), width), np.int64)
-    step = max(1, _MAX_PAIRS_HELD // len(block))
-    may_be_best: NDArray[np.bool_] | None = None
-    for start in range(0, len(questions), step):
-        group = slice(start, start + step)
-        guesses = approximate[group]
-        if before == k:
-            floor = (best.scores[group, -1] - offset[group]) / slope[group] - error[group]
-        elif len(block) > k:
-            floor = np.partition(guesses, -k, axis=1)[:, -k] - 2 * error[group]
-        else:
-            floor = np.full(len(guesses), -np.inf)
-        # No guess is beyond 2, and a floor that is might not fit into float32.
-        least = np.clip(floor, -2, 2).astype(np.float32)
-        likely = np.flatnonzero(guesses >= least[:, None])
-        if len(likely) > _MANY_LIKELY:
-            may_be_best = _first_equals(block, k) if may_be_best is None else may_be_best
-            likely = likely[may_be_best[likely % len(block)]]
-        owner, row = np.divmod(likely, len(block))
-        new = _exact_scores(questions, norms, owner + start, block, lengths, row, space)
-        scores[group], chunks[group] = _merge_pairs(
-            best.scores[group], best.chunks[group], owner, new, row + first, width
-        )
-    return _BestRows(scores, chunks)
+    guesses, error = _guess_scores(questions, block, space)
+    before, rows = scores.shape[1], len(block.wide)
+    if before == k:
+        floor = scores[:, -1] - error
+    elif rows > k:
+        floor = np.partition(guesses, -k, axis=1)[:, -k] - 2 * error
+    else:
+        floor = np.full(len(guesses), -np.inf)
+    likely = np.flatnonzero(guesses >= floor[:, None])
+    if len(likely) > _MANY_LIKELY:
+        likely = likely[_first_equals(block.wide, k)[likely % rows]]
+    owner, row = np.divmod(likely, rows)
+    new = _exact_scores(questions, owner, block, row, space)
+    # Equals stay in the order of their numbers: the sort is stable, and new rows come later.
+    every = np.arange(len(guesses))
+    owners = np.concatenate([np.repeat(every, before), owner])
+    all_scores = np.concatenate([scores.ravel(), new])
+    all_chunks = np.concatenate([chunks.ravel(), row + first])
+    order = np.lexsort((-all_scores, owners))
+    starts = np.searchsorted(owners[order], every)
+    best = order[starts[:, None] + np.arange(min(k, before + rows))]
+    return all_scores[best], all_chunks[best]
 
 
-def _first_equals(block: Floats, k: int) -> NDArray[np.bool_]:
+def _guess_scores(questions: _Vectors, block: _Vectors, space: Space) -> tuple[Doubles, Doubles]:
+    """Return scores [questions, rows] by one matrix product, and how far a question's may be off.
+
+    A dot product of d numbers is off by at most d * eps / 2 times both lengths, in whatever order
+    it is summed; this is eight times that.
+    """
+    longest = block.lengths.max()
+    margin = 4 * (block.wide.shape[1] + 16) * float(np.finfo(np.float64).eps)
+    guesses = questions.wide @ block.wide.T
+    if space == "cosine":
+        guesses /= _replace_zeros(questions.lengths)[:, None]
+        guesses /= _replace_zeros(block.lengths)
+        return guesses, np.full(len(guesses), margin)
+    if space == "ip":
+        return guesses, margin * questions.lengths * longest
+    guesses *= 2
+    guesses -= questions.lengths[:, None] ** 2
+    guesses -= block.lengths**2
+    return guesses, margin * (questions.lengths + longest) ** 2
+
+
+def _first_equals(block: Doubles, k: int) -> NDArray[np.bool_]:
     """Return which rows are among the first `k` of those that are equal: the best are."""
     rows = np.ascontiguousarray(block).view(np.dtype((np.void, block.shape[1] * block.itemsize)))
     _, group, sizes = np.unique(rows.ravel(), return_inverse=True, return_counts=True)
@@ -193,94 +217,25 @@ def _first_equals(block: Floats, k: int) -> NDArray[np.bool_]:
     return first
 
 
-def _approximate_scores(
-    questions: Floats, norms: Doubles, block: Floats, lengths: Doubles, space: Space
-) -> tuple[Floats, Doubles, Doubles, Doubles]:
-    """Return guesses [questions, rows], and the slope, offset and error of each question.
-
-    A score is slope * guess + offset, for a guess that may be off by the error. Vectors are scaled
-    to at most 1 first, so that no product overflows and none that matters vanishes.
-    """
-    longest = lengths.max()
-    # A float32 dot product of d numbers is off by at most d * eps / 2 times both lengths, in
-    # whatever order it is summed; scaling adds a few eps. This is eight times that.
-    margin = 4 * (block.shape[1] + 16) * float(np.finfo(np.float32).eps)
-    if space == "l2":
-        scale = max(longest, norms.max()) or 1.0
-        guesses = _divide(questions, scale) @ _divide(block, scale).T
-        guesses -= ((lengths / scale) ** 2 / 2).astype(np.float32)
-        slope, offset = np.full(len(questions), 2 * scale**2), -(norms**2)
-        reach = longest / scale
-        return guesses, slope, offset, margin * reach * (norms / scale + reach)
-    scales = _replace_zeros(lengths)[:, None] if space == "cosine" else longest or 1.0
-    guesses = _divide(questions, _replace_zeros(norms)[:, None]) @ _divide(block, scales).T
-    slope = np.ones(len(questions)) if space == "cosine" else _replace_zeros(norms) * scales
-    return guesses, slope, np.zeros(len(questions)), np.full(len(questions), margin)
-
-
-def _merge_pairs(
-    scores: Doubles, chunks: Numbers, owner: Numbers, new: Doubles, rows: Numbers, width: int
-) -> tuple[Doubles, Numbers]:
-    """Return scores and chunks [questions, kept] with the new pairs sorted in."""
-    questions = np.arange(len(scores))
-    owners = np.concatenate([np.repeat(questions, scores.shape[1]), owner])
-    all_scores = np.concatenate([scores.ravel(), new])
-    # Equals stay in the order of their numbers: the sort is stable, and new rows come later.
-    order = np.lexsort((-all_scores, owners))
-    starts = np.searchsorted(owners[order], questions)
-    selected = order[starts[:, None] + np.arange(width)]
-    return all_scores[selected], np.concatenate([chunks.ravel(), rows])[selected]
-
-
 def _exact_scores(
-    questions: Floats,
-    norms: Doubles,
-    owner: Numbers,
-    block: Floats,
-    lengths: Doubles,
-    row: Numbers,
-    space: Space,
+    questions: _Vectors, owner: Numbers, block: _Vectors, row: Numbers, space: Space
 ) -> Doubles:
-    """Return the score of each pair of `questions[owner]` and `block[row]`.
+    """Return the score of each pair of question `owner` and row `row`.
 
     Products of two float32 are exact in float64, and each row is summed by itself, in an order
     that depends on its length only.
     """
     scores = np.empty(len(row))
-    step = max(1, _MAX_NUMBERS_WIDENED // max(1, block.shape[1]))
-    for start in range(0, len(row), step):
-        pairs = slice(start, start + step)
-        wide = block[row[pairs]].astype(np.float64)
-        if space == "l2":
-            wide -= questions[owner[pairs]]
-            wide *= wide
-        else:
-            wide *= questions[owner[pairs]]
-        scores[pairs] = wide.sum(axis=1)
+    for start in range(0, len(row), _PAIRS_PER_STEP):
+        pairs = slice(start, start + _PAIRS_PER_STEP)
+        ones, others = block.wide[row[pairs]], questions.wide[owner[pairs]]
+        products = (ones - others) ** 2 if space == "l2" else ones * others
+        scores[pairs] = products.sum(axis=1)
     if space == "l2":
         return 0.0 - scores
-    return scores / _replace_zeros(norms[owner] * lengths[row]) if space == "cosine" else scores
-
-
-def _norms(vectors: Floats, owner: str, numbers: Sequence[int]) -> Doubles:
-    """Return the length of each row, refusing what is not finite."""
-    norms = np.empty(len(vectors))
-    step = max(1, _MAX_NUMBERS_WIDENED // max(1, vectors.shape[1]))
-    for start in range(0, len(vectors), step):
-        wide = vectors[start : start + step].astype(np.float64)
-        wide *= wide
-        norms[start : start + step] = np.sqrt(wide.sum(axis=1))
-    if not np.isfinite(norms).all():
-        number = numbers[int(np.flatnonzero(~np.isfinite(norms))[0])]
-        raise RunError(
-            f"exact search: the vector of {owner} {number} is not finite\n"
-            "  embed it again: delete the index, or correct the embedder"
-        )
-    return norms
-
-
-def _divide(vectors: Floats, by: Doubles | float) -> Floats:
-    return np.divide(vectors, by, out=np.empty(vectors.shape, np.float32), casting="same_kind")
+    if space == "ip":
+        return scores
+    return scores / _replace_zeros(questions.lengths[owner] * block.lengths[row])
 
 
 def _replace_zeros(lengths: Doubles) -> Doubles:
