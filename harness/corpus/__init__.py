@@ -11,17 +11,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, ClassVar, Literal, Protocol
-
-from annotated_types import MinLen
-from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, TypeAdapter
+from typing import ClassVar, Literal, Protocol
 
 from harness import limits
 from harness.corpus.converting.conversion_cache import Composed, ConversionOrigin, Conversions
 from harness.errors import DataError, HarnessError, Problem, first_problems
 from harness.files import reading
-from harness.files.data_rows import check_rows, id_as_text
-from harness.files.json_lines import rows
 from harness.files.reading import FileShape
 from harness.fingerprint import fingerprint
 from harness.records import Document, Scalar
@@ -270,33 +265,3 @@ def decode(raw: bytes, where: str) -> str | Problem:
     except UnicodeDecodeError as error:
         message = f"is not UTF-8: byte 0x{raw[error.start]:02x} at offset {error.start}"
         return Problem(where, message, "save it as UTF-8, or leave it out with on_error: skip")
-
-
-class _DocumentRow(BaseModel):
-    """A line of a .jsonl file; BEIR's own `metadata` may hold anything."""
-
-    id: Annotated[str, MinLen(1), BeforeValidator(id_as_text)] = Field(
-        validation_alias=AliasChoices("_id", "id")
-    )
-    text: str
-    title: str | None = None
-    metadata: dict[str, Any] | None = None
-
-
-def read_jsonl(path: Path) -> Iterator[Document | Problem]:
-    """Yield the document on each line of a .jsonl file, or what is wrong with the line."""
-    seen: dict[str, str] = {}
-    hint = '{"id": "...", "text": "...", "title": "...", "metadata": {...}}'
-    for row in check_rows(rows(path), TypeAdapter(_DocumentRow), hint):
-        if isinstance(row, Problem):
-            yield row
-        elif row.value.id in seen:
-            message = f"the id {row.value.id!r} is taken by {seen[row.value.id]}"
-            yield Problem(row.where, message, "make each id unique: labels name documents by it")
-        else:
-            line = row.value
-            seen[line.id] = row.where
-            # Filters compare texts, numbers and truth values.
-            metadata = line.metadata or {}
-            plain = {key: value for key, value in metadata.items() if isinstance(value, Scalar)}
-            yield Document(line.id, normalise(line.text), normalise(line.title or ""), plain)

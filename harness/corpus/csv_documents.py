@@ -15,6 +15,7 @@ from harness.corpus.converting import FORMATS, table_files
 from harness.corpus.converting.conversion_cache import Composed, ConversionOrigin
 from harness.errors import Problem, suggest
 from harness.files import csv_rows
+from harness.files.json_lines import JsonLine
 from harness.files.reading import FileShape
 from harness.records import Document, Scalar
 from harness.text.normal_form import normalise
@@ -59,7 +60,7 @@ class CsvDocuments:
         if isinstance(rows, Problem):
             yield rows
             return
-        columns = rows[0].columns if rows else ()
+        columns = tuple(rows[0].data) if rows else ()
         wanted = [column for column in (self.id, self.title, *self.text) if column is not None]
         unknown = [column for column in wanted if columns and column not in columns]
         for column in unknown:
@@ -69,7 +70,7 @@ class CsvDocuments:
             yield from self._read_rows(rows, columns, source)
 
     def _read_rows(
-        self, rows: Sequence[csv_rows.TableRow], columns: Sequence[str], source: str
+        self, rows: Sequence[JsonLine], columns: Sequence[str], source: str
     ) -> Iterator[Document | Composed | Problem]:
         id_ = self.id or next((column for column in _ID_COLUMNS if column in columns), None)
         title = self.title or ("title" if "title" in columns else None)
@@ -79,7 +80,7 @@ class CsvDocuments:
         origin = ConversionOrigin(source, FORMATS[".csv"].name)
         seen: dict[str, int] = {}
         for number, row in enumerate(rows, start=1):
-            values = row.values
+            values = row.data
             doc_id = normalise(values[id_]).strip() if id_ else str(number)
             if not doc_id:
                 yield Problem(row.where, f"the id in column {id_!r} is empty", "name each row")

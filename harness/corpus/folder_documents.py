@@ -16,10 +16,10 @@ from harness.corpus import (
     decode,
     file_metadata,
     read_contents,
-    read_jsonl,
     readers,
 )
 from harness.corpus.converting import FORMATS, first_heading, html_files
+from harness.corpus.jsonl_documents import read_jsonl
 from harness.errors import DataError, Problem
 from harness.files.reading import FileShape
 from harness.records import Document

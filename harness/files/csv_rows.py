@@ -6,11 +6,11 @@ import csv
 import io
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 
 from harness import limits
 from harness.errors import Problem
+from harness.files.json_lines import JsonLine
 
 _DELIMITERS = ",;\t|"
 _HINT = "write the value between quotes, each quote in it twice"
@@ -46,26 +46,7 @@ def restore(text: str) -> str:
     return text.removeprefix("'")
 
 
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    """One row: its first line in the file, and its cells; all rows share the `columns`."""
-
-    line: int
-    columns: tuple[str, ...]
-    cells: tuple[str, ...]
-
-    @property
-    def values(self) -> dict[str, str]:
-        """The cells by column."""
-        return dict(zip(self.columns, self.cells, strict=True))
-
-    @property
-    def where(self) -> str:
-        """The place, as errors name it."""
-        return f"line {self.line}"
-
-
-def parse(raw: bytes) -> list[TableRow] | Problem:
+def parse(raw: bytes) -> list[JsonLine] | Problem:
     """Return the rows under the first one, which names the columns; or the first thing wrong.
 
     The delimiter is whichever of comma, semicolon, tab and bar divides the first line most; a
@@ -104,12 +85,13 @@ def _read_records(text: str) -> Iterator[tuple[int, list[str]]]:
         line = reader.line_num + 1 + before
 
 
-def _check_rows(records: Iterator[tuple[int, list[str]]]) -> list[TableRow] | Problem:
+def _check_rows(records: Iterator[tuple[int, list[str]]]) -> list[JsonLine] | Problem:
     _, header = next(records, (0, []))
     names = tuple(name.strip() or f"column {number}" for number, name in enumerate(header, start=1))
-    if again := _find_duplicate(names):
+    again = next((name for name in names if names.count(name) > 1), None)
+    if again:
         return Problem("line 1", f"two columns are named {again!r}", "name each one otherwise")
-    rows: list[TableRow] = []
+    rows: list[JsonLine] = []
     for line, record in records:
         if len(record) != len(names):
             message = f"has {len(record)} values, and there are {len(names)} columns"
@@ -117,10 +99,5 @@ def _check_rows(records: Iterator[tuple[int, list[str]]]) -> list[TableRow] | Pr
         if len(rows) * len(names) >= limits.MAX_TABLE_VALUES:
             message = f"has more than {limits.MAX_TABLE_VALUES:,} values"
             return Problem("the file", message, "divide it, or write it as JSON Lines")
-        rows.append(TableRow(line, names, tuple(record)))
+        rows.append(JsonLine(line, dict(zip(names, record, strict=True))))
     return rows
-
-
-def _find_duplicate(names: Collection[str]) -> str | None:
-    seen: set[str] = set()
-    return next((name for name in names if name in seen or seen.add(name)), None)  # type: ignore[func-returns-value]

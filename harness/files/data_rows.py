@@ -98,12 +98,12 @@ def read_table(path: Path) -> Iterator[JsonLine | Problem]:
         yield table
         return
     names: dict[str, str] = {}
-    for name in table[0].columns if table else ():
+    for name in table[0].data if table else ():
         if (first := names.setdefault(name.lower(), name)) != name:
             message = (
                 f"the columns {first!r} and {name!r} have one name: letter case does not count"
             )
             raise DataError(str(path), [Problem("line 1", message, "name one of them otherwise")])
     for row in table:
-        cells = zip(names, row.cells, strict=True)
-        yield JsonLine(row.line, {name: cell for name, cell in cells if cell.strip()})
+        cells = {name.lower(): cell for name, cell in row.data.items() if cell.strip()}
+        yield JsonLine(row.line, cells)

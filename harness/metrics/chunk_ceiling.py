@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, overlap_case
-from harness.metrics.needs import Kind, Need
+from harness.metrics.needs import DescriptiveMetric, Need
 from harness.ranking.coverage import gold_spans
 from harness.records import Case, Score, Span, not_scored
 from harness.text import spans
@@ -16,7 +16,7 @@ from harness.text import spans
 
 @metrics.register
 @dataclass(frozen=True)
-class ChunkCeiling:
+class ChunkCeiling(DescriptiveMetric):
     """Gold characters over those of all chunks that hold any, |G and A| / |A or G|.
 
     The precision of a retriever that finds all evidence and counts overlaps once: a property of the
@@ -29,10 +29,7 @@ class ChunkCeiling:
     abutting: bool = False
 
     name: ClassVar[str] = "chunk_ceiling"
-    version: ClassVar[int] = 1
-    kind: ClassVar[Kind] = "descriptive"
     needs: ClassVar[frozenset[Need]] = frozenset({"evidence"})
-    perfect: ClassVar[bool] = True
     facts: ClassVar[MetricFacts] = MetricFacts(
         formula="|G ∩ A| / |A ∪ G|, G = gold characters, A = those of all chunks that hold any",
         example=Example(

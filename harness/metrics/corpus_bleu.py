@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, answer_case
-from harness.metrics.needs import Kind, Need
+from harness.metrics.needs import Need, WholeSetMetric
 from harness.metrics.references import check_applicable, references
 from harness.records import Case, Score
 from harness.text.words import Tokens, tokenise
@@ -21,7 +20,7 @@ _MAX_NGRAM_WORDS = 4
 
 @metrics.register
 @dataclass(frozen=True)
-class CorpusBleu:
+class CorpusBleu(WholeSetMetric):
     """BLEU from the n-gram counts of all answers together; never a mean of sentence scores.
 
     An empty answer adds nothing but the length it lacks. 1: every answer is a reference word for
@@ -33,9 +32,7 @@ class CorpusBleu:
 
     name: ClassVar[str] = "corpus_bleu"
     version: ClassVar[int] = 2
-    kind: ClassVar[Kind] = "whole set"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "references"})
-    perfect: ClassVar[bool] = False
     facts: ClassVar[MetricFacts] = MetricFacts(
         formula="BP × (p₁ × p₂ × p₃ × p₄)^(1/4), pₙ = share of all answers' n-grams that their "
         "references have, BP = min(1, e^(1 − tokens of the references / tokens of the answers))",
@@ -71,22 +68,8 @@ class CorpusBleu:
         counts = [*bleu.counts, *bleu.totals, bleu.sys_len, bleu.ref_len]
         return Score(None, "", counts=tuple(float(count) for count in counts))
 
-    def total(self, counts: Sequence[float]) -> float | None:
-        """Return the BLEU of summed counts, from 0 to 1."""
-        from sacrebleu.metrics.bleu import BLEU
-
-        integers = [round(count) for count in counts]
-        bleu = BLEU.compute_bleu(
-            correct=integers[:_MAX_NGRAM_WORDS],
-            total=integers[_MAX_NGRAM_WORDS : 2 * _MAX_NGRAM_WORDS],
-            sys_len=integers[-2],
-            ref_len=integers[-1],
-            smooth_method="none",
-        )
-        return min(float(bleu.score) / 100, 1.0)
-
     def totals(self, counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return `total` of each row [rows, counts]; all are defined."""
+        """Return the BLEU of each row of summed counts, from 0 to 1; all are defined."""
         integers = np.rint(counts)
         correct, ngrams = (
             integers[:, :_MAX_NGRAM_WORDS],

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, answer_case
-from harness.metrics.needs import Kind, Need, QualityMetric
+from harness.metrics.needs import Need, QualityMetric, WholeSetMetric
 from harness.records import Case, Score, not_scored
 
 
@@ -66,13 +65,10 @@ _EXAMPLE_CASES = [
 ]
 
 
-class _Declines(ABC):
+class _Declines(WholeSetMetric):
     """A share of whole-set counts: declined and unanswerable, over those with `is_counted`."""
 
-    version: ClassVar[int] = 1
-    kind: ClassVar[Kind] = "whole set"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer"})
-    perfect: ClassVar[bool] = False
     unanswerable: ClassVar[bool] = True
 
     def score(self, case: Case) -> Score:
@@ -89,13 +85,8 @@ class _Declines(ABC):
     def is_counted(self, unanswerable: bool, declined: bool) -> bool:
         """Return whether the case is in the denominator."""
 
-    def total(self, counts: Sequence[float]) -> float | None:
-        """Return the share; None where nothing is in the denominator."""
-        right, counted = counts
-        return right / counted if counted else None
-
     def totals(self, counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return `total` of each row [rows, 2], and which rows have anything below the line."""
+        """Return the share of each row [rows, 2], and which have anything below the line."""
         right, counted = counts.T
         defined = counted != 0
         return np.divide(right, counted, out=np.zeros(len(counts)), where=defined), defined

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
-from math import comb, prod
+from itertools import product
+from math import prod
 from typing import Annotated, ClassVar
 
 from annotated_types import Gt
 
 from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, overlap_case
-from harness.metrics.needs import Kind, Need
+from harness.metrics.needs import DescriptiveMetric, Need
 from harness.ranking import cover
 from harness.ranking.coverage import gold_spans, passage_groups
 from harness.records import Case, Score, Span, not_scored
 from harness.text import spans
 
 _MAX_WAYS = 256
-"""Ways to choose between passages that say the same, or sets of chunks, that are gone through."""
+"""Ways to choose between passages that say the same that are gone through."""
 
 
 @metrics.register
 @dataclass(frozen=True)
-class EvidenceCeiling:
+class EvidenceCeiling(DescriptiveMetric):
     """The largest evidence_recall@k that any k chunks of the index could give.
 
     What a perfect retriever would reach: a property of the chunker. Exact; where passages that say
@@ -37,10 +37,7 @@ class EvidenceCeiling:
     k: Annotated[int, Gt(0)]
 
     name: ClassVar[str] = "evidence_ceiling"
-    version: ClassVar[int] = 1
-    kind: ClassVar[Kind] = "descriptive"
     needs: ClassVar[frozenset[Need]] = frozenset({"evidence"})
-    perfect: ClassVar[bool] = True
     facts: ClassVar[MetricFacts] = MetricFacts(
         formula="max |G ∩ U| / |G| over every k chunks of the index, U = their characters",
         example=Example(
@@ -74,11 +71,6 @@ class EvidenceCeiling:
         ]
         most = max(best.characters / spans.count_characters(gold) for best, gold in covers)
         tried = [_evidence_recall(case, best.chunks) for best, _ in covers]
-        if most not in tried and _count_subsets(len(case.touching), self.k) <= _MAX_WAYS:
-            tried = [
-                _evidence_recall(case, passages) for passages in _subsets(case.touching, self.k)
-            ]
-            most = max(tried)
         if most not in tried:
             return Score(most, "at most: evidence_recall may choose other passages")
         return Score(most, f"{self.k} of {len(case.touching)} chunks near the evidence")
@@ -98,12 +90,3 @@ def _evidence_recall(case: Case, chunks: Sequence[Span]) -> float:
     """Return the evidence_recall of these chunks."""
     gold = gold_spans(case, chunks)
     return spans.overlap(gold, spans.union(chunks)) / spans.count_characters(gold)
-
-
-def _count_subsets(of: int, k: int) -> int:
-    return sum(comb(of, size) for size in range(min(of, k) + 1))
-
-
-def _subsets(chunks: Sequence[Span], k: int) -> Iterator[tuple[Span, ...]]:
-    for size in range(min(len(chunks), k) + 1):
-        yield from combinations(chunks, size)

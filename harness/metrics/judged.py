@@ -9,13 +9,13 @@ from annotated_types import Gt
 
 from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, ranking_case
-from harness.metrics.needs import Kind, Need
+from harness.metrics.needs import DescriptiveMetric, Need
 from harness.records import Case, Judged, Label, Score, not_scored
 
 
 @metrics.register
 @dataclass(frozen=True)
-class JudgedShare:
+class JudgedShare(DescriptiveMetric):
     """Share of the top k documents that somebody judged, whatever the grade.
 
     Divided by the smaller of k and what was retrieved. Where it is low, precision, hit rate and MRR
@@ -28,10 +28,7 @@ class JudgedShare:
     k: Annotated[int, Gt(0)]
 
     name: ClassVar[str] = "judged"
-    version: ClassVar[int] = 1
-    kind: ClassVar[Kind] = "descriptive"
     needs: ClassVar[frozenset[Need]] = frozenset({"ranking", "documents"})
-    perfect: ClassVar[bool] = True
     labels: ClassVar[Label] = "documents"
     facts: ClassVar[MetricFacts] = MetricFacts(
         formula="judged in the top k / min(k, retrieved)",

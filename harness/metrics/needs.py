@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from harness.metrics.judge_replies import JudgeReplies
 from harness.records import Score
@@ -41,3 +45,25 @@ class QualityMetric:
     needs: ClassVar[frozenset[Need]]
     perfect: ClassVar[bool] = True
     """Whether a perfect case gives 1."""
+
+
+class DescriptiveMetric(QualityMetric):
+    """Defaults: a number that is never compared, gated or averaged into others."""
+
+    kind: ClassVar[Kind] = "descriptive"
+
+
+class WholeSetMetric(QualityMetric, ABC):
+    """A value of the whole set, from the sums of the counts that `score` gives of each case."""
+
+    kind: ClassVar[Kind] = "whole set"
+    perfect: ClassVar[bool] = False
+
+    @abstractmethod
+    def totals(self, counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the value of each row of sums [rows, counts], and which rows have one."""
+
+    def total(self, counts: Sequence[float]) -> float | None:
+        """Return the value of one row of sums; None where it is not defined."""
+        values, defined = self.totals(np.array([counts], dtype=np.float64))
+        return float(values[0]) if defined[0] else None

@@ -8,7 +8,7 @@ which kinds of label a question carries, and by which a test set is judged.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
@@ -91,6 +91,8 @@ class Relevance:
 
     `strings` are keywords and answers that will be asked for: the first time that one is, all are
     looked for in one reading of the chunks. `absent` are answers that occur nowhere in the corpus.
+    Where the chunks are not all there are, as of a system whose index is unknown (`of_ranking`),
+    how many are relevant is not known: the inventory is None, but for judgements of documents.
     """
 
     def __init__(
@@ -99,15 +101,25 @@ class Relevance:
         min_overlap: float = 0.5,
         strings: Iterable[str] = (),
         absent: Collection[str] = (),
+        is_complete: bool = True,
     ) -> None:
         self._min_overlap = min_overlap
         self._chunks = chunks
         self._strings = strings
         self._absent = absent
+        self._is_complete = is_complete
         self._chunks_by_string: dict[str, list[int]] = {}
         self._near: dict[str, tuple[Chunk, ...]] = {}
         self._near_spans: dict[str, tuple[Span, ...]] = {}
         self._grades: dict[tuple[Label, str], dict[int, int]] = {}
+
+    @classmethod
+    def of_ranking(
+        cls, hits: Sequence[Hit], min_overlap: float = 0.5, absent: Collection[str] = ()
+    ) -> Relevance:
+        """Return the judge of one ranking, whose chunks are the only ones that are known."""
+        chunks = _RetrievedChunks([hit.chunk for hit in hits])
+        return cls(chunks, min_overlap, absent=absent, is_complete=False)
 
     def judge(
         self, question: Question, hits: Sequence[Hit], kinds: Iterable[Label]
@@ -153,6 +165,8 @@ class Relevance:
     def _judge_by_grades(self, grades: Mapping[int, int], hits: Sequence[Hit]) -> Judged:
         """Judge by rule: every chunk of the index that has no grade is irrelevant."""
         ranking = tuple(grades.get(index, 0) for index in distinct_chunks(hits))
+        if not self._is_complete:
+            return Judged(ranking, None)
         inventory = tuple(sorted(grades.values(), reverse=True))
         return Judged(ranking, inventory, irrelevant=len(self._chunks) - len(grades))
 
@@ -227,38 +241,6 @@ class Relevance:
 
 
 @dataclass(frozen=True)
-class UnindexedRelevance:
-    """Judges rankings of a system whose index is unknown, one ranking at a time.
-
-    The inventory under `evidence`, `keywords` and `answer` is None: how many chunks of the system's
-    own would be relevant is not known. Judgements of documents know theirs.
-    """
-
-    min_overlap: float
-    absent: Collection[str] = ()
-    """Answers that occur nowhere in the corpus."""
-
-    def judge(
-        self, question: Question, hits: Sequence[Hit], kinds: Iterable[Label]
-    ) -> dict[Label, Judged]:
-        """Judge a ranking under each of `kinds` that the question carries a label of."""
-        judged = self.relevance_of(hits).judge(question, hits, kinds)
-        return {
-            kind: labels if kind == "documents" else _without_inventory(labels)
-            for kind, labels in judged.items()
-        }
-
-    def keywords(self, question: Question, hits: Sequence[Hit]) -> tuple[Judged, ...]:
-        """Judge a ranking by each of the question's keywords alone."""
-        return tuple(map(_without_inventory, self.relevance_of(hits).keywords(question, hits)))
-
-    def relevance_of(self, hits: Sequence[Hit]) -> Relevance:
-        """Return the judge of one ranking: its own chunks are all there are."""
-        chunks = _RetrievedChunks([hit.chunk for hit in hits])
-        return Relevance(chunks, self.min_overlap, absent=self.absent)
-
-
-@dataclass(frozen=True)
 class _RetrievedChunks:
     """The chunks of one ranking, in the place of an index."""
 
@@ -272,10 +254,6 @@ class _RetrievedChunks:
 
     def in_document(self, doc: str) -> Sequence[Chunk]:
         return [chunk for chunk in self.chunks if chunk.span.doc == doc]
-
-
-def _without_inventory(judged: Judged) -> Judged:
-    return replace(judged, inventory=None, irrelevant=0)
 
 
 def judge_by_documents(grades: Mapping[str, int], hits: Sequence[Hit]) -> Judged:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from harness.config.grid import RunPlan, SystemCell
 from harness.models.concurrency import CallResult
-from harness.ranking.relevance import UnindexedRelevance, fold
+from harness.ranking.relevance import Relevance, fold
 from harness.records import (
     Answer,
     Attribution,
@@ -156,7 +156,7 @@ class _SystemSubject:
         matcher, counts = self._artefacts.matcher, self._artefacts.match_counts(self._cell)
         retrieved = reply.contexts or ()
         hits = match_hits(retrieved, matcher, plan.settings.retrieve, counts, question.id)
-        judge = UnindexedRelevance(plan.settings.min_overlap, plan.absent_answers)
+        judge = Relevance.of_ranking(hits, plan.settings.min_overlap, plan.absent_answers)
         ranked = reply.contexts is not None
         nothing = asked.failure is not None and asked.failure.stage == "retrieval"
         answer = None

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from harness import corpus, testset
 from harness.corpus import Corpus
@@ -26,15 +26,6 @@ from harness.text.normal_form import normalise
 
 _WITH_CORPUS = ("autorag", "beir", "squad")
 """Formats whose test set and corpus lie at one path."""
-
-
-@runtime_checkable
-class _CountsUnplaced(Protocol):
-    """A reader that can say what of its file has no place in a question."""
-
-    def count_unplaced(self) -> Mapping[str, int]:
-        """Return how many values there are, by the name of their field."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -66,7 +57,7 @@ def read(form: str, path: str, documents: str | None) -> Imported:
         if documents is None
         else named_corpus_reader(documents)
     )
-    unplaced = reader.count_unplaced() if isinstance(reader, _CountsUnplaced) else {}
+    unplaced = reader.count_unplaced() if hasattr(reader, "count_unplaced") else {}
     return Imported(testset.load(reader, loaded), loaded, unplaced)
 
 

@@ -9,9 +9,8 @@ from dataclasses import replace
 import pytest
 
 from harness.corpus import Ignored, load, readers
-from harness.corpus.beir_documents import BeirDocuments
 from harness.corpus.folder_documents import FolderDocuments
-from harness.corpus.jsonl_documents import JsonlDocuments
+from harness.corpus.jsonl_documents import BeirDocuments, JsonlDocuments
 from harness.errors import DataError, SpecError
 from harness.records import Document
 from harness.testset.reader_choice import corpus_reader

@@ -14,7 +14,7 @@ def convert(raw: bytes, suffix: str, where: str) -> ConvertedFile | Problem:
     table = csv_rows.parse(raw)
     if isinstance(table, Problem):
         return Problem(where, f"{table.where}: {table.what}", table.hint)
-    return ConvertedFile("\n\n".join(filter(None, (format_row(row.values) for row in table))))
+    return ConvertedFile("\n\n".join(filter(None, (format_row(row.data) for row in table))))
 
 
 def format_row(values: Mapping[str, str]) -> str:

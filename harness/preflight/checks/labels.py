@@ -14,7 +14,7 @@ from harness.preflight.checks.check_input import (
     level_of_share,
 )
 from harness.ranking.coverage import covered_share
-from harness.ranking.relevance import Relevance, UnindexedRelevance, has_label
+from harness.ranking.relevance import Relevance, has_label
 from harness.records import Label, Passage, Question
 from harness.runs.attribution import MIN_WHOLE_SHARE
 from harness.text import numbers
@@ -68,7 +68,7 @@ def find_missing(run: CheckInput) -> Iterator[Finding]:
         for chunker, name in run.chunkers.items():
             yield from _find_useless_answers(run, run.artefacts.relevance(chunker), f" of {name}")
         if run.prepared.config.systems:
-            judge = UnindexedRelevance(0, plan.absent_answers).relevance_of(())
+            judge = Relevance.of_ranking((), absent=plan.absent_answers)
             yield from _find_useless_answers(run, judge, "")
 
 
