@@ -85,6 +85,18 @@ CONFIGURATION = {
     "key_misspelt": wrong("retreive", "did you mean 'retrieve'", retreive=5),
     "key_of_a_part_misspelt": wrong("context.chunk", "'chunks'", context={"chunk": 2}),
     "chunker_misspelt": wrong("chunkers[0]", "'sentense'", "'sentence'", chunkers=["sentense"]),
+    "model_in_the_place_of_an_embedder": wrong(
+        "embedders[0]: 'sentence-transformers/all-MiniLM-L6-v2' is the name of a model",
+        "write {sentence_transformer: {model: sentence-transformers/all-MiniLM-L6-v2}}",
+        embedders=["sentence-transformers/all-MiniLM-L6-v2"],
+    ),
+    "metric_twice_in_other_letter_case": wrong(
+        "metrics[1]", "'ndcg@2' is the same metric", metrics=["NDCG@2", "ndcg@2"]
+    ),
+    "metric_that_cannot_compare_chunkers_beside_one_that_can": wrong(
+        "decide_by: 'recall@2' counts each index's own chunks", "name one of: passage_recall@2",
+        chunkers=["sentence", "whole"], metrics=["recall@2", "passage_recall@2"],
+    ),
     "chunker_of_ones_own_without_split": wrong(
         "chunkers[0]", "'chunker_of_this_test:Nothing'", "it has no 'split', nor 'split_document'",
         chunkers=["chunker_of_this_test:Nothing"],

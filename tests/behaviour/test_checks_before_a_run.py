@@ -261,6 +261,25 @@ def test_a_question_that_is_there_twice_is_named(project, cli):
     assert (repeated["level"], repeated["examples"]) == ("warning", ["q1 = q4"])
 
 
+def test_questions_that_lack_a_label_are_named_with_what_to_write(project, cli):
+    project.testset(*QUESTIONS[:2], {"id": "bare", "question": "Who owns Mars?"})
+    project.config(metrics=["passage_recall@2"])
+
+    reply = cli("run", "config.yaml")
+
+    text = " ".join(reply.out.split())
+    assert "1 of 3 answerable questions has no evidence label" in text
+    assert "(bare); label them, or say `answerable: false` where the corpus has no answer" in text
+
+
+def test_metrics_are_known_by_trec_evals_names_and_in_any_letter_case(project, cli):
+    project.config(metrics=["NDCG@2", "P_2", "map", "recip_rank"], decide_by="ndcg_cut_2")
+
+    scores = json.loads(cli("run", "config.yaml", "--json").out)["cells"][0]["scores"]
+
+    assert list(scores) == ["ndcg@2", "precision@2", "ap", "mrr"]
+
+
 MISSING = "nobody/no-such-model"
 
 
