@@ -36,7 +36,12 @@ _PROVIDERS = (
     *("anthropic", "azure_openai", "cohere", "deepseek", "fireworks", "groq", "nvidia", "openai"),
     *("openrouter", "together", "xai"),
 )
-_TRACING = ("LANGSMITH_TRACING", "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING", "LANGCHAIN_TRACING_V2")
+_TRACING = (
+    "LANGSMITH_TRACING",
+    "LANGSMITH_TRACING_V2",
+    "LANGCHAIN_TRACING",
+    "LANGCHAIN_TRACING_V2",
+)
 """Set to true, each makes LangChain send prompts and replies to a service."""
 _CHROMA_CLOUD_URL = "https://api.trychroma.com"
 _TIMEOUT_SECONDS = 3.0

@@ -27,7 +27,6 @@ class TrafficQuestion:
 
     line: int
     text: str
-    category: str | None = None
 
 
 @dataclass(frozen=True)
@@ -45,9 +44,8 @@ def read(path: Path, most: int = MAX_QUESTIONS) -> TrafficFile:
     """Return the questions of a file; where it has more than `most`, that many of them by chance.
 
     A .jsonl file, and any whose first character is a brace, holds a JSON object a line, a .csv or
-    .tsv file a header: the question is under `question`, `text` or `query`, its category, if it has
-    one, under `category`. Any other file is plain text, a question a line. Empty lines and
-    questions count for nothing.
+    .tsv file a header: the question is under `question`, `text` or `query`. Any other file is plain
+    text, a question a line. Empty lines and questions count for nothing.
 
     Raises:
         DataError: with all that is wrong, by line.
@@ -130,14 +128,11 @@ def _parse_row(row: JsonLine, is_table: bool) -> TrafficQuestion | Problem | Non
         columns = ", ".join(map(repr, list(row.data)[:5])) or "nothing"
         message = f"has no {', '.join(map(repr, _KEYS[:-1]))} or {_KEYS[-1]!r}, but {columns[:200]}"
         return Problem(row.where, message, "name the question by one of these")
-    text, category = row.data[key], row.data.get("category")
-    for name, value in ((key, text), ("category", category or "")):
-        if not isinstance(value, str):
-            message = f"{name}: is {type(value).__name__}, not a text"
-            return Problem(row.where, message, "write a text")
-    if not text.strip():
-        return None
-    return TrafficQuestion(row.line, text.strip(), (category or "").strip() or None)
+    text = row.data[key]
+    if not isinstance(text, str):
+        message = f"{key}: is {type(text).__name__}, not a text"
+        return Problem(row.where, message, "write a text")
+    return TrafficQuestion(row.line, text.strip()) if text.strip() else None
 
 
 def _find_fault(question: TrafficQuestion) -> Problem | None:

@@ -7,7 +7,6 @@ from harness.cache.folders import Cache
 from harness.config.run_config import load
 from harness.preflight.checks import CheckInput
 from harness.preflight.checks.traffic import (
-    CategoryShare,
     Far,
     compare_traffic,
     find_unlike_traffic,
@@ -101,20 +100,6 @@ def test_one_test_question_is_too_few_to_say_what_is_near():
     assert (found.bound, found.far) == (None, ())
 
 
-def test_lengths_and_categories_stand_side_by_side():
-    real = tuple(TrafficQuestion(n, "one two", "billing" if n < 3 else "other") for n in range(4))
-    tests = [Question(str(n), "one two three four", category="other") for n in range(4)]
-
-    found = measure_likeness(
-        TrafficFile((*real, TrafficQuestion(9, "x")), 5),
-        tests,
-        lambda texts: np.eye(9)[: len(texts)],
-    )
-
-    assert (found.words, found.test_words) == ((2, 2, 2), (4, 4, 4))
-    assert found.categories == (CategoryShare("billing", 0.75, 0), CategoryShare("other", 0.25, 1))
-
-
 QUESTIONS = """What does a day pass cost?
 What does a day pass cost?
 how old must riders be
@@ -173,13 +158,9 @@ def test_what_is_said_names_the_figures(prepared):
         look = CheckInput(prepared, stages, cache, None, False, lambda *_: None)
         found = list(find_unlike_traffic(look))
 
-    assert [each.level for each in found] == ["warning", "note"]
+    assert [each.level for each in found] == ["warning"]
     assert found[0].text.startswith(
         "57.1 % (25.0 to 84.2 %) of 7 questions people asked (5 different) have no test question "
         "near, which is a cosine of "
     )
     assert found[0].examples == ("line 4", "line 6", "line 7")
-    assert found[1].text == (
-        "half of the questions people ask have up to 4 words (the middle half 4 to 5.5), "
-        "half of the test's up to 6 words (the middle half 5 to 7)"
-    )

@@ -35,18 +35,11 @@ def test_each_form_of_file_gives_its_questions_with_their_lines(tmp_path, name, 
     assert found.of == 2
 
 
-def test_categories_are_read_and_may_be_missing(tmp_path):
-    file = written(tmp_path, "a.csv", "question,category\nWhy?,billing\nWho?,\n")
-
-    assert [each.category for each in read(file).questions] == ["billing", None]
-
-
 def test_everything_wrong_is_said_at_once_by_line(tmp_path):
     lines = [
         b'{"question": "Fine?"}',
         b'{"title": "no question"}',
         b'{"question": 7}',
-        b'{"text": "x", "category": ["a"]}',
         b'{"text": "a\\u0000b"}',
         b'{"text": "' + b"x" * 10_001 + b'"}',
         b'{"text": "\\ud800"}',
@@ -58,10 +51,10 @@ def test_everything_wrong_is_said_at_once_by_line(tmp_path):
         read(written(tmp_path, "a.jsonl", b"\n".join(lines)))
 
     said = {each.where: each.what for each in refused.value.problems}
-    assert list(said) == [f"line {number}" for number in range(2, 10)]
+    assert list(said) == [f"line {number}" for number in range(2, 9)]
     assert said["line 2"] == "has no 'question', 'text' or 'query', but 'title'"
     assert said["line 3"] == "question: is int, not a text"
-    assert said["line 6"] == "has 10,001 characters, which is no question"
+    assert said["line 5"] == "has 10,001 characters, which is no question"
     assert all(each.hint for each in refused.value.problems)
 
 

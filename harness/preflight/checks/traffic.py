@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ from harness.files.batches import batched
 from harness.fingerprint import sha256_of
 from harness.preflight import traffic_file
 from harness.preflight.checks.check_input import MAX_EXAMPLES, CheckInput, Finding
-from harness.preflight.traffic_file import TrafficFile, TrafficQuestion
+from harness.preflight.traffic_file import TrafficFile
 from harness.protocols import Embedder, Vectors
 from harness.ranking.relevance import fold
 from harness.records import Question
@@ -35,10 +35,6 @@ _FAR_SHARE = 0.05
 _BATCH_QUESTIONS = 1_024
 _MAX_MEASURED = 2_000
 """Test questions that the bound is measured on, at most."""
-_MAX_CATEGORIES = 5
-
-Quartiles = tuple[float, float, float]
-"""Lower quartile, median and upper quartile."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +48,6 @@ class Far:
     times: int
     similarity: float
     nearest: str
-
-
-@dataclass(frozen=True)
-class CategoryShare:
-    """What share of the questions with a category has this one, in [0, 1]."""
-
-    name: str
-    real: float
-    tests: float
 
 
 @dataclass(frozen=True)
@@ -82,14 +69,10 @@ class Likeness:
     far: tuple[Far, ...]
     far_share: float
     interval: Interval
-    words: Quartiles
-    test_words: Quartiles
-    """Words a question, of the real ones and of the test's."""
-    categories: tuple[CategoryShare, ...]
 
 
 def find_unlike_traffic(run: CheckInput) -> Iterator[Finding]:
-    """Yield what is near, how long questions are, and their categories, by the first embedder."""
+    """Yield how many real questions no test question is near, by the first embedder."""
     path = run.prepared.config.traffic
     if path is None:
         return
@@ -99,11 +82,6 @@ def find_unlike_traffic(run: CheckInput) -> Iterator[Finding]:
         yield Finding("traffic", "warning", text, "run: python -m harness validate --deep")
         return
     yield _report_nearness(result, label(_first_embedder(run.prepared)))
-    real, tests = map(_describe_quartiles, (result.words, result.test_words))
-    text = f"half of the questions people ask have up to {real}, half of the test's up to {tests}"
-    yield Finding("traffic", "note", text)
-    if result.categories:
-        yield Finding("traffic", "note", _describe_categories(result.categories))
 
 
 def compare_traffic(
@@ -224,9 +202,6 @@ def measure_likeness(
         ),
         far_share=n_far / n_compared,
         interval=mean_interval([1.0] * n_far + [0.0] * (n_compared - n_far)),
-        words=_word_quartiles(question.text for question in traffic.questions),
-        test_words=_word_quartiles(question.text for question in tests),
-        categories=_compare_categories(traffic.questions, tests),
     )
 
 
@@ -243,28 +218,6 @@ def _measure_bound(vectors: Vectors) -> tuple[float | None, float]:
         nearest += similarities.max(axis=1).tolist()
     k = max(1, int(_FAR_SHARE * (number + 1)))
     return sorted(nearest)[k - 1], k / (number + 1)
-
-
-def _word_quartiles(texts: Iterable[str]) -> Quartiles:
-    low, median, high = np.quantile([len(text.split()) for text in texts], [0.25, 0.5, 0.75])
-    return float(low), float(median), float(high)
-
-
-def _compare_categories(
-    real: Iterable[TrafficQuestion], tests: Iterable[Question]
-) -> tuple[CategoryShare, ...]:
-    """Return the categories of both, the largest difference first; none where one has none."""
-    theirs, ours = (
-        Counter(question.category for question in questions if question.category is not None)
-        for questions in (real, tests)
-    )
-    if not theirs or not ours:
-        return ()
-    shares = [
-        CategoryShare(name, theirs[name] / theirs.total(), ours[name] / ours.total())
-        for name in dict.fromkeys([*theirs, *ours])
-    ]
-    return tuple(sorted(shares, key=lambda share: (-abs(share.real - share.tests), share.name)))
 
 
 def _report_nearness(result: Likeness, embedder: str) -> Finding:
@@ -289,18 +242,3 @@ def _report_nearness(result: Likeness, embedder: str) -> Finding:
     lines = tuple(f"line {question.line}" for question in result.far[:MAX_EXAMPLES])
     remedy = "write test questions like those that `validate --deep --traffic FILE` lists"
     return Finding("traffic", "warning", text, remedy, lines)
-
-
-def _describe_quartiles(words: Quartiles) -> str:
-    low, median, high = words
-    return f"{median:g} words (the middle half {low:g} to {high:g})"
-
-
-def _describe_categories(shares: Sequence[CategoryShare]) -> str:
-    parts = [
-        f"{share.name[:60]!r} {numbers.percent(share.real)} and {numbers.percent(share.tests)}"
-        for share in shares[:_MAX_CATEGORIES]
-    ]
-    rest = len(shares) - _MAX_CATEGORIES
-    more = f"; {rest} more differ less" if rest > 0 else ""
-    return f"categories, of what people ask and of the test: {', '.join(parts)}{more}"
