@@ -14,9 +14,7 @@ _STYLES = ("page/10-page.css", "rating/form.css")
 _SCRIPTS = (
     "page/dom.js",
     "rating/ratings.js",
-    "rating/keeping.js",
     "rating/item.js",
-    "rating/keys.js",
     "rating/form.js",
 )
 """In the order in which one uses another."""

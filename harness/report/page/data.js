@@ -60,7 +60,6 @@ const { index, questions, scores, lost, answersOf, record } = (() => {
       ...said,
       hits,
       missed: await Promise.all(missed),
-      judged: said.judged && { ...said.judged, items: itemsOf(hits) },
       context: inContext(hits, said.context),
       answer: answers[question],
       scores: all.map(({ values, states }, metric) => ({
@@ -107,16 +106,6 @@ const { index, questions, scores, lost, answersOf, record } = (() => {
     for (const hit of shown) hit.prompt = "whole";
     if (last.slice(texts.at(-1).length).trim()) shown.at(-1).prompt = "cut";
     return texts.join("\n\n");
-  }
-
-  // The first hit of each item that the run's labels judge: where documents are, each is one item.
-  function itemsOf(hits) {
-    const first = new Map();
-    hits.forEach(({ doc, start, end }, at) => {
-      const item = index.labels === "documents" ? doc : JSON.stringify([doc, start, end]);
-      if (!first.has(item)) first.set(item, at);
-    });
-    return [...first.values()];
   }
 
   return { index, questions, scores, lost, answersOf, record };

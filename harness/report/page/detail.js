@@ -17,7 +17,7 @@ async function detail(question, cell) {
     compared(recorded, asked),
     samplesOf(recorded),
     recorded.hits.length + recorded.missed.length > 0
-      ? ranking(recorded, cell, question) : unnamed(recorded),
+      ? ranking(recorded, asked.passages) : unnamed(recorded),
     contextOf(recorded, asked),
     scoresOf(recorded),
     index.cells.length > 1 && await elsewhere(question, cell),

@@ -12,13 +12,11 @@ const BEFORE_EVIDENCE = 90;
 function resultsOf({ hits, missed, judged }) {
   const place = ({ doc, start, end }) =>
     index.labels === "documents" ? doc : JSON.stringify([doc, start, end]);
-  const items = new Map();
-  judged?.items.forEach((at, item) => items.set(at, item));
-  const first = new Map();
-  const ranked = hits.map((hit, at) => {
-    const item = items.get(at) ?? first.get(place(hit)) ?? `hit ${at}`;
-    if (!first.has(place(hit))) first.set(place(hit), item);
-    return { ...hit, item, itemGrade: judged?.grades[item] ?? hit.grade };
+  const numbers = new Map(); // of the items, in the order in which they are found
+  const ranked = hits.map((hit) => {
+    const item = place(hit);
+    if (!numbers.has(item)) numbers.set(item, numbers.size);
+    return { ...hit, item, itemGrade: judged?.grades[numbers.get(item)] ?? hit.grade };
   });
   const shown = ranked.slice(0, SHOWN);
   const hidden = ranked.slice(SHOWN);
@@ -96,16 +94,10 @@ function hitText({ text: whole, start, doc }, spans) {
  * Return the ranking of a record beside what it is worth. Results move by their handles, by
  * pointer or keyboard; what is relevant and was missed stands below, to be pulled in.
  */
-function ranking(record, cell, question) {
+function ranking(record, spans) {
   const root = el("div", { class: "ranking" });
   const header = document.querySelector("body > header"); // stays in view: values stick below it
   root.style.setProperty("--under", `${header?.offsetHeight ?? 0}px`);
-  const fill = (spans) => fillRanking(root, record, spans);
-  questions().then(({ passages }) => fill(passages[question]), () => fill([]));
-  return root;
-}
-
-function fillRanking(root, record, spans) {
   const { judged } = record;
   const { shown, hidden, further } = resultsOf(record);
   const rowOf = (hit) => hitRow(hit, spans, Boolean(judged));
@@ -156,6 +148,7 @@ function fillRanking(root, record, spans) {
     row.remark.textContent = above ? `counts once, at rank ${above}` : "";
     if (judged) nameButtons(row, row.doc, row.place.replace("at ", ""));
   }
+  return root;
 }
 
 function rankingHead({ judged }) {

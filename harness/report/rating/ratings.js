@@ -1,4 +1,4 @@
-// The ratings of one rater, and the file that they are saved in: version 1 of it.
+// The ratings of one rater, where they are kept, and the file that is sent back: version 1 of it.
 
 const FORM = JSON.parse(document.getElementById("data").textContent);
 const SCALES = FORM.scales;
@@ -107,4 +107,68 @@ function isOpen(value) {
 
 function textOr(value) {
   return typeof value === "string" ? value : "";
+}
+
+const PLACE = `harness-ratings ${FORM.form}`;
+const REFUSED = "This browser keeps nothing for this page: what you rate is lost when you close it, "
+  + "unless you save the file.";
+
+let refused = false; // whether the browser's storage is: in private windows, on full disks
+
+/** What `use` returns of the browser's storage; null where that is refused. */
+function inStorage(use) {
+  try {
+    return use(localStorage);
+  } catch {
+    refused = true;
+    return null;
+  }
+}
+
+function placeOf(rater) {
+  return `${PLACE} ${rater}`;
+}
+
+/** What the browser kept of a rater; all open where that is nothing, or damaged. */
+function keptRatings(rater) {
+  try {
+    const kept = fromFile(inStorage((kept) => kept.getItem(placeOf(rater))) ?? "");
+    if (kept.rater === rater) return kept;
+  } catch {
+    // Nothing was kept, or somebody wrote something else there.
+  }
+  return newRatings(rater);
+}
+
+function keepRatings(ratings) {
+  inStorage((kept) => kept.setItem(placeOf(ratings.rater), asFile(ratings)));
+}
+
+/** Who rated last, and where: what a reload goes back to. */
+function keptPlace() {
+  try {
+    const { rater, at } = JSON.parse(inStorage((kept) => kept.getItem(PLACE)) ?? "{}");
+    if (Number.isInteger(rater) && rater >= 1 && rater <= FORM.raters && Number.isInteger(at))
+      return { rater, at };
+  } catch {
+    // Somebody wrote something else there.
+  }
+  return null;
+}
+
+function keepPlace(rater, at) {
+  inStorage((kept) => kept.setItem(PLACE, JSON.stringify({ rater, at })));
+}
+
+/** Hand the file over as a download; returns its name. */
+function download(ratings) {
+  const name = `ratings-${FORM.form}-rater${ratings.rater}.json`;
+  const blob = new Blob([asFile(ratings), "\n"], { type: "application/json" });
+  const href = URL.createObjectURL(blob);
+  const link = el("a", { href, download: name, hidden: true });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(href), 60_000);
+  return name;
 }
