@@ -54,13 +54,15 @@ const { index, questions, scores, lost, answersOf, record } = (() => {
     const columns = Object.entries(page.columns);
     const said = Object.fromEntries(columns.map(([name, values]) => [name, values[row]]));
     const hits = await hitsOf(said);
+    const parts = contextParts(hits, said.context);
     const missed = said.missed.map(async ({ chunk: number, ...rest }) =>
       ({ ...(await chunk(number)), ...rest }));
     return {
       ...said,
       hits,
       missed: await Promise.all(missed),
-      context: inContext(hits, said.context),
+      parts,
+      context: said.context && parts.map(({ text }) => text).join("\n\n"),
       answer: answers[question],
       scores: all.map(({ values, states }, metric) => ({
         value: values[cell][question], state: states[cell][question],
@@ -91,21 +93,21 @@ const { index, questions, scores, lost, answersOf, record } = (() => {
     return { at, start, end, text: between(characters(hits[at].text), start, end) };
   }
 
-  // The context's text; notes in each hit how much of it is there.
-  function inContext(hits, context) {
-    if (context === null) return null;
+  // The context in the parts that it was put together from; notes in each hit how much is there.
+  function contextParts(hits, context) {
+    if (context === null) return [];
     if (typeof context === "string") {
       for (const hit of hits) hit.prompt = hit.text && context.includes(hit.text) ? "whole" : "";
-      return context;
+      return [{ text: context }];
     }
     const [count, length] = context;
-    const shown = hits.slice(0, count);
-    const texts = shown.map((hit) => hit.text);
-    const last = texts.pop() ?? "";
-    texts.push(between(characters(last), 0, length));
-    for (const hit of shown) hit.prompt = "whole";
-    if (last.slice(texts.at(-1).length).trim()) shown.at(-1).prompt = "cut";
-    return texts.join("\n\n");
+    const parts = hits.slice(0, count).map((hit, at) => ({ rank: at + 1, hit, text: hit.text }));
+    for (const { hit } of parts) hit.prompt = "whole";
+    const last = parts.at(-1);
+    if (!last) return [];
+    last.text = between(characters(last.text), 0, length);
+    if (last.hit.text.slice(last.text.length).trim()) last.hit.prompt = "cut";
+    return parts;
   }
 
   return { index, questions, scores, lost, answersOf, record };

@@ -140,8 +140,7 @@ function scoresTable(all) {
     const { value, state, reason, verdicts } = all[number];
     return { cells: [
       name,
-      value === null ? el("span", { class: "unknown" }, STATES[state] ?? MISSING)
-        : el("b", { "data-value": value }, score(value)),
+      scoreShown(value, state, "b"),
       [reason && quoted("span", "", reason),
         verdicts.length > 0 && fold(counted(verdicts.length, "verdict"), () => verdictsOf(verdicts))],
     ] };
@@ -180,11 +179,7 @@ async function elsewhere(question, current) {
 function inCell(recorded, numbers) {
   if (!recorded) return [...numbers.map(() => MISSING), chip(null), MISSING];
   const { scores: all, answer, declined, error } = recorded;
-  const values = numbers.map((number) => {
-    const { value, state } = all[number];
-    return value === null ? el("span", { class: "unknown" }, STATES[state] ?? MISSING)
-      : el("span", { "data-value": value }, score(value));
-  });
+  const values = numbers.map((number) => scoreShown(all[number].value, all[number].state));
   if (error)
     return [...values, chip("failed"),
       quoted("span", "clamped unknown", `${error.stage}: ${error.reason}`)];
@@ -212,12 +207,12 @@ function unnamed({ missed, judged }) {
 
 /** The context as it was sent, hit by hit, with the prompt around it. */
 function contextOf(recorded, { passages }) {
-  const { context, prompt, held } = recorded;
+  const { context, parts, prompt, held } = recorded;
   if (context === null && prompt === null) return null;
   const length = counted(characters(context ?? "").length, "character");
   return fold(`The prompt’s context (${length})`, () => [
     prompt?.[0] && quoted("p", "around", prompt[0]),
-    partsOf(recorded).map(({ rank, hit, text }) => el("div", { class: "sent" },
+    parts.map(({ rank, hit, text }) => el("div", { class: "sent" },
       hit && el("p", { class: "about" }, `${rank} `, quoted("b", "", hit.doc),
         hit.prompt === "cut" && el("span", {}, "cut here by the budget")),
       quoted("p", "chunk", hit
@@ -238,22 +233,4 @@ function withHeld(text, docStart, spans, held) {
     el("span", { class: "held-said" }, " held the answer "),
     part(held.end, chars.length),
   ];
-}
-
-const GAP = "\n\n";
-
-/** Divide a context among the hits it was put together from; undivided where it was not. */
-function partsOf({ context, hits }) {
-  const parts = [];
-  let rest = context ?? "";
-  for (const [at, hit] of hits.entries()) {
-    if (!hit.prompt || !rest) continue;
-    const text = hit.prompt === "cut" ? rest : hit.text;
-    if (!rest.startsWith(text) || !hit.text.startsWith(text))
-      return [{ text: context }];
-    parts.push({ rank: at + 1, hit, text });
-    rest = rest.slice(text.length);
-    if (rest.startsWith(GAP)) rest = rest.slice(GAP.length);
-  }
-  return rest || !parts.length ? [{ text: context ?? "" }] : parts;
 }

@@ -37,11 +37,16 @@ function columnsOf(known) {
 
 const STATES = { n: "not scored", f: "failed", m: "metric failed" };
 
+/** A score, or why there is none. */
+function scoreShown(value, state, tag = "span") {
+  if (value === null) return el("span", { class: "unknown" }, STATES[state] ?? MISSING);
+  return el(tag, { class: "value", "data-value": value }, score(value));
+}
+
 function scoreCell({ values, states }, question) {
   const value = values[focus.cell][question];
-  const state = STATES[states[focus.cell][question]];
-  if (value === null) return el("span", { class: "unknown" }, state ?? MISSING);
-  return [el("span", { class: "value" }, score(value)), meter(value, focus.cell)];
+  const shown = scoreShown(value, states[focus.cell][question]);
+  return value === null ? shown : [shown, meter(value, focus.cell)];
 }
 
 function lostCell(known, question) {
