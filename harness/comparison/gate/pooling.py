@@ -25,7 +25,7 @@ from harness.text.numbers import count
 DEFAULT_DAYS = 7
 _IRRELEVANT_SETTINGS = frozenset({
     *("baseline", "cache", "corpus", "cost", "decide_by", "gate", "margin", "max_failures"),
-    *("output", "reuse", "sample", "sample_seed", "targets", "testset"),
+    *("output", "people", "reuse", "sample", "sample_seed", "targets", "testset"),
 })  # fmt: skip
 """Settings that leave every value as it is; corpus and test set are compared by content."""
 _MEASURED_KEYS = frozenset({"runtime", "device"})

@@ -47,11 +47,6 @@ def passages(case, cut, recall, hit_rate, mrr, option=""):
     assert found == pytest.approx([recall, hit_rate, mrr], abs=1e-9)
 
 
-def test_the_worked_example():
-    evidence(case([A, B]), 2, 10 / 14, 10 / 29, 10 / 33)  # 0.714286, 0.344828, 0.303030
-    passages(case([A, B]), 2, 0.5, 1.0, 0.5)
-
-
 @pytest.mark.parametrize(
     ("retrieved", "k", "found", "read"),
     [
@@ -83,10 +78,6 @@ def test_a_question_without_evidence_is_not_scored(name):
     assert score == Score(None, "the question has no evidence label", "not_scored")
 
 
-def test_passages_that_share_characters_count_them_once():
-    evidence(case([A], gold=((5, 15, "one"), (10, 20, "two"))), 1, 10 / 15, 10 / 15, 0.5)
-
-
 class TestAlternatives:
     """Passages of one group say the same: any one of them will do."""
 
@@ -95,10 +86,6 @@ class TestAlternatives:
     def test_the_one_of_which_the_larger_share_was_found_is_the_gold(self):
         # All 4 characters of the second beat 5 of the 10 of the first; G = 4 + 10.
         evidence(case([(5, 10), (20, 24)], self.GOLD), 2, 4 / 14, 4 / 9, 4 / 19)
-
-    def test_the_other_is_neither_missed_nor_needed(self):
-        evidence(case([(0, 10), (40, 50)], self.GOLD), 2, 1.0, 1.0, 1.0)
-        passages(case([(0, 10), (40, 50)], self.GOLD), 2, 1.0, 1.0, 1.0)
 
     def test_where_none_was_found_the_first_named_is_the_gold(self):
         score = metrics.build("evidence_recall@1").score(case([(55, 60)], self.GOLD))
@@ -155,11 +142,6 @@ class TestTokenBudget:
         shown = case([(0, 23)], self.GOLD, WORDS)
         evidence(shown, f"{budget}t", found / 5, found / read, found / (5 + read - found))
 
-    def test_overlap_is_paid_for(self):
-        twice = case([(0, 8), (0, 8), (9, 23)], self.GOLD, WORDS)
-        evidence(twice, "6t", 0.0, 0.0, 0.0)
-        evidence(twice, "8t", 1.0, 5 / (8 + 8 + 5), 5 / 21)
-
     def test_punctuation_marks_are_tokens_too(self):
         texts = {"doc": "a, b. (c)"}  # a , b . ( c )
         evidence(case([(0, 9)], ((3, 5, "b."),), texts), "4t", 1.0, 2 / 5, 2 / 5)
@@ -203,7 +185,7 @@ GOLDS = (
     )
     .filter(lambda gold: all(SENTENCES["doc"][s:e].strip() for s, e, _ in gold))
 )
-fast = settings(max_examples=150, deadline=None, derandomize=True, database=None)
+fast = settings(max_examples=60, deadline=None, derandomize=True, database=None)
 
 
 @fast
