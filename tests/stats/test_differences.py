@@ -165,7 +165,7 @@ class TestMissingIntervals:
 @pytest.mark.parametrize("n", [15, 60])
 def test_at_most_one_family_in_twenty_raises_a_false_alarm(n):
     """Four cells that are alike against a fifth, by a metric of hits and a graded one."""
-    random, alarms, sets = np.random.default_rng(7), 0, 200
+    random, alarms, sets = np.random.default_rng(7), 0, 100
     for _ in range(sets):
         drawn = (random.uniform(size=(5, n)) + random.uniform(size=n)) / 2
         tables = [(drawn > 0.5).astype(float), np.round(drawn * 4) / 4]
