@@ -21,7 +21,7 @@ from harness.store.cell_results import IndexRecall
 from tests.small import stored as run
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "losses.md").read_text(encoding="utf-8")
 GROUPS = ("chunking", "index", "retrieval", "reranking", "context")
 
 
@@ -248,7 +248,7 @@ def test_the_table_of_losses_is_the_one_that_its_configuration_makes(tmp_path):
         (folder / "report.md").read_text(encoding="utf-8"),
         re.DOTALL,
     )
-    there = re.search(r"<!-- losses: (.+?) -->\n(.*?)\n<!-- /losses -->", README, re.DOTALL)
+    there = re.search(r"<!-- losses: (.+?) -->\n(.*?)\n<!-- /losses -->", PAGE, re.DOTALL)
 
     assert made
     assert there
