@@ -82,36 +82,11 @@ class TestAFinishedRun:
         ]
         assert asked == [(c, q) for c in cells for q in ("day", "docks", "age", "helmet", "ceo")]
 
-    def test_judges_every_question_it_can(self, stored):
-        by_question = {
-            r.question: r for r in stored.records if r.cell.startswith("markdown × bm25")
-        }
-
-        assert by_question["day"].scores["passage_recall@2"].value == 1.0
-        assert by_question["day"].answer == "A day pass costs 6 dollars."
-        assert by_question["day"].scores["token_f1"].value == 1.0
-        assert by_question["ceo"].scores["passage_recall@2"].value is None
-        assert by_question["ceo"].scores["passage_recall@2"].state == "not_scored"
-        assert by_question["ceo"].scores["abstention"].value == 1.0
-        assert by_question["ceo"].declined is True
-
     def test_gives_every_mean_its_counts(self, stored):
         for cell in stored.run.cells:
             recall, abstention = cell.scores["passage_recall@2"], cell.scores["abstention"]
             assert (recall.n, recall.failed, recall.not_scored) == (4, 0, 1)
             assert (abstention.n, abstention.failed, abstention.not_scored) == (5, 0, 0)
-
-    def test_stores_spans_whose_text_is_the_documents(self, stored, tmp_path):
-        documents = {
-            path.name: path.read_text()
-            for path in (stored.folder.parent.parent / "corpus").iterdir()
-        }
-        hits = [hit for record in stored.records for hit in record.hits]
-
-        assert hits
-        for hit in hits:
-            text = stored.texts[(hit.doc, hit.start, hit.end)]
-            assert documents[hit.doc][hit.start : hit.end] == text
 
     def test_names_no_absolute_path_and_no_nan(self, stored):
         for path in filter(Path.is_file, stored.folder.rglob("*")):
@@ -120,38 +95,10 @@ class TestAFinishedRun:
             # The page's script asks whether a reader's bound is a number.
             assert "NaN" not in text.replace("Number.isNaN(", ""), path.name
 
-    def test_records_what_it_was_made_with(self, stored):
-        about = stored.run.provenance
-        assert about.seed == 7
-        assert about.labels == "evidence"
-        assert about.corpus["documents"] == 3
-        assert about.testset["questions"] == 5
-        assert about.testset["unanswerable"] == 1
-        assert about.metrics["recall@2"].within_chunker is True
-        assert about.metrics["hit_rate@2"].within_chunker is False
-        assert about.metrics["passage_recall@2"].own_chunks is False
-        assert {"name": "hashing", "version": 2, "dimensions": 384} in [
-            {k: v for k, v in model.items() if k != "used_by"} for model in about.models
-        ]
-
 
 def records(finished):
     lines = (finished.folder / "records.jsonl").read_text(encoding="utf-8").splitlines()
     return [{k: v for k, v in json.loads(line).items() if k != "seconds"} for line in lines]
-
-
-class TestAFailure:
-    @pytest.fixture
-    def failed(self, tmp_path):
-        config = project(tmp_path, retrievers=["bm25"], max_failures=0.5)
-        finished = api.run(with_generator(config, Faulty(fails_on="docks")), quiet)
-        return reader.load(finished.folder)
-
-    def test_counts_as_nothing_in_the_mean_and_not_in_the_mean_of_the_finished(self, failed):
-        score = failed.run.cells[0].scores["token_f1"]
-
-        assert (score.n, score.failed, score.not_scored) == (4, 1, 1)
-        assert score.mean == pytest.approx(score.mean_finished * 3 / 4)
 
 
 def test_too_many_failures_stop_the_run_and_keep_what_was_done(tmp_path):

@@ -58,13 +58,6 @@ class TestVectors:
         assert made(finished)["vectors"] == len(texts) + len(TEXTS)
         assert made(finished)["index"] == 4
 
-    def test_cells_without_vectors_embed_nothing(self, tmp_path):
-        embedder = counting_embedder()
-        finished = run(project(tmp_path, **{**ONE, "retrievers": ["bm25"]}), embedder=embedder)
-
-        assert embedder.asked == []
-        assert not {"vectors", "index"} & set(finished.run.cache)
-
 
 class TestRankings:
     def test_cells_that_differ_in_their_generator_alone_retrieve_once(self, tmp_path):
@@ -96,25 +89,6 @@ class TestRankings:
 
 
 class TestAnswers:
-    def test_another_parameter_of_the_generator_asks_it_again_and_retrieves_nothing(self, tmp_path):
-        first, second = counting_generator(), counting_generator(prompt="explain")
-        config = project(tmp_path, **ONE)
-        run(config, generator=first)
-        finished = run(config, generator=second)
-
-        assert len(first.asked) == len(second.asked) == 5
-        # It says the same, so that what it says has its scores already.
-        assert made(finished) == {"answers": 5}
-        assert finished.run.cache["rankings"] == {"made": 0, "reused": 5}
-
-    def test_other_bounds_of_the_context_ask_where_it_differs(self, tmp_path):
-        generator = counting_generator()
-        run(project(tmp_path, **ONE, context={"chunks": 2}), generator=generator)
-        run(project(tmp_path, **ONE, context={"chunks": 1}), generator=generator)
-        run(project(tmp_path, **ONE, context={"chunks": 1, "tokens": 400}), generator=generator)
-
-        assert generator.asked == TEXTS * 2
-
     def test_a_question_that_failed_is_asked_by_the_next_run_and_an_answered_one_is_not(
         self, tmp_path
     ):

@@ -13,9 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-import yaml
 
-from harness.api import run as runs
 from harness.config.run_config import load
 from harness.config.settings import AnswerTest
 from harness.embedders.hashing import Hashing
@@ -33,8 +31,6 @@ from harness.records import (
 )
 from harness.runs import attribution
 from harness.runs.attribution import SpanLists, attribute, list_missed
-from harness.runs.outcomes import span_key
-from harness.runs.runner import prepare
 from harness.runs.system_cell import attribute_system as of_system
 from harness.store import reader
 from tests.runs.test_artefacts import run
@@ -367,14 +363,6 @@ def counted(lines):
     return {stage: line.count for stage, line in lines.items() if line.count}
 
 
-def held(stored):
-    """Return the document and place of the sentence that held each answer."""
-    return {
-        int(record.question): record.held_in and span_key(record.held_in)
-        for record in stored.records
-    }
-
-
 def all_facts(stored):
     return {
         int(record.question): [each.facts for each in record.passages] for record in stored.records
@@ -453,19 +441,6 @@ def test_bm25_is_its_own_exact_search(tmp_path):
     assert stored.run.cache["traced"] == {"made": 2, "reused": 0}
 
 
-def test_missing_documents_are_told_of_by_their_best_chunk(tmp_path):
-    graded = {"e3": 2, "e4": 1, "e5": 0}
-    asked = [question(3, documents=graded)]
-    config = written(tmp_path, asked=asked, labels="documents", chunkers=["fixed(size=30)"])
-    (record,) = ran(config, embedder=Numbered(hidden=(3,))).records
-
-    # Its two chunks are the last of twelve, and of equals the first comes first.
-    each = [(gone.doc, gone.start, gone.end, gone.grade, gone.rank) for gone in record.missed]
-    retrieved = {hit.doc for hit in record.hits}
-    assert each[-1] == ("e3", 0, 30, 2, 11)
-    assert len(each) == 2 - ("e4" in retrieved)
-
-
 def test_the_same_again_asks_no_retriever_and_has_the_same_records(tmp_path):
     config = written(tmp_path)
     first = ran(config, embedder=Numbered(hidden=(3,)))
@@ -504,37 +479,6 @@ def test_mmr_is_asked_for_no_more_than_it_chooses_among(tmp_path):
     assert lost(stored) == expected("retrieval", (3,))
     assert stored.records[3].traced_to == 6
     assert [gone.rank for gone in stored.records[3].missed] == [None]
-
-
-APP = """
-def ask(question):
-    if "1" in question:
-        return {"contexts": [{"id": "e1"}], "answer": "It is word1."}
-    if "2" in question:
-        return {"contexts": [{"id": "e1"}], "answer": "No idea."}
-    if "3" in question:
-        return {"contexts": [{"id": "e3"}], "answer": "No idea.", "context": "Nothing."}
-    return {"contexts": [{"id": "e4"}], "answer": "No idea."}
-"""
-
-
-def test_a_system_is_followed_as_far_as_it_tells(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(tmp_path)
-    (tmp_path / "attributed_app.py").write_text(APP)
-    config = written(tmp_path, asked=[question(n) for n in (1, 2, 3, 4)])
-    data = yaml.safe_load(config.read_text())
-    for key in ("chunkers", "embedders", "retrievers", "generators", "context", "index"):
-        data.pop(key, None)
-    config.write_text(yaml.safe_dump({**data, "system": {"python": "attributed_app:ask"}}))
-    finished = runs(prepare(load(config, [], {})), lambda *_: None)
-    stored = reader.load(finished.folder)
-
-    assert lost(stored) == {1: "none", 2: "retrieval", 3: "context", 4: "generation"}
-    # The third says what it sent, and nothing of its document stands in that.
-    assert held(stored) == {1: ("e1", 0, 56), 2: None, 3: None, 4: ("e4", 0, 17)}
-    assert [record.traced_to for record in stored.records] == [None] * 4
-    assert stored.records[1].passages[0].facts == PassageFacts()
-    assert stored.run.cells[0].lengths is None
 
 
 def test_the_answer_test_of_the_configuration_decides(tmp_path):

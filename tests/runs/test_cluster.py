@@ -2,7 +2,6 @@
 
 import json
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -104,16 +103,6 @@ ADDRESS_REMEDY = "name one, `address: HOST:PORT`, or start one of this run's own
 
 
 @pytest.mark.usefixtures("no_ray_runs_here")
-def test_where_no_cluster_is_found_the_run_says_so(project, cli):
-    project.config(execution={"ray": {"address": "auto"}})
-
-    said = cli("run", "config.yaml")
-
-    assert (said.status, said.out) == (3, "")
-    assert said.err.splitlines()[-2:] == [NONE_FOUND, f"  {ADDRESS_REMEDY}"]
-
-
-@pytest.mark.usefixtures("no_ray_runs_here")
 @pytest.mark.parametrize(
     ("address", "fact"),
     [
@@ -133,16 +122,6 @@ def test_doctor_looks_for_the_cluster_that_is_named(project, address, fact):
     project.config(execution={"ray": {"address": address}})
 
     assert list(check_cluster(load(Path("config.yaml")))) == [fact]
-
-
-def test_doctor_names_the_cluster_that_it_found(project, monkeypatch):
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        address = f"127.0.0.1:{server.getsockname()[1]}"
-        monkeypatch.setenv("RAY_ADDRESS", address)
-        project.config(execution={"ray": {"address": "auto"}})
-
-        found = list(check_cluster(load(Path("config.yaml"))))
-    assert found == [Fact("ok", f"work is done on a Ray cluster: {address}")]
 
 
 @pytest.mark.parametrize("fresh", [(), ("--fresh",)])

@@ -201,16 +201,6 @@ class TestARun:
         assert line.scores["abstention"].reason.startswith("nothing was asked")
         assert view.run.oracle[0].scores["abstention"].not_scored == 1
 
-    def test_counts_what_its_answers_took(self, finished):
-        _, view, _ = finished
-        took = [line.spent for line in view.run.oracle]
-
-        # The server says 57 tokens in and 9 out of every answer.
-        assert [each.calls for each in took] == [N, N + 1]
-        assert [each.tokens_in for each in took] == [57 * N, 57 * (N + 1)]
-        assert [each.tokens_out for each in took] == [9 * N, 9 * (N + 1)]
-        assert [each.money for each in took] == [None, None]
-
     def test_keeps_the_ceilings_that_the_metrics_of_the_same_names_come_to(self, finished):
         _, view, _ = finished
         (line,), (cell,) = view.run.ceilings, view.cells
@@ -344,17 +334,6 @@ class TestTheReport:
         assert [max_plausible_gain(each) for each in (wide, narrow, few)] == [0.10, 0.03, 1.0]
         assert max_plausible_gain(none) == pytest.approx(1 - 0.025 ** (1 / 71))
         assert max_plausible_gain(none) > MIN_USEFUL_GAIN > max_plausible_gain(replace(none, n=72))
-
-    def test_metrics_of_declining_are_not_compared_as_nothing_was_to_be_declined(self, tmp_path):
-        names = ["token_f1", "decline_precision", "decline_recall"]
-        stored = one(tmp_path, metrics=["passage_recall@2", *names])
-        everything, nothing = stored.run.oracle
-
-        assert {*everything.scores} == {"token_f1"}
-        assert {*nothing.scores} == {*names}
-        # From nothing it declines all five, one of them rightly.
-        assert nothing.scores["decline_precision"].mean == pytest.approx(1 / 5)
-        assert [row.name for row in View(stored).potentials[0].rows][1:] == ["token_f1"]
 
 
 class TestScoringAgain:

@@ -86,17 +86,6 @@ def test_a_question_that_lacks_the_label_has_not_failed_at_it(stage):
     assert states(unlabelled) == {**wanted, "context_overlap": "failed", "abstention": "failed"}
 
 
-def test_a_failure_is_counted_by_the_label_the_metric_judges_by():
-    failed = Case(
-        Question("q", "?", keywords=("far",)),
-        judged={"keywords": Judged((), (1,))},
-        failure=Failure("retrieval", "no route to host"),
-    )
-    names = ["recall@1", "recall(labels=keywords)@1"]
-
-    assert list(states(failed, names).values()) == ["not_scored", "failed"]
-
-
 def test_an_unanswerable_question_is_scored_by_abstention_alone():
     question = Question("q", "?", documents={"moon": 1}, keywords=("air",), answerable=False)
     declined = scores(Case(question, HITS, JUDGED, TEXT, Answer("", declined=True)))
@@ -144,18 +133,6 @@ def test_a_batch_keeps_its_order_when_some_of_it_cannot_be_scored():
     )
 
     assert [row["exact_match"].value for row in rows] == [None, 1.0, None, 0.0, 1.0]
-
-
-@pytest.mark.slow
-def test_a_batched_metric_keeps_its_order_too():
-    failed = Case(QUESTION, failure=Failure("retrieval", "gone"))
-    other = Case(Question("r", "?", answers=("Phobos",)), answer=Answer("Phobos"))
-    rows = scoring.score_all(
-        [named_metrics.build_metric("bertscore_f1")], [failed, RIGHT, failed, other]
-    )
-
-    assert [row["bertscore_f1"].state for row in rows] == ["failed", "scored", "failed", "scored"]
-    assert [rows[at]["bertscore_f1"].value for at in (1, 3)] == pytest.approx([1.0, 1.0], abs=1e-6)
 
 
 FAILED = Score(None, "generation: 429", "failed")
