@@ -77,8 +77,9 @@ def plain(tree):
 
 def test_the_public_names_are_these():
     assert sorted(harness.__all__) == [
-        "Evaluation", "Run", "__version__", "apply_gate", "compare", "evaluate", "evaluate_answers",
-        "evaluate_run", "open_run", "read_history", "read_qrels", "read_run", "run",
+        "Evaluation", "Run", "__version__", "apply_gate", "calibrate", "compare", "corrected_mean",
+        "evaluate", "evaluate_answers", "evaluate_run", "open_run", "read_history", "read_qrels",
+        "read_run", "run",
     ]  # fmt: skip
     assert all(getattr(harness, name) for name in harness.__all__)
     assert harness.__version__.count(".") == 2
