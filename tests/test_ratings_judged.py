@@ -331,7 +331,10 @@ class TestWeights:
         said = "people rated 29 answers to answerable questions overall, under 30"
         assert (few.weights, few.reason) == ({}, said)
         assert enough.reason == ""
-        assert weights_blocks(planted(29))[0].text == f"None are suggested: {few.reason}."
+        assert (
+            weights_blocks(suggest_weights(planted(29)))[0].text
+            == f"None are suggested: {few.reason}."
+        )
 
     def test_answers_are_told_by_weights_that_saw_none_of_their_question(self):
         # Noise alone: fitted to what they are tried on, weights would seem to agree.
@@ -343,7 +346,7 @@ class TestWeights:
         assert not any(each.better for each in found)
 
     def test_without_a_composite_they_are_held_against_equal_weights(self):
-        blocks = weights_blocks(planted(60, composite=False))
+        blocks = weights_blocks(suggest_weights(planted(60, composite=False)))
 
         assert suggest_weights(planted(60, composite=False)).against == EQUAL_WEIGHTS
         assert EQUAL_WEIGHTS in blocks[0].text
@@ -357,7 +360,9 @@ class TestWeights:
         table.metric = lambda name, of=table.metric: best if name == "composite" else of(name)
 
         assert not suggest_weights(table).better
-        assert "They are not shown to agree better" in weights_blocks(table)[0].text
+        assert (
+            "They are not shown to agree better" in weights_blocks(suggest_weights(table))[0].text
+        )
 
     def test_a_metric_that_many_answers_have_no_value_of_is_left_out(self):
         table = planted(60)
@@ -525,4 +530,4 @@ class TestTwoRatedRuns:
 
 
 def test_a_section_of_texts_alone_is_still_a_section():
-    assert isinstance(weights_blocks(planted(5))[0], Paragraph)
+    assert isinstance(weights_blocks(suggest_weights(planted(5)))[0], Paragraph)

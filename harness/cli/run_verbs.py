@@ -241,11 +241,19 @@ def evaluate(
         raise HarnessError("name what to score: --qrels Q --run R, or --answers A")
     print_notes(result.notes)
     blocks = list(evaluation_blocks.scores(result))
+    agreement = None
+    if result.grades:
+        from harness.people import graded_answers
+        from harness.report.sections.people import grades_blocks
+
+        agreement = graded_answers.correlate_grades(result)
+        blocks += grades_blocks(agreement)
     if form is not None:
         print(table_formats.render(blocks, form))
         return
     if json:
-        print_json(result.as_dict())
+        people = {} if agreement is None else {"people": agreement}
+        print_json({**result.as_dict(), **people})
         return
     if per_question:
         print("\t".join(["question", *result.means]))

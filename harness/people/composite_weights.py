@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import SpecError
-from harness.metrics import metrics
+from harness.metrics import Metric, metrics
 from harness.people.correlations import RatedValues, metric_target
+from harness.records import Label
 from harness.stats import nonnegative
 from harness.stats.estimate import Estimate
 from harness.stats.rank_correlation import spearman, spearman_gain
@@ -65,11 +66,41 @@ def suggest_weights(table: RatedValues) -> Suggestion:
     grades, questions = table.people("overall"), table.stored.questions
     answerable = np.array([questions[answer.question].answerable for answer in table.answers])
     rated = answerable & ~np.isnan(grades)
+    text = f"people rated {int(rated.sum())} answers to answerable questions overall"
+    columns = _weightable_metrics(table)
+    seed = table.stored.run.provenance.seed
+    return fit_suggestion(columns, grades, rated, table.groups, seed, text, _run_composite(table))
+
+
+def fit_suggestion(
+    columns: Mapping[str, Floats],
+    grades: Floats,
+    rated: NDArray[np.bool_],
+    groups: Sequence[str],
+    seed: int,
+    text: str,
+    present: tuple[str, Floats] | None,
+) -> Suggestion:
+    """Return the weights of columns that follow people's grades best.
+
+    Args:
+        columns: A value a row, NaN where there is none, by the spec of each metric.
+        grades: What people said of each row.
+        rated: Which rows count.
+        groups: The question of each row; a fold holds all rows of a question, or none.
+        seed: Of the folds and draws.
+        text: How many rows people graded, for messages.
+        present: The name and values of what the weights are held against; None, or where it has
+            not all values: equal weights.
+    """
     n_rated = int(rated.sum())
-    text = f"people rated {n_rated} answers to answerable questions overall"
     if n_rated < MIN_RATED_ANSWERS:
         return _no_suggestion(n_rated, f"{text}, under {MIN_RATED_ANSWERS}")
-    candidates = _weightable_metrics(table, rated)
+    candidates = {
+        spec: column
+        for spec, column in columns.items()
+        if np.count_nonzero(~np.isnan(column[rated])) >= _MIN_COVERAGE * n_rated
+    }
     if len(candidates) < 2:
         reason = "fewer than two quality metrics of answers have a value of four in five of them"
         return _no_suggestion(n_rated, f"{text}, and {reason}")
@@ -79,31 +110,31 @@ def suggest_weights(table: RatedValues) -> Suggestion:
         reason = f"the metrics to be weighted all have a value of only {n} of them"
         return _no_suggestion(n, f"{text}, and {reason}, under {MIN_RATED_ANSWERS}")
     parts = {
-        name: column[rows]
-        for name, column in candidates.items()
+        spec: column[rows]
+        for spec, column in candidates.items()
         if len(np.unique(column[rows])) > 1
     }
     if len(parts) < 2:
         reason = "fewer than two quality metrics of answers tell answers apart"
         return _no_suggestion(n, f"{text}, and {reason}")
     human = grades[rows]
-    groups = [table.groups[row] for row in np.flatnonzero(rows)]
-    columns = np.array(list(parts.values())).T
-    fitted = nonnegative.fit_weights(columns, human)
+    row_groups = [groups[row] for row in np.flatnonzero(rows).tolist()]
+    table = np.array(list(parts.values())).T
+    fitted = nonnegative.fit_weights(table, human)
     if fitted is None:
         return _no_suggestion(n, "no metric of answers rises with what people said")
-    seed = table.stored.run.provenance.seed
-    predicted = _cross_validated_predictions(columns, human, groups, seed)
-    against, present = _present_composite(table, rows, columns)
-    specs = [table.stored.run.provenance.metrics[name].spec for name in parts]
+    predicted = _cross_validated_predictions(table, human, row_groups, seed)
+    against, values = EQUAL_WEIGHTS, table.mean(axis=1)
+    if present is not None and not np.isnan(present[1][rows]).any():
+        against, values = present[0], present[1][rows]
     people = human.tolist()
     return Suggestion(
         n,
-        {s: w for s, w in zip(specs, _round_to_hundredths(fitted), strict=True) if w},
+        {s: w for s, w in zip(parts, _round_to_hundredths(fitted), strict=True) if w},
         against,
-        spearman(predicted, people, groups, seed),
-        spearman(present, people, groups, seed),
-        spearman_gain(predicted, present, people, groups, seed),
+        spearman(predicted, people, row_groups, seed),
+        spearman(values.tolist(), people, row_groups, seed),
+        spearman_gain(predicted, values.tolist(), people, row_groups, seed),
     )
 
 
@@ -111,35 +142,34 @@ def _no_suggestion(n: int, reason: str) -> Suggestion:
     return Suggestion(n, {}, "", reason=reason)
 
 
-def _weightable_metrics(table: RatedValues, rated: NDArray[np.bool_]) -> dict[str, Floats]:
-    """Return the values of each metric of answers that a composite may have as its part."""
+def is_weightable(metric: Metric, spec: str, labels: Label) -> bool:
+    """Return whether a composite may have a metric as its part: a quality of answers."""
+    if metric.kind != "quality" or metric_target(metric, labels) != "answer":
+        return False
+    with suppress(SpecError):
+        metrics.build({"composite": {"weights": f"1.0*{spec}"}})
+        return True
+    return False
+
+
+def _weightable_metrics(table: RatedValues) -> dict[str, Floats]:
+    """Return the values of each metric of answers that a composite may have, by its spec."""
     provenance = table.stored.run.provenance
-    parts = {}
-    for name, metric in table.built.items():
-        line = provenance.metrics[name]
-        column = table.metric(name)
-        if (
-            line.kind == metric.kind == "quality"
-            and metric_target(metric, provenance.labels) == "answer"
-            and np.count_nonzero(~np.isnan(column[rated])) >= _MIN_COVERAGE * rated.sum()
-        ):
-            with suppress(SpecError):
-                metrics.build({"composite": {"weights": f"1.0*{line.spec}"}})
-                parts[name] = column
-    return parts
+    return {
+        line.spec: table.metric(name)
+        for name, metric in table.built.items()
+        if (line := provenance.metrics[name]).kind == "quality"
+        and is_weightable(metric, line.spec, provenance.labels)
+    }
 
 
-def _present_composite(
-    table: RatedValues, rows: NDArray[np.bool_], columns: Floats
-) -> tuple[str, list[float]]:
-    """Return the run's composite on these answers; where it has none, the mean of the columns."""
+def _run_composite(table: RatedValues) -> tuple[str, Floats] | None:
+    """Return the first composite of the run and its values."""
     labels = table.stored.run.provenance.labels
     for name, metric in table.built.items():
         if metric_target(metric, labels) == "composite":
-            values = table.metric(name)[rows]
-            if not np.isnan(values).any():
-                return name, values.tolist()
-    return EQUAL_WEIGHTS, columns.mean(axis=1).tolist()
+            return name, table.metric(name)
+    return None
 
 
 def _cross_validated_predictions(

@@ -59,9 +59,18 @@ class AnswerRow(BaseModel):
     contexts: list[str] | None = None
     answerable: bool = True
     declined: bool | None = None
+    grade: float | None = Field(
+        None,
+        validation_alias=AliasChoices("grade", "rating", "preferred"),
+        allow_inf_nan=False,
+        description="a person's: a number, higher is better; or whether the answer was preferred",
+    )
+    cluster: Annotated[str | None, BeforeValidator(_as_text)] = Field(
+        None, description="answers that hang together, such as those to one question"
+    )
 
 
-_KEYS = frozenset(AnswerRow.model_fields) | {"answers", "ground_truths"}
+_KEYS = frozenset(AnswerRow.model_fields) | {"answers", "ground_truths", "rating", "preferred"}
 
 
 def evaluate_answers(
@@ -74,7 +83,8 @@ def evaluate_answers(
     Args:
         rows: mappings with `answer`, and any of `id`, `question`, `references`, `contexts`,
             `answerable` and `declined` (by default what an answer's wording says); or the path
-            of a file with one such object a line.
+            of a file with one such object a line. `grade` (or `preferred`) is what a person said
+            of the answer, and `cluster` names answers that hang together.
         metrics: names of metrics of answers; those that need no model unless others are named.
         seed: of metrics that draw.
 
@@ -94,6 +104,8 @@ def evaluate_answers(
     cases: dict[str, Case] = {}
     problems: list[Problem] = []
     ignored: dict[str, None] = {}
+    grades: dict[str, float] = {}
+    clusters: dict[str, str] = {}
     for line in read:
         if len(problems) >= limits.MAX_PROBLEMS:
             break
@@ -113,6 +125,10 @@ def evaluate_answers(
         if id_ in cases:
             problems.append(Problem(line.where, f"the id {id_!r} is taken", "make each id unique"))
         cases[id_] = _build_case(id_, row)
+        if row.grade is not None:
+            grades[id_] = row.grade
+        if row.cluster is not None:
+            clusters[id_] = row.cluster
     if not cases and not problems:
         problems.append(Problem("the rows", "there is none"))
     if problems:
@@ -123,7 +139,8 @@ def evaluate_answers(
     notes = [f"keys that mean nothing here: {', '.join(ignored)}"] if ignored else []
     notes += named_metrics.describe_unread(named_metrics.count_unread(selected, scored))
     missing = tuple(id_ for id_, case in cases.items() if case.failure is not None)
-    return Evaluation(aggregate_all(selected, scores), scores, "", missing, tuple(notes))
+    means = aggregate_all(selected, scores)
+    return Evaluation(means, scores, "", missing, tuple(notes), grades, clusters)
 
 
 def _build_case(id_: str, row: AnswerRow) -> Case:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,10 @@ class Evaluation:
     judged_by: str = ""
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    grades: Mapping[str, float] = field(default_factory=dict)
+    """What people said of some answers, by question."""
+    clusters: Mapping[str, str] = field(default_factory=dict)
+    """Questions that hang together, where that is said."""
 
     def frame(self) -> pandas.DataFrame:
         """Return one row a question and one column a metric; missing where nothing was scored.

@@ -315,14 +315,14 @@ def _figures(
         weighted = _unless_one(kappa(grades, TOP_GRADE + 1, names, seed))
     constant = same or ("all verdicts are the same" if not np.ptp(f) else None)
     if constant:
-        pearson = rank = nothing(constant)
+        linear = rank = nothing(constant)
         weighted = nothing(same) if same else weighted
     else:
-        pearson = _estimate(_pearson_figures(y, f), n, names, seed)
+        linear = pearson(y, f, names, seed)
         rank = _unless_one(spearman(f.tolist(), y.tolist(), names, seed))
     return Card(
         n, base, share(agree.astype(np.float64)), commonest, sensitivity, specificity, balanced,
-        cohen, weighted, pearson, rank, threshold, note, confusion, _bins(y, f, clusters), ties,
+        cohen, weighted, linear, rank, threshold, note, confusion, _bins(y, f, clusters), ties,
         ceiling,
     )  # fmt: skip
 
@@ -422,6 +422,16 @@ def _choose_threshold(
         reason = f"under {MIN_OF_CLASS} items of either label in a half: no threshold is chosen"
         return None, reason, []
     return best[1], "chosen on the other half of the items", np.flatnonzero(~in_first).tolist()
+
+
+def pearson(y: Floats, f: Floats, groups: Sequence[str], seed: int = 7) -> Estimate:
+    """Return Pearson's correlation of two columns, from -1 to 1, with its interval.
+
+    Whole `groups` are drawn. There is none where a column does not vary.
+    """
+    if len(y) < 2 or not np.ptp(y) or not np.ptp(f):
+        return Estimate(None, None, None, len(y), "one of the columns does not vary")
+    return _estimate(_pearson_figures(y, f), len(y), groups, seed)
 
 
 def _estimate(figures: Figures, n: int, names: Sequence[str], seed: int) -> Estimate:

@@ -17,7 +17,8 @@ from harness.text.escaping import shorten
 
 if TYPE_CHECKING:
     from harness.models.chat import ChatModel
-    from harness.people.correlations import RatedValues
+    from harness.people.composite_weights import Suggestion
+    from harness.people.graded_answers import AgreementWithGrades
     from harness.people.judge_check import Checked
     from harness.people.rating_statistics import RaterAgreement
 
@@ -57,7 +58,7 @@ def blocks(view: View) -> Sequence[Block]:
     lines = ratings.read(view.stored)
     if not lines:
         return []
-    from harness.people import correlations, rating_statistics
+    from harness.people import composite_weights, correlations, rating_statistics
     from harness.report.charts import people_chart as chart
 
     answers = ratings.rated_answers(lines)
@@ -73,7 +74,7 @@ def blocks(view: View) -> Sequence[Block]:
         metric_correlations = correlations.correlations(table)
         figure = chart.figure(metric_correlations, view.drawn)
         result += [chart.table(metric_correlations)] if figure is None else [figure]
-        result += weights_blocks(table)
+        result += weights_blocks(composite_weights.suggest_weights(table))
     return [*result, *comments_blocks(lines, view.stored.questions)]
 
 
@@ -204,24 +205,33 @@ def _alpha_word(value: float) -> str:
     return "tentative" if value >= _TENTATIVE else "not reliable"
 
 
-def weights_blocks(table: RatedValues) -> list[Block]:
-    """Return the weights of a composite that would agree best, or why none are suggested."""
-    from harness.people.composite_weights import EQUAL_WEIGHTS, suggest_weights
+def grades_blocks(agreement: AgreementWithGrades) -> list[Block]:
+    """Return how far each metric of an evaluation agrees with people's grades."""
     from harness.report.charts.people_chart import format_estimate
 
-    suggested, label = suggest_weights(table), "Weights of a composite."
+    rows = [
+        [line.metric, format_estimate(line.pearson), format_estimate(line.spearman)]
+        for line in agreement.metrics
+    ]
+    table = TableBlock(["Metric", "Pearson", "Spearman"], rows, "Correlation with people's grades")
+    return [table, *weights_blocks(agreement.weights)]
+
+
+def weights_blocks(suggested: Suggestion) -> list[Block]:
+    """Return the weights of a composite that would agree best, or why none are suggested."""
+    from harness.report.charts.people_chart import format_estimate
+
+    label = "Weights of a composite."
     if suggested.reason:
         return [Paragraph(f"None are suggested: {suggested.reason}.", "plain", label)]
     assert suggested.own is not None
     assert suggested.present is not None
     assert suggested.gain is not None
     own, present = (numbers.difference(rho.value) for rho in (suggested.own, suggested.present))
-    against = suggested.against
-    against = against if against == EQUAL_WEIGHTS else f"the run’s {against}"
     text = (
         f"Those that would agree best with people’s overall grades on these {suggested.n:,} "
         f"answers. On questions that the weights had not seen (five folds) their rank correlation "
-        f"is {own}, that of {against} {present}: a difference of "
+        f"is {own}, that of {suggested.against} {present}: a difference of "
         f"{format_estimate(suggested.gain)}. "
     )
     better = "They are shown to agree better; it is a suggestion all the same, from one set."
