@@ -6,7 +6,7 @@ import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -76,10 +76,10 @@ class Card:
         weighted_kappa: The same on a scale of grades, disagreements weighted by their square.
         pearson: Correlation of verdicts and labels; its square bounds what labels it saves.
         spearman: Rank correlation.
-        threshold: Verdicts from here on count as 1; None where nothing was cut.
-        threshold_note: Where the threshold comes from, or why there is none.
         confusion: Items by label (0, 1) and verdict (0, 1); None where grades were not cut.
         bins: The reliability diagram.
+        threshold: Verdicts from here on count as 1; None where nothing was cut.
+        threshold_note: Where the threshold comes from, or why there is none.
         ties: Items left out, since as many people said 1 as 0.
         ceiling: None where each item has one label.
     """
@@ -95,10 +95,10 @@ class Card:
     weighted_kappa: Estimate
     pearson: Estimate
     spearman: Estimate
-    threshold: float | None
-    threshold_note: str
     confusion: tuple[tuple[int, int], tuple[int, int]] | None
     bins: tuple[Bin, ...]
+    threshold: float | None = None
+    threshold_note: str = ""
     ties: int = 0
     ceiling: Ceiling | None = None
 
@@ -245,34 +245,30 @@ def make_card(
         cut, note, chosen = _choose_threshold(y, f, clusters, label_scale == "binary", seed, salt)
         if cut is not None:
             y, f, clusters = y[chosen], f[chosen], [clusters[index] for index in chosen]
-    ceiling = _ceiling(items, label_scale, seed)
-    ties = len(items) - len(used)
-    cut_y: Floats | None = None
-    cut_f: Floats | None = None
+    cut_columns = None
     if not graded or cut is not None:
         least = 1.0 if cut is None else cut - _ROUNDING
         cut_y = y if label_scale == "binary" else (y >= least).astype(np.float64)
         cut_f = f if verdict_scale == "binary" else (f >= least).astype(np.float64)
+        cut_columns = cut_y, cut_f
     shown = None if not graded or cut is None else round(cut * top, 9)
     if not graded or (shown is None and threshold != "halves"):
         note = ""
-    return _figures(y, f, cut_y, cut_f, clusters, seed, shown, note, ties, ceiling)
+    return replace(
+        _measure(y, f, cut_columns, clusters, seed),
+        threshold=shown,
+        threshold_note=note,
+        ties=len(items) - len(used),
+        ceiling=_ceiling(items, label_scale, seed),
+    )
 
 
-def _figures(
-    y: Floats,
-    f: Floats,
-    cut_y: Floats | None,
-    cut_f: Floats | None,
-    clusters: Sequence[str],
-    seed: int,
-    threshold: float | None,
-    note: str,
-    ties: int,
-    ceiling: Ceiling | None,
+def _measure(
+    y: Floats, f: Floats, cut: tuple[Floats, Floats] | None, clusters: Sequence[str], seed: int
 ) -> Card:
-    n, names = len(y), clusters
-    classes = y if cut_y is None else cut_y
+    """Return the card of labels and verdicts, with what they are once cut into 0 and 1."""
+    n = len(y)
+    classes = y if cut is None else cut[0]
     same = None if np.ptp(classes) else f"all labels are {classes[0]:g}"
 
     def nothing(reason: str) -> Estimate:
@@ -288,12 +284,13 @@ def _figures(
         ends = mean_interval(kept, inside)
         return Estimate(float(kept.mean()), ends.low, ends.high, len(kept), ends.reason)
 
-    if cut_y is None or cut_f is None:
+    if cut is None:
         agree = np.abs(y - f) <= _ROUNDING
         uncut = nothing("grades have no classes: name a threshold")
         base = sensitivity = specificity = balanced = cohen = uncut
         confusion, commonest = None, max(Counter(np.round(y, 9).tolist()).values()) / n
     else:
+        cut_y, cut_f = cut
         agree = cut_y == cut_f
         base, positive = share(cut_y), cut_y == 1
         commonest = max(float(cut_y.mean()), 1 - float(cut_y.mean()))
@@ -307,24 +304,34 @@ def _figures(
         if same:
             sensitivity = specificity = balanced = cohen = nothing(same)
         else:
-            balanced = _estimate(_balanced_figures(cut_y, cut_f), n, names, seed)
-            cohen = _unless_one(kappa(pairs, 2, names, seed))
+            balanced = _estimate(_balanced_figures(cut_y, cut_f), n, clusters, seed)
+            cohen = _unless_one(kappa(pairs, 2, clusters, seed))
     weighted = nothing("not on a shared scale of grades")
     if _is_thirds(y) and _is_thirds(f) and not (_is_binary(y) or _is_binary(f)):
         grades = [(round(a * TOP_GRADE), round(b * TOP_GRADE)) for a, b in zip(y, f, strict=True)]
-        weighted = _unless_one(kappa(grades, TOP_GRADE + 1, names, seed))
+        weighted = _unless_one(kappa(grades, TOP_GRADE + 1, clusters, seed))
     constant = same or ("all verdicts are the same" if not np.ptp(f) else None)
     if constant:
         linear = rank = nothing(constant)
         weighted = nothing(same) if same else weighted
     else:
-        linear = pearson(y, f, names, seed)
-        rank = _unless_one(spearman(f.tolist(), y.tolist(), names, seed))
+        linear = pearson(y, f, clusters, seed)
+        rank = _unless_one(spearman(f.tolist(), y.tolist(), clusters, seed))
     return Card(
-        n, base, share(agree.astype(np.float64)), commonest, sensitivity, specificity, balanced,
-        cohen, weighted, linear, rank, threshold, note, confusion, _bins(y, f, clusters), ties,
-        ceiling,
-    )  # fmt: skip
+        n=n,
+        base_rate=base,
+        accuracy=share(agree.astype(np.float64)),
+        commonest=commonest,
+        sensitivity=sensitivity,
+        specificity=specificity,
+        balanced_accuracy=balanced,
+        kappa=cohen,
+        weighted_kappa=weighted,
+        pearson=linear,
+        spearman=rank,
+        confusion=confusion,
+        bins=_bins(y, f, clusters),
+    )
 
 
 def _scale(values: Sequence[float], name: str) -> tuple[Scale, int]:
