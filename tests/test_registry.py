@@ -15,13 +15,7 @@ from harness.errors import SpecError, suggest
 from harness.generators import generators
 from harness.generators.chat import Chat
 from harness.metrics import metrics
-from harness.metrics.bleu import Bleu
-from harness.metrics.composite import Composite
-from harness.metrics.evidence import EvidenceRecall, PassageRecall
-from harness.metrics.mrr import Mrr
 from harness.metrics.named_metrics import usual_name
-from harness.metrics.ndcg import Ndcg
-from harness.metrics.precision import Precision, Recall
 from harness.registry import Registry, label, parameters, parse, summary
 from harness.rerankers import Reranker, rerankers
 from harness.retrievers import retrievers
@@ -79,27 +73,6 @@ def test_what_has_none_of_the_forms_is_refused(spec, what):
         parse(spec)
 
     assert caught.value.what == what
-
-
-@pytest.mark.parametrize(
-    ("text", "metric"),
-    [
-        ("ndcg(gain=exponential)@10", Ndcg(k=10, gain="exponential")),
-        ("recall(labels=documents, rel=2)@5", Recall(k=5, labels="documents", rel=2)),
-        ("evidence_recall@1000t", EvidenceRecall(budget=1000)),
-        ("passage_recall(whole=0.8)@3", PassageRecall(k=3, whole=0.8)),
-        ("precision(denominator=retrieved)@5", Precision(k=5, denominator="retrieved")),
-        ("bleu(smoothing=2, tokens=whitespace)", Bleu(smoothing=2, tokens="whitespace")),
-        ("mrr", Mrr()),
-        (
-            "composite(weights=0.5*bleu(smoothing=2, tokens=words) + 0.5*recall(rel=2)@5)",
-            Composite("0.5*bleu(smoothing=2, tokens=words) + 0.5*recall(rel=2)@5"),
-        ),
-    ],
-)
-def test_a_metrics_name_builds_it_and_is_printed_back_to_the_letter(text, metric):
-    assert metrics.build(text) == metric
-    assert label(metric) == text
 
 
 def test_parameters_are_printed_where_they_differ_from_the_default():

@@ -9,7 +9,7 @@ from harness import api
 from harness.chunkers import chunkers
 from harness.config.run_config import load
 from harness.corpus.chunk_set import ChunkSet
-from harness.errors import ModelError, RunError, SpecError
+from harness.errors import ModelError, SpecError
 from harness.records import Document, Span
 from harness.registry import label
 from harness.runs import runner
@@ -93,14 +93,6 @@ def test_a_parent_is_named_in_any_form_and_prints_as_it_parses(form):
 def test_a_parent_that_cannot_be_is_refused(parent, said):
     with pytest.raises(SpecError, match=re.escape(said)):
         chunkers.build({"fixed": {"parent": parent}})
-
-
-def test_a_parent_that_is_no_larger_is_refused_when_its_chunks_are_made(tmp_path):
-    with pytest.raises(RunError) as error:
-        records(tmp_path, chunkers=[{"sentence": {"size": 60, "parent": "sentence(size=5)"}}])
-
-    assert str(error.value).startswith("chunker 'sentence': the chunks of its parent sentence(")
-    assert str(error.value).endswith("make them larger")
 
 
 def test_a_parent_s_model_is_found_before_anything_is_spent(tmp_path):

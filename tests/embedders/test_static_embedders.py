@@ -41,10 +41,6 @@ class TestWordLlama:
         if not any((Path(each) / "wordllama").is_dir() for each in sys.path):
             pytest.skip("wordllama is not installed: the extra [static]")
 
-    @pytest.mark.parametrize("dimensions", [256, 64])
-    def test_it_promises_what_every_embedder_does(self, dimensions):
-        promises(embedders.build({"wordllama": {"dimensions": dimensions}}), dimensions)
-
     def test_fewer_dimensions_are_the_first_of_the_full_vector(self):
         full = embedders.build("wordllama").embed(TEXTS, "query")
         short = embedders.build("wordllama(dimensions=64)").embed(TEXTS, "query")
@@ -124,12 +120,6 @@ class TestModel2Vec:
         assert part.embed(["mars", "moon"], "query").tolist() == [[-1.0], [1.0]]
         with pytest.raises(ModelError, match="gives vectors of 2 numbers, and `dimensions` asks f"):
             embedders.build({"model2vec": {"model": folder, "dimensions": 3}}).identity()
-
-    def test_16_bit_numbers_are_averaged_in_32(self, static):
-        numbers = np.array([[0, 0], [0, 0], [1, 2048], [1, 1], [0, 1]], dtype=np.float16)
-        part = embedders.build({"model2vec": {"model": static(numbers)}})
-        expected = np.array([1, 2049 / 2]) / np.linalg.norm([1, 2049 / 2])
-        assert part.embed(["the moon"], "query")[0] == pytest.approx(expected, abs=1e-7)
 
     def test_numbers_that_are_not_finite_are_an_error(self, static):
         broken = NUMBERS.copy()

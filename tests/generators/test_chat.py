@@ -21,14 +21,6 @@ def server(monkeypatch):
         yield state
 
 
-@pytest.fixture
-def no_urls(monkeypatch):
-    """Forget every server that the environment names."""
-    for name in ("OPENAI_API_BASE", "OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT"):
-        monkeypatch.delenv(name, raising=False)
-    return monkeypatch
-
-
 def test_the_prompt_as_sent_holds_context_and_question_and_asks_at_temperature_zero(server):
     server.chat(max_tokens=99).answer("How far is the Moon?", "It is {far} away.\n\nNo air.")
     (asked,) = server.asked
@@ -97,13 +89,6 @@ def test_patterns_of_ones_own_take_the_place_of_the_usual_ones(server):
     chat = server.chat(decline_patterns=["^no answer$"])
     assert chat.answer("How far?", "").declined
     assert not chat.answer("How far?", "").declined
-
-
-def test_a_busy_server_is_given_the_time_that_it_asks_for_and_then_answers(server):
-    server.replies = [(429, "slow down", {"Retry-After": "1"}), (200, "Far.")]
-    assert server.chat().answer("How far?", "context").text == "Far."
-    (waited,) = server.waits()
-    assert waited >= 1
 
 
 @pytest.mark.parametrize("model", ["gpt-4o", "openai", ":gpt", ""])
@@ -181,12 +166,6 @@ def test_without_any_model_it_says_what_to_name():
     )
 
 
-def test_repeats_at_the_temperature_zero_of_the_runs_model_are_refused_when_it_is_known():
-    bare = generators.build({"chat": {"repeat": 2}})
-    with pytest.raises(ValueError, match="set a `temperature` above 0"):
-        replace(bare, chat=ChatModel("openai:gpt-test"))
-
-
 def test_a_template_from_a_file_loses_its_last_line_feed_and_is_part_of_its_identity(server):
     named = server.chat(prompt="answer.txt")
     chat = replace(named, template="{context}\n{question}\n\n")
@@ -196,16 +175,3 @@ def test_a_template_from_a_file_loses_its_last_line_feed_and_is_part_of_its_iden
     assert label(chat).startswith("chat(model=openai:gpt-test, prompt=answer.txt, ")
     with pytest.raises(SpecError, match=r"prompt 'answer.txt' names a file"):
         named.answer("How far?", "")
-
-
-def test_the_server_that_is_asked_is_the_one_that_its_identity_names(server, no_urls):
-    chat = server.chat(base_url=None, retries=0)
-    with serving() as other:
-        other.replies = [(200, "Farther.")]
-        said = []
-        for each in (server, other):
-            no_urls.setenv("OPENAI_API_BASE", each.url)
-            no_urls.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
-            assert identity_of(chat)["base_url"] == each.url
-            said.append(chat.answer("How far?", "context").text)
-    assert said == ["It is 384,400 km away.", "Farther."]

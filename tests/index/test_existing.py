@@ -16,7 +16,7 @@ from harness.index.index_settings import ChromaServer, Existing
 from harness.records import Span
 from harness.store import reader
 from tests.chroma_server import chroma_running
-from tests.collections_made import client_of, langchain_like
+from tests.collections_made import langchain_like
 from tests.given import by_numpy, unit
 from tests.searching import documents
 
@@ -83,13 +83,6 @@ class TestPlaces:
         assert [chunk.text for chunk in found.chunks] == [AIR, FAR, MOONS, DAY]
         assert (matched(found), found.warnings) == ((4, 0, 0, 0), [])
 
-    def test_are_looked_for_by_the_text_where_there_is_no_start_or_no_metadata(
-        self, cache, tmp_path
-    ):
-        bare = [(AIR, {"source": "moon.md"}), (FAR, {}), (MOONS, {}), (DAY, {"page": 3})]
-        langchain_like(tmp_path / "db", "docs", bare)
-        assert spans(opened(cache, tmp_path / "db")) == PLACES
-
     def test_of_a_text_that_stands_twice_the_one_at_the_start_is_meant(self, cache, tmp_path):
         twice = Corpus(documents({"a.md": "See the table below.  " * 2}), "twice")
         second = ("See the table below.", {"source": "a.md", "start_index": 22})
@@ -119,12 +112,6 @@ class TestPlaces:
         found = opened(cache, tmp_path / "db")
         assert [chunk.text for chunk in found.chunks] == [AIR]
         assert matched(found) == (1, 0, 0, 0)
-
-    def test_the_keys_may_have_other_names(self, cache, tmp_path):
-        record = ("", {"file": "moon.md", "from": 45, "words": FAR})
-        langchain_like(tmp_path / "db", "docs", [record], vectors=unit(1))
-        keys = {"doc": "file", "start": "from", "text": "words"}
-        assert spans(opened(cache, tmp_path / "db", **keys)) == PLACES[1:2]
 
 
 class TestNowhere:
@@ -223,13 +210,6 @@ class TestEmbedder:
             "or with a header or a prefix"
         ]
 
-    def test_vectors_that_are_not_of_length_1_matter_to_a_distance_alone(self, cache, tmp_path):
-        found = self.made(cache, tmp_path, scale=3)
-        found.check(Hashing(64), cache, 7)
-        assert [each.partition(":")[0] for each in found.warnings] == [
-            "collection 'docs' compares by distance, and its vectors have a mean length of 3.000"
-        ]
-
 
 class TestUnchanged:
     def test_no_byte_of_the_folder_is_written_and_the_copy_goes(self, tmp_path):
@@ -258,11 +238,6 @@ class TestRefused:
             f"{str(tmp_path / 'db')!r} has no collection 'dosc'",
             "  did you mean 'docs'? choose from: docs",
         ]
-
-    def test_an_empty_one(self, cache, tmp_path):
-        with client_of(tmp_path / "db") as client:
-            client.create_collection("docs", embedding_function=None)
-        assert self.refusal(cache, tmp_path / "db") == ["collection 'docs' is empty"]
 
     def test_one_without_texts(self, cache, tmp_path):
         langchain_like(tmp_path / "db", "docs", [("", {"body": FAR})], vectors=unit(1))
@@ -335,33 +310,12 @@ class TestRun:
         }
         assert not any("collection 'handbook'" in each for each in found.run.warnings)
 
-    def test_again_nothing_is_made_and_after_a_change_rankings_are(self, stood, cli):
-        self.run(stood, cli)
-        again = self.run(stood, cli)
-        assert {kind for kind, made in again.cache.items() if made["made"]} == set()
-        with client_of(stood.folder / "db") as client:
-            found = client.get_collection("handbook", embedding_function=None)
-            found.delete(ids=["id-0"])
-        changed = self.run(stood, cli)
-        assert changed.cache["rankings"] == {"made": 9, "reused": 0}
-        assert {cell.chunks for cell in changed.cells} == {3}
-
     def run(self, stood, cli):
         before = set((stood.folder / "reports").glob("*/"))
         said = cli("run", "config.yaml")
         assert said.status == 0, said.err
         (new,) = set((stood.folder / "reports").glob("*/")) - before
         return reader.load(new).run
-
-    def test_a_field_that_no_chunk_has_is_named_before_anything_is_begun(self, stood, cli):
-        stood.config(retrievers=[{"filtered": {"where": {"yaer": 1}}}])
-        said = cli("run", "config.yaml")
-        assert (said.status, said.out) == (2, "")
-        assert said.err.splitlines()[1:] == [
-            "retriever 'filtered': where: no document has the field 'yaer'",
-            "  choose from: folder, id, source, start_index, suffix, title",
-        ]
-        assert not list((stood.folder / "reports").glob("*/"))
 
     def test_several_collections_of_one_place_are_an_axis_of_the_grid(self, stood, cli):
         whole = (stood.folder / "corpus" / "mars.md").read_text()

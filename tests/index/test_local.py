@@ -76,15 +76,6 @@ def test_chunks_that_score_the_same_are_taken_and_ordered_by_their_number(cache,
     assert [near.chunk for near in opened.nearest(question, 1)[1]] == [texts.index("word3")]
 
 
-@pytest.mark.parametrize("exact", [False, True])
-def test_more_than_there_is_gives_all_and_nothing_asked_gives_nothing(cache, exact):
-    vectors = unit(4)
-    opened = open_or_build(cache, numbered(vectors), Given(vectors), IndexSettings(exact=exact))
-    assert sorted(near.chunk for near in opened.nearest(vectors[:1], 9)[0]) == [0, 1, 2, 3]
-    assert opened.nearest(vectors[:0], 3) == []
-    assert opened.nearest(vectors[:2], 0) == [[], []]
-
-
 def test_a_second_open_reads_what_is_there_without_embedding_anything(tmp_path):
     vectors = unit(2300)
     first, second = Given(vectors), Given(vectors)
@@ -138,24 +129,6 @@ def test_nothing_that_this_process_had_in_memory_is_in_the_files_of_an_index(cac
     assert room > 3
     assert not any(lengths[3 * 4 :])
     assert not any(level[3 * len(level) // room :])
-
-
-def test_of_two_that_build_the_same_index_the_first_stays_and_both_can_read_it(cache):
-    vectors = unit(30)
-    first = []
-
-    class Overtaken(Given):
-        """While it embeds, another process finishes the same index."""
-
-        def embed(self, texts, kind):
-            with Cache(cache.root) as other:
-                index = open_or_build(other, numbered(vectors), Given(vectors), IndexSettings())
-                first.extend(near[0].chunk for near in index.nearest(vectors, 1))
-            return super().embed(texts, kind)
-
-    opened = open_or_build(cache, numbered(vectors), Overtaken(vectors), IndexSettings())
-    assert first == [near[0].chunk for near in opened.nearest(vectors, 1)] == list(range(30))
-    assert len(made(cache)) == 1
 
 
 def weights(folder, content):

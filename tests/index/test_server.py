@@ -1,6 +1,5 @@
 """An index on a Chroma server: filled once, whole, and as the embedded one ranks."""
 
-import socket
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -63,12 +62,6 @@ def asked():
         thread.join()
 
 
-@pytest.fixture
-def silent():
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-
-
 def settings(server, **others):
     return IndexSettings(**{**EXACT_ENOUGH, **others}, server=ChromaServer(server.url, retries=0))
 
@@ -122,16 +115,6 @@ def test_a_later_run_writes_nothing_with_the_same_cache_or_another(running, tmp_
         assert (after.id, after.count(), after.metadata) == (before.id, 80, {"complete": 80})
 
 
-def test_other_vectors_or_settings_have_a_collection_of_their_own(running, tmp_path):
-    one, other = unit(40, seed=6), unit(40, seed=7)
-    found = [
-        opened(tmp_path / "a", one, settings(running)),
-        opened(tmp_path / "a", other, settings(running)),
-        opened(tmp_path / "a", one, settings(running, ef_search=601)),
-    ]
-    assert len({each.name for each in found}) == 3
-
-
 def test_what_was_left_half_written_is_completed_without_writing_twice(running, tmp_path):
     vectors = unit(90, seed=8)
     whole = opened(tmp_path / "a", vectors, settings(running))
@@ -164,16 +147,6 @@ def test_what_a_killed_server_reads_otherwise_is_found_out_and_filled_anew(runni
         (kept,) = found.get(ids=["50"], include=["embeddings"])["embeddings"]
     assert kept == pytest.approx(vectors[50], abs=1e-6)
     assert collections(running)[again.name] == (90, {"complete": 90})
-
-
-def test_more_vectors_than_a_request_may_hold_are_sent_in_several(running, tmp_path):
-    vectors = unit(5_500, dimensions=300, seed=10)
-    found = opened(tmp_path, vectors, settings(running, ef_construction=20, ef_search=20))
-    assert collections(running)[found.name] == (5_500, {"complete": 5_500})
-    client = ServerClient(ChromaServer(running.url))
-    # A number takes up to 24 bytes in JSON.
-    assert client.rows_per_request(3_072) == 30_000_000 // (24 * 3_072 + 64)
-    assert client.rows_per_request(4) == 5_000
 
 
 def test_a_server_that_is_killed_in_mid_write_and_comes_back_loses_nothing(own_server, tmp_path):
@@ -219,12 +192,6 @@ class TestCheck:
     def test_somebody_else_there(self, asked):
         with pytest.raises(HarnessError, match=r"cannot be used: .*404"):
             ServerClient(ChromaServer(asked.url)).check()
-
-    def test_a_cloud_that_never_answers(self, silent, monkeypatch):
-        monkeypatch.setenv("CHROMA_API_KEY", "cl0ud-key")
-        monkeypatch.setattr(server, "_CLOUD_URL", silent)
-        with pytest.raises(HarnessError, match=r"Chroma Cloud, .* cannot be used: timed out"):
-            ServerClient(Cloud("team", "docs", timeout=0.2)).check()
 
     def test_a_cloud_that_refuses_the_key_names_its_variable(self, asked, monkeypatch):
         monkeypatch.setenv("CHROMA_API_KEY", "cl0ud-key")

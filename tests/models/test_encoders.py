@@ -1,6 +1,5 @@
 """What runs a model: kept between processes, chosen once, the same vectors in any company."""
 
-import errno
 import hashlib
 import json
 import os
@@ -70,23 +69,6 @@ class TestFolder:
         ):
             pass
         assert list((keep / "models").iterdir()) == []
-
-    def test_a_full_disk_keeps_nothing_and_leaves_nothing(self, keep):
-        def fill(path):
-            (path / "file").write_bytes(b"half")
-            if path.is_relative_to(keep):
-                raise OSError(errno.ENOSPC, "No space left on device")
-
-        with openvino.open_folder({"of": "one"}, fill) as folder:
-            assert not folder.is_relative_to(keep)
-        assert list((keep / "models").iterdir()) == []
-
-    def test_a_cache_that_cannot_be_written_keeps_nothing(self, tmp_path):
-        (tmp_path / "file").write_bytes(b"no folder")
-        runtime.keep_in(tmp_path / "file" / "models")
-        with openvino.open_folder({"of": "one"}, write(b"content")) as folder:
-            assert (folder / "file").read_bytes() == b"content"
-        runtime.keep_in(None)
 
 
 class TestChoice:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import HarnessError, MissingExtra, ModelError, StageError
-from harness.models.chat import ChatModel, gguf_chat, relocate_model
+from harness.models.chat import ChatModel, gguf_chat
 from tests.tiny_gguf import write
 
 xllamacpp = pytest.importorskip("xllamacpp")
@@ -109,11 +109,6 @@ def test_a_prompt_longer_than_the_window_is_a_failure_and_never_cut(file):
     assert tiny(file, window=512).ask("h" * 300).tokens_in == 304
 
 
-def test_a_prompt_that_no_file_could_hold_or_that_is_empty_is_answered(file):
-    for prompt in ("half \ud83d", "nul \0", "", "<s></s>"):
-        assert tiny(file).ask(prompt).tokens_out == 20
-
-
 def test_its_identity_is_what_the_file_holds_and_not_its_place(file, tmp_path):
     moved = shutil.copy(file, tmp_path / "renamed.gguf")
     other = write(tmp_path / "other.gguf", seed=8)
@@ -155,12 +150,6 @@ def test_without_the_library_it_says_what_to_install(file, monkeypatch):
     gguf_chat._open.cache_clear()
     with pytest.raises(MissingExtra, match=r"pip install 'xllamacpp>=2026\.10'"):
         tiny(file).check()
-
-
-def test_the_path_of_a_file_is_looked_up_and_the_name_of_a_hosted_model_is_not():
-    assert relocate_model("gguf:a.gguf", "models/{}".format) == "gguf:models/a.gguf"
-    assert relocate_model("openai:gpt-test", "models/{}".format) == "openai:gpt-test"
-    assert tiny("/home/me/a.gguf").shown == "gguf:a.gguf"
 
 
 def test_nobody_else_on_the_machine_can_ask_the_model(file):

@@ -10,7 +10,7 @@ import pytest
 
 from harness.errors import ModelError
 from harness.fingerprint import sha256_of
-from harness.models.model_files import DEFAULT_MODEL, locate, token_counter, weights_id
+from harness.models.model_files import DEFAULT_MODEL, locate, weights_id
 
 PUBLISHED = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
@@ -160,16 +160,6 @@ def test_all_that_shapes_vectors_is_in_the_identity_of_a_model(tmp_path, changed
 def test_a_folder_without_a_model_is_refused(tmp_path):
     with pytest.raises(ModelError, match="holds no model"):
         locate(str(tmp_path))
-
-
-def test_a_model_without_a_tokenizer_cannot_count_tokens(tmp_path):
-    (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(ModelError, match=r"has no tokenizer.json to count tokens with"):
-        token_counter(str(tmp_path))
-
-
-def test_without_a_model_words_and_marks_are_counted():
-    assert token_counter(None)("It's 3.5 km, no?") == 10
 
 
 def test_weights_that_are_damaged_are_said_without_a_traceback(tmp_path):

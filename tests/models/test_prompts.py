@@ -89,13 +89,6 @@ def test_the_time_to_look_for_labels_and_tags_stays_in_step_with_the_length(piec
     prompts.escape_tags(text)
 
 
-def test_places_of_a_prompt_that_a_text_holds_are_text():
-    assert (
-        prompts.fill_template("A: {a}\nB: {b}", a="{b}", b="{a.__class__}")
-        == "A: {b}\nB: {a.__class__}"
-    )
-
-
 def test_a_passage_that_questions_are_drafted_from_cannot_end_its_tag():
     text = 'Fares.</passage>\n< /Passage >\n<passage number="2">a <b>day</b></evidence>'
     chunk = Chunk(0, Span("a.md", 0, len(text)), text)

@@ -138,13 +138,3 @@ def test_recall_by_hand():
     assert recall([[]], [best], 4) == [0.0]
     assert recall([[Neighbour(9, 0.1), *best]], [best], 2) == [0.5]
     assert recall([found[:2], best], [best[:2], best], 2) == [0.5, 1.0]
-
-
-def test_recall_counts_any_of_those_equal_to_the_last():
-    best = [Neighbour(0, 0.9), Neighbour(1, 0.5)]
-
-    assert recall([[Neighbour(0, 0.9), Neighbour(8, 0.5)]], [best], 2) == [1.0]
-    assert recall([[Neighbour(8, 0.5), Neighbour(9, 0.5)]], [best], 2) == [1.0]
-    assert recall([[Neighbour(0, 0.9), Neighbour(8, 0.5 - 1e-9)]], [best], 2) == [1.0]
-    assert recall([[Neighbour(0, 0.9), Neighbour(8, 0.5 - 1e-5)]], [best], 2) == [0.5]
-    assert recall([[Neighbour(0, 0.9), Neighbour(0, 0.9)]], [best], 2) == [0.5]

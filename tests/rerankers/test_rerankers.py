@@ -1,7 +1,6 @@
 """Rerankers: a cross-encoder, another embedder, LangChain's compressors."""
 
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -83,13 +82,6 @@ class TestCrossEncoder:
         ]:
             with pytest.raises(ModelError, match=message):
                 build("cross_encoder", model=name, **parameters).check()
-
-    def test_a_model_that_is_damaged_is_named(self, model, tmp_path):
-        for file in Path(model).iterdir():
-            (tmp_path / file.name).write_bytes(file.read_bytes())
-        (tmp_path / "model.safetensors").write_bytes(b"not weights")
-        with pytest.raises(ModelError, match="cannot be loaded"):
-            build("cross_encoder", model=str(tmp_path)).check()
 
 
 class TestBiEncoder:

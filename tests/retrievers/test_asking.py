@@ -119,28 +119,6 @@ class TestHyde:
 
 @pytest.mark.parametrize("name", NAMES)
 class TestEach:
-    def test_a_failure_is_the_question_s_own_and_nothing_is_asked_twice(
-        self, name, server, tmp_path
-    ):
-        """A batch that fails is asked one by one, on the same view of the index."""
-        server.replies = [(200, "lost bag"), (400, "no"), (200, "comet")]
-        retriever = built(name, server, of="dense" if name == "hyde" else "bm25")
-        questions = ["bag?", "broken?", "sky?"]
-        with searching(tmp_path, documents(TEXTS)) as ask:
-            index = searched(ask)
-            with pytest.raises(StageError, match="no"):
-                retriever.retrieve(questions, index, 1)
-            assert len(server.asked) == 3
-            (first,), (last,) = (retriever.retrieve([q], index, 1)[0] for q in ("bag?", "sky?"))
-            with pytest.raises(StageError, match="no"):
-                retriever.retrieve(["broken?"], index, 1)
-            assert len(server.asked) == 3
-            assert (first.chunk.span.doc, last.chunk.span.doc) == ("bag", "comet")
-            # Another batch, or run, gives it another try.
-            (hits,) = ask(retriever, ["broken?"], 1)
-            assert len(server.asked) == 4
-            assert ids(hits) == ["comet"]
-
     def test_a_reply_is_kept_on_disk_under_the_model_and_the_prompt(self, name, server, tmp_path):
         says(server, "lost bag")
         for change in ({}, {}, {"chat": {"max_tokens": 99}}, {"prompt": "Say {question} anew"}):

@@ -99,21 +99,6 @@ def test_what_is_no_filter_is_refused_with_its_place(where, message):
     assert message in str(caught.value)
 
 
-def test_a_filter_nested_beyond_reason_is_refused():
-    deep = '{"$and": [' * 100_000
-    with pytest.raises(SpecError, match=r"where: the filter is nested"):
-        retrievers.build({"filtered": {"where": deep}})
-
-
-def test_a_label_reads_back_also_inside_another_retriever():
-    spec = {"filtered": {"where": {"kind": {"$in": ["a, b", 'c"(']}}, "of": "bm25(k1=1.2)"}}
-    inner = retrievers.build(spec)
-    outer = retrievers.build({"hybrid": {"of": [spec, "dense"]}})
-    assert retrievers.build(label(inner)) == inner
-    assert retrievers.build(label(outer)) == outer
-    assert outer.parts()[0] == inner
-
-
 NUMBERS = [str(number) for number in range(300)]
 
 

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,11 +9,10 @@ import yaml
 
 from harness.api import run
 from harness.config.run_config import load
-from harness.errors import ConfigError, RunError
-from harness.runs import active_run, rescore
+from harness.errors import ConfigError
+from harness.runs import rescore
 from harness.runs.runner import prepare
 from harness.store.reader import load as stored
-from harness.text.align import MatchCounts
 from tests.reply_server import replying
 from tests.small import QUESTIONS, project
 
@@ -54,23 +52,6 @@ def as_told(hit):
 TEXT_ALONE = """
 def as_told(hit):
     return hit.chunk.text
-"""
-
-
-APP = """
-import os
-asked = []
-
-def ask(question):
-    asked.append(question)
-    if question in os.environ.get("FAILING", "").split("|"):
-        raise RuntimeError("no reply")
-    if question == "What does a day pass cost?":
-        there = "A day pass  costs 6 DOLLARS. A month pass costs 40 dollars."
-        return [there, "Nowhere to be found, neither here nor there."], "6 dollars"
-    if question == "How old must riders be?":
-        return [{"text": "Riders must be at least 14.", "id": "rules.md"}], "14 years old"
-    return {"contexts": [{"id": "stations"}, {"id": "stations.md"}], "answer": "I don't know."}
 """
 
 
@@ -152,39 +133,6 @@ def lies(run):
     return [
         [(hit.doc, hit.start, hit.end, hit.grade) for hit in record.hits] for record in run.records
     ]
-
-
-def test_a_few_contexts_that_are_nowhere_are_no_cause_for_a_warning():
-    assert (
-        list(
-            active_run.matching_warnings(
-                "mine", MatchCounts(contexts=100, unmatched=5, example="x")
-            )
-        )
-        == []
-    )
-    assert (
-        len(list(active_run.matching_warnings("mine", MatchCounts(contexts=100, unmatched=6)))) == 1
-    )
-
-
-def test_a_run_that_was_broken_off_goes_on_where_it_was(tmp_path, monkeypatch):
-    monkeypatch.setenv("FAILING", "|".join(each["question"] for each in QUESTIONS[2:4]))
-    module = written(tmp_path, "app", APP)
-    config = own(tmp_path, {"python": f"{module}:ask"}, max_failures=1)
-    with pytest.raises(RunError, match=r"2 of 4 questions failed"):
-        ran(config)
-    monkeypatch.delenv("FAILING")
-    asked = sys.modules[module].asked
-    asked.clear()
-    resumed = ran(config)
-    whole = ran(config, f"cache={tmp_path / 'another'}")
-
-    assert asked[:3] == [each["question"] for each in QUESTIONS[2:]]
-    assert [replace(record, seconds={}) for record in resumed.records] == [
-        replace(record, seconds={}) for record in whole.records
-    ]
-    assert resumed.run.cells[0].matched == whole.run.cells[0].matched
 
 
 def test_answers_alone_leave_rankings_unscored_and_contexts_alone_the_answers(tmp_path):

@@ -5,7 +5,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from harness.errors import HarnessError, SpecError, StageError
+from harness.errors import SpecError, StageError
 from harness.systems import expand_spec, systems
 from harness.systems.reply import RetrievedText, SystemReply
 from tests.reply_server import Drop, Replying, Trickle, replying
@@ -79,14 +79,6 @@ def test_the_question_is_sent_and_all_of_the_reply_is_read(server):
     assert (sent["method"], sent["path"]) == ("POST", "/ask")
     about = ["q1", {"as": "How far is it? (q1)"}]
     assert sent["body"] == {"q": "How far is it?", "k": 5, "about": about}
-
-
-def test_what_a_question_holds_is_text_and_no_place_and_no_json(server, monkeypatch):
-    monkeypatch.setenv("HOME_TOWN", "elsewhere")
-    question = 'the {id} of "x"\n\\ {question} ${HOME_TOWN} \U0001f319'
-    ask(server, question, request={"q": "{question}"})
-
-    assert server.asked[0]["body"] == {"q": question}
 
 
 def test_with_get_the_request_is_the_query(server):
@@ -256,25 +248,6 @@ def test_a_secret_comes_from_the_environment_and_is_hidden_where_it_comes_back(s
         )
     made = system(server, **secret)
     assert "s3cr3t-value" not in repr(made) + repr(made.identity())
-
-
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        (None, "the environment variable APP_TOKEN is not set"),
-        ("", "the environment variable APP_TOKEN is not set"),
-        ("s3cr3t\n", "the environment variable APP_TOKEN holds characters that no header takes"),
-    ],
-)
-def test_a_variable_that_is_missing_is_said_before_anything_is_asked(
-    server, monkeypatch, value, said
-):
-    if value is not None:
-        monkeypatch.setenv("APP_TOKEN", value)
-    with pytest.raises(HarnessError, match=said) as caught:
-        system(server, headers={"X-Api-Key": "${APP_TOKEN}"}).check()
-
-    assert "s3cr3t" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -139,15 +139,6 @@ def test_a_function_that_cannot_be_called_is_said_before_anything_is_asked(app, 
     assert said in str(caught.value)
 
 
-def test_another_text_of_the_file_is_another_system(app, tmp_path):
-    before = python(f"{app}:ask").identity()
-    same = python(f"{app}:ask", concurrent=5, cache=False, label="x").identity()
-    (tmp_path / f"{app}.py").write_text(APP + "\n# changed\n")
-
-    assert same == before
-    assert python(f"{app}:ask").identity() != before
-
-
 def test_another_text_of_the_file_that_a_function_is_defined_in_is_another_system(app, tmp_path):
     package = f"{app}_package"
     (tmp_path / package).mkdir()
