@@ -113,7 +113,7 @@ def _means(cell: BaselineCell) -> TableBlock:
         [
             name,
             Measure(numbers.score(scores.mean), scores.mean, scores.low, scores.high),
-            f"{scores.n:,}",
+            numbers.whole(scores.n),
         ]
         for name, scores in cell.scores.items()
     ]

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from harness.records import Outcome, Question, Score
+from harness.records import Outcome, Question
 from harness.report.browser_records import (
     FAILED,
     STAGES,
@@ -248,21 +248,19 @@ class TextSizes:
 
 def _texts(record: Outcome) -> Iterator[tuple[Kind, str]]:
     for score in record.scores.values():
-        yield "reasons", score.reason
-        for text in _verdicts(score):
-            yield "verdicts", text
+        if score.reason:
+            yield "reasons", score.reason
+        for verdict in score.verdicts:
+            for text in (verdict.of, verdict.reason, *verdict.replies):
+                yield "verdicts", text
     for sample in record.samples:
         yield "samples", sample.answer or ""
         for score in sample.scores.values():
             yield "samples", score.reason
-            for text in _verdicts(score):
-                yield "samples", text
+            for verdict in score.verdicts:
+                for text in (verdict.of, verdict.reason, *verdict.replies):
+                    yield "samples", text
     for text in record.prompt:
         yield "prompts", text
     if isinstance(record.context, str):
         yield "contexts", record.context
-
-
-def _verdicts(score: Score) -> Iterator[str]:
-    for verdict in score.verdicts:
-        yield from (verdict.of, verdict.reason, *verdict.replies)

@@ -111,9 +111,10 @@ class RecordPacker:
             "error": record.error and asdict(record.error),
         }
         for number, name in enumerate(self.metrics):
-            score = self._score(record.scores[name])
-            follows = score["reason"] or self._text("reasons", self._follows(record, name)) or ""
-            row |= {f"verdicts-{number}": score["verdicts"], f"reason-{number}": follows}
+            score = record.scores[name]
+            row[f"verdicts-{number}"] = self._verdicts(score)
+            reason = score.reason or self._follows(record, name)
+            row[f"reason-{number}"] = self._text("reasons", reason) or ""
         return row
 
     def _text(self, kind: str, value: Any) -> Any:
@@ -124,8 +125,11 @@ class RecordPacker:
             "value": round_digits(score.value),
             "state": STATES[score.state],
             "reason": self._text("reasons", score.reason) or "",
-            "verdicts": self._text("verdicts", list(map(asdict, score.verdicts))) or [],
+            "verdicts": self._verdicts(score),
         }
+
+    def _verdicts(self, score: Score) -> list[dict[str, Any]]:
+        return self._text("verdicts", list(map(asdict, score.verdicts))) or []
 
     def _follows(self, record: Outcome, name: str) -> str:
         """Return what a score follows from; "" where the grades do not say it."""

@@ -51,4 +51,4 @@ def _table(entries: Sequence[Artefact], caption: str = "") -> TableBlock:
 
 def _total(kind: str, entries: Sequence[Artefact]) -> list[str]:
     size, used = sum(entry.size for entry in entries), sum(entry.in_use for entry in entries)
-    return [kind, format_size(size), f"{len(entries):,}", f"{used:,}"]
+    return [kind, format_size(size), numbers.whole(len(entries)), numbers.whole(used)]

@@ -381,7 +381,7 @@ def _table(
         if in_full:
             counts = f"{seen.wins} · {seen.ties} · {seen.losses}"
             cells += [numbers.MISSING if seen.wins is None else counts]
-            cells += [numbers.difference(seen.effect), f"{seen.n:,}"]
+            cells += [numbers.difference(seen.effect), numbers.whole(seen.n)]
         body.append(cells)
     notes = ["95 % interval" if name == "Change" else "" for name in head]
     unpaired = [row.difference.unpaired for row in rows]
@@ -449,11 +449,11 @@ def _expenses(side: Operand, name: str) -> Iterator[str]:
     tokens = cell.cost("tokens")
     prices = None if side.stored is None else side.stored.run.prices
     yield numbers.seconds(cell.cost("seconds"))
-    yield numbers.MISSING if tokens is None else f"{tokens:,.0f}"
+    yield numbers.whole(tokens)
     yield numbers.money(cell.cost("money"), "" if prices is None else prices.currency).strip()
     for stage in ("retrieval", "generation"):
         yield numbers.seconds(None if stored is None else stored.seconds.get(stage))
-    yield f"{stored.chunks:,}" if stored is not None and stored.chunks else numbers.MISSING
+    yield numbers.whole(stored.chunks) if stored is not None and stored.chunks else numbers.MISSING
     recall = None if stored is None else stored.index_recall
     yield numbers.MISSING if recall is None else f"{numbers.score(recall.mean)} @{recall.k}"
 

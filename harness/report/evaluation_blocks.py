@@ -89,7 +89,7 @@ def _differences(first: str, compared: ComparedRuns) -> TableBlock:
     for pair in compared.pairs:
         for row in pair.rows:
             change, p, outcome = change_cells(row, 1.0, _DIGITS)
-            n = f"{row.difference.n:,}"
+            n = numbers.whole(row.difference.n)
             rows.append([pair.pairing.run, row.metric, change, p, n, outcome])
     head = ["run", "metric", "difference", "p, corrected", "n", "verdict"]
     caption = f"Difference from {first}, with its 95 % interval, on the questions that both have"

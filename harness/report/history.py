@@ -289,7 +289,7 @@ def _runs(history: History, most: int, cells: int) -> TableBlock:
     for number, run in list(enumerate(history.runs))[::-1][:most]:
         asked, failed, status = numbers.MISSING, numbers.MISSING, run.status
         if run.finished:
-            asked, failed = run.sample or f"{run.asked:,}", f"{run.failed:,}"
+            asked, failed = run.sample or numbers.whole(run.asked), numbers.whole(run.failed)
             status = _describe_changes(run.changes)
         values = [words.format_value(history, series, number) for series in shown]
         rows.append([phrases.format_moment(run.began), asked, failed, *values, status])

@@ -120,12 +120,12 @@ def _tables(first: str, of_cell: str, rows: Sequence[_Row]) -> list[TableBlock |
         answered = row.line.questions["none"]
         found = [_share_cell(answered) if row.success == end else numbers.MISSING for end in ends]
         counts = row.cells((stage, row.line.questions[stage]) for stage in seen)
-        questions.append([row.name, f"{answered.of:,}", *found, *counts])
+        questions.append([row.name, numbers.whole(answered.of), *found, *counts])
         shares = row.line.groups
         of = shares["chunking"].of
         arrived = share_of(max(0, of - sum(share.count for share in shares.values())), of)
         counts = row.cells((stage, shares[stage]) for stage in group_stages)
-        groups.append([row.name, f"{of:,}", _share_cell(arrived), *counts])
+        groups.append([row.name, numbers.whole(of), _share_cell(arrived), *counts])
     marks = [row.mark for row in rows]
     return [
         TableBlock(
@@ -154,7 +154,7 @@ def _share_cell(share: Share) -> Cell:
     if not share.of:
         return numbers.MISSING
     return Measure(
-        f"{share.count:,}", share.count / share.of, note=format_share(share), drawn=False
+        numbers.whole(share.count), share.count / share.of, note=format_share(share), drawn=False
     )
 
 

@@ -81,8 +81,8 @@ def unlike_questions(far: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
         rows = [
             [
                 shorten(question["question"], _MAX_QUESTION),
-                f"{question['times']:,}",
-                f"{question['line']:,}",
+                numbers.whole(question["times"]),
+                numbers.whole(question["line"]),
             ]
             for question in far[:_MAX_UNLIKE]
         ]

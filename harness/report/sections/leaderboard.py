@@ -116,13 +116,13 @@ def _cost_cells(view: View, cell: CellResult) -> list[Cell]:
     seconds, tokens = view.seconds(cell), view.tokens(cell)
     row: list[Cell] = [
         Measure(numbers.seconds(seconds), seconds),
-        Measure(numbers.MISSING if tokens is None else f"{tokens:,.0f}", tokens),
+        Measure(numbers.whole(tokens), tokens),
     ]
     if has_money(view):
         money = view.money(cell)
         row.append(Measure(format_money(view, money), money))
     if view.failed:
-        row.append(Measure(f"{cell.failed:,}", cell.failed))
+        row.append(Measure(numbers.whole(cell.failed), cell.failed))
     return row
 
 

@@ -63,13 +63,13 @@ def _unasked_blocks(view: View, potential: Potential) -> Iterator[Block]:
     for line in view.run.oracle:
         if line.generator == potential.generator and line.given == "nothing":
             rows: list[list[Cell]] = [
-                [name, f"{score.n:,}", replace(measure(score), drawn=False)]
+                [name, numbers.whole(score.n), replace(measure(score), drawn=False)]
                 for name, score in line.scores.items()
                 if score.n
             ]
             if line.right is not None:
                 share = line.right / line.tested
-                rows.append([RIGHT, f"{line.tested:,}", numbers.score(share, 2)])
+                rows.append([RIGHT, numbers.whole(line.tested), numbers.score(share, 2)])
             if rows:
                 caption = f"{potential.generator}, without retrieval"
                 yield TableBlock(["Measure", "n", chart.NOTHING], rows, caption, cards=True)
@@ -98,7 +98,7 @@ def _row(view: View, row: MeasureRow) -> list[Cell]:
     sides = [row.nothing, row.cell, *([row.best] if row.best else []), row.evidence]
     return [
         row.name,
-        f"{row.evidence.n:,}",
+        numbers.whole(row.evidence.n),
         *(replace(measure(side, digits=digits), drawn=False) for side in sides),
         written if gain.low is None else f"{written} ({span})",
         numbers.probability(gain.corrected),
@@ -165,7 +165,7 @@ def chunker_limits(view: View) -> Iterator[Block]:
     rows: list[list[Cell]] = [
         [
             limit.chunker,
-            f"{limit.evidence_recall.n:,}",
+            numbers.whole(limit.evidence_recall.n),
             *map(measure, (limit.evidence_recall, recalls[limit.chunker], limit.chunk_ceiling)),
         ]
         for limit in limits

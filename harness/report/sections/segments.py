@@ -121,7 +121,7 @@ def _table(
             finite = {metric: values[~np.isnan(values)] for metric, values in columns.items()}
             means = {metric: float(v.mean()) if len(v) else None for metric, v in finite.items()}
             shades = [_shade(view, *pair) for pair in {view.by: part.mean, **means}.items()]
-            rows.append([name + few, f"{part.n:,}", ends, *shades])
+            rows.append([name + few, numbers.whole(part.n), ends, *shades])
         if rows and len(rows[-1]) == 1:
             rows.pop()
     what = "segment" if len(divisions) > 1 else divisions[0].name.lower()

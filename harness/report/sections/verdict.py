@@ -102,7 +102,7 @@ def _counts(view: View) -> Iterator[tuple[str, str, str]]:
     yield *_figure(max((cell.asked for cell in cells), default=0), "question"), ""
     answered = sum(cell.answered for cell in cells)
     kind = "answers asked for" if answered else "rankings asked for"
-    yield f"{sum(cell.asked for cell in cells):,}", kind, f"{view.failed:,} failed"
+    yield numbers.whole(sum(cell.asked for cell in cells)), kind, f"{view.failed:,} failed"
     if view.unanswerable:
         count, questions = _figure(view.unanswerable, "question")
         yield count, f"{questions} {numbers.are(view.unanswerable)} unanswerable", ""
