@@ -56,17 +56,59 @@ def test_nothing_lost_needs_no_advice(stored):
     assert advised(stored) == []
 
 
-def test_evidence_that_was_cut_apart_wants_larger_chunks(stored):
-    (found,) = advised(
-        stored,
-        lost("chunking", [("chunking", {"pieces": 2, "largest": 0.6})]),
-        lost("chunking", [("chunking", {"pieces": 4, "largest": 0.4}), (None, {})]),
-    )
+CUT = [
+    lost("chunking", [("chunking", {"pieces": 2, "largest": 0.6})]),
+    lost("chunking", [("chunking", {"pieces": 4, "largest": 0.4}), (None, {})]),
+]
+PUSHED = [lost("reranking", [("reranking", {"rank": 2, "reranked": 13})])]
+NOT_SAID = [lost("generation", declined=True), lost("generation", declined=False)]
+FAILED = [lost(None, error=Failure(stage="generation", reason="429 Too Many Requests"))]
+UNANSWERABLE = [*[lost("none")] * 4, lost(None, answer="Perhaps.", declined=False)]
 
-    assert (found.mends, found.of, found.stage) == (2, 4, "chunking")
-    assert "cut it into 3 pieces (median); the largest holds 50\u00a0%." in found.text
-    assert found.setting == "chunkers:\n  - fixed: {size: 120}"
-    assert found.questions == [record.question for record in stored.records[:2]]
+
+@pytest.mark.parametrize(
+    ("outcomes", "cell", "mends", "said", "setting"),
+    [
+        (
+            CUT,
+            {},
+            (2, 4),
+            "cut it into 3 pieces (median); the largest holds 50\u00a0%.",
+            "chunkers:\n  - fixed: {size: 120}",
+        ),
+        (
+            PUSHED,
+            {"reranker": "bi_encoder"},
+            (1, 4),
+            "(rank 2 before, rank 13 after; medians)",
+            "context: {chunks: 15, tokens: 1500}",
+        ),
+        (
+            [lost("context", [("context", {"cut_at": 200})])],
+            {},
+            (1, 4),
+            "the budget of 200 tokens ended before it was whole",
+            "context: {chunks: 2, tokens: 400}",
+        ),
+        (NOT_SAID, {"copies": True}, (2, 4), "1 of 2 declined", "generators:"),
+        (
+            FAILED,
+            {},
+            (1, 4),
+            "1 question got no answer. The first failed at generation: 429 Too Many Requests",
+            "",
+        ),
+        (UNANSWERABLE, {}, (1, 1), "Nothing in the corpus answers these 1 questions", ""),
+    ],
+    ids=["chunking", "reranking", "context", "generation", "failed", "unanswerable"],
+)
+def test_what_a_stage_lost_wants_another_setting(stored, outcomes, cell, mends, said, setting):
+    (found,) = advised(stored, *outcomes, **cell)
+
+    assert (found.mends, found.of) == mends
+    assert said in found.text
+    assert found.setting.startswith(setting)
+    assert found.questions[0] in stored.questions
 
 
 def test_evidence_just_below_the_cut_and_far_down_are_two_things(stored):
@@ -86,46 +128,6 @@ def test_evidence_just_below_the_cut_and_far_down_are_two_things(stored):
     assert f"whole at rank {far} to {far}, for 1 of them at no rank" in found[0].text
     assert f"whole at rank {near} to {near} under exact search" in found[1].text
     assert f"where the first {sent} are used" in found[1].text
-
-
-def test_what_the_reranker_pushed_down_says_from_where_to_where(stored):
-    facts = {"rank": 2, "reranked": 13}
-    (found,) = advised(stored, lost("reranking", [("reranking", facts)]), reranker="bi_encoder")
-    assert "(rank 2 before, rank 13 after; medians)" in found.text
-    given = stored.run.config["resolved"]["context"]
-    tokens = 15 * given["tokens"] // given["chunks"]
-    assert found.setting == f"context: {{chunks: 15, tokens: {tokens}}}"
-
-
-def test_a_budget_that_ended_too_soon_is_doubled(stored):
-    given = stored.run.config["resolved"]["context"]
-    (found,) = advised(stored, lost("context", [("context", {"cut_at": given["tokens"]})]))
-    assert found.setting == f"context: {{chunks: {given['chunks']}, tokens: {2 * given['tokens']}}}"
-
-
-def test_evidence_in_the_prompt_but_not_in_the_answer_is_the_generators(stored):
-    (found,) = advised(
-        stored, lost("generation", declined=True), lost("generation", declined=False), copies=True
-    )
-    assert (found.mends, found.of) == (2, 4)
-    assert "1 of 2 declined" in found.text
-    assert found.text.endswith("it is a floor.")
-
-
-def test_failures_come_with_their_reason(stored):
-    error = Failure(stage="generation", reason="429 Too Many Requests")
-    (found,) = advised(stored, lost(None, error=error))
-    assert found.text == (
-        "1 question got no answer. The first failed at generation: 429 Too Many Requests"
-    )
-
-
-def test_answers_to_what_nothing_answers_are_counted_among_the_unanswerable(stored):
-    answered = {"answer": "Perhaps.", "declined": False}
-    outcomes = [lost("none")] * (len(stored.records) - 1) + [lost(None, **answered)]
-    (found,) = advised(stored, *outcomes)
-    assert (found.mends, found.of) == (1, 1)
-    assert found.title.startswith("Add the missing sources")
 
 
 def test_what_could_mend_most_comes_first(stored):

@@ -51,11 +51,6 @@ def run(folder, documents=(), **changes):
     return reader.load(finished.folder)
 
 
-@pytest.fixture(scope="module")
-def many(tmp_path_factory):
-    return run(tmp_path_factory.mktemp("many"))
-
-
 def changed(stored, at=0, **changes):
     """Return the run with fields of one record changed."""
     records = list(stored.records)
@@ -194,19 +189,6 @@ class TestTheWholeRun:
 
         assert (data.index["cells"], data.index["ten"]) == ([], [])
 
-    def test_of_a_system_whose_documents_have_no_places(self, many):
-        # one name for two texts, which overlap by their numbers and say different things
-        first, *_ = many.records
-        names = [("sys", 0, 4), ("sys", 0, 6), ("sys", 2, 9)]
-        texts = dict(zip(names, ["four", "sixsix", "a text of another length"], strict=True))
-        hits = [
-            replace(hit, **dict(zip(("doc", "start", "end"), place, strict=True)))
-            for hit, place in zip(first.hits, names, strict=False)
-        ]
-        stored = replace(many, texts={**many.texts, **texts})
-
-        check(changed(stored, hits=hits, judged={}, context="four\n\nsixsix", missed=[]))
-
 
 class TestOneRecord:
     def test_that_failed(self, many):
@@ -324,17 +306,3 @@ class TestTheQuestionsSection:
         assert fold.blocks[0].text == "reranking: whole at rank 3 before reranking, at 9 after"
         ranks = [block.label for block in fold.blocks if getattr(block, "label", "")[:4] == "Rank"]
         assert ranks[0].startswith(f"Rank 1 ({len(hits)} before reranking): ")
-
-    def test_a_hit_below_the_level_of_relevance_is_not_relevant(self, many):
-        best = (View(many).shipped or View(many).best).name
-        at = next(n for n, r in enumerate(many.records) if (r.cell, r.question) == (best, "day"))
-        (hit, *_) = many.records[at].hits
-        hits = [replace(hit, grade=grade) for grade in (1, 2)]
-        config = {**many.run.config["resolved"], "relevance_level": 2}
-        graded = replace(many.run, config={**many.run.config, "resolved": config})
-        stored = replace(changed(many, at, hits=hits), run=graded)
-        (browser,) = questions.blocks(View(stored))
-        (fold,) = [f for f in browser.worst[1:] if f.title.startswith("day")]
-
-        shown = [block for block in fold.blocks if getattr(block, "label", "")[:4] == "Rank"]
-        assert [block.relevant for block in shown] == [False, True]

@@ -75,25 +75,6 @@ def test_the_configuration_reads_back_as_what_was_given_and_what_it_came_to(stor
     assert yaml_lines.parse_value(resolved) == stored.run.config["resolved"]
 
 
-def test_metrics_and_cells_are_there_in_full(stored):
-    _, _, folds = told(stored)
-
-    assert folds["Metrics, with every option"].rows == [
-        ["recall@2", "2", "quality", "evidence", "recall(k=2, labels=evidence, rel=1)"],
-        [
-            "mrr(labels=documents)",
-            "2",
-            "quality",
-            "documents",
-            "mrr(k=none, labels=documents, rel=1)",
-        ],
-        ["bleu(smoothing=2)", "2", "quality", "–", "bleu(smoothing=2, tokens=words)"],
-    ]
-    assert folds["Fingerprints of configurations"].rows == [
-        [cell.name, cell.fingerprint] for cell in stored.run.cells
-    ]
-
-
 def test_no_path_of_the_machine_shows(stored):
     config = {"given": {"corpus": "/home/someone/corpus", "cache": "/var/cache/x"}, "resolved": {}}
     models = [{"used_by": "chat", "model": "gguf:/home/someone/tiny.gguf"}]
