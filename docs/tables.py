@@ -66,8 +66,9 @@ def command_line() -> str:
         "# Command line",
         NOTE,
         "Every command takes `--help`, or `-h`. Exit status: 0 done; 1 a rule of a gate, or",
-        "`compare --fail-on-regression`, failed; 2 the input is wrong; 3 the run could not finish, or",
-        "results are not comparable; 130 interrupted, and continued by the same command.",
+        "`compare --fail-on-regression`, failed; 2 the input is wrong; 3 the run could not",
+        "finish, or results are not comparable; 130 interrupted, and continued by the same",
+        "command.",
     ]
     for name, command in _commands(typer.main.get_command(app)):
         lines += [f"\n## {name}\n", _escape(inspect.cleandoc(command.help or ""))]
