@@ -150,7 +150,7 @@ class Run:
         """Return an Altair chart of means and intervals, by default of the deciding metric."""
         by = metric or self.view.by
         rows = [
-            intervals_chart.PlottedInterval(self.view.name(cell), score.mean, score.low, score.high)
+            {"name": self.view.name(cell), "mean": score.mean, "low": score.low, "high": score.high}
             for cell in self.view.cells
             if (score := self.view.score(cell, by)).mean is not None
         ]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.report.charts import intervals_chart, theme
-from harness.report.charts.intervals_chart import PlottedInterval
 from harness.report.charts.lettering import short_name
 from harness.report.charts.svg import Chart
 from harness.report.document import ChartFigure, Mark, TableBlock
@@ -18,12 +17,16 @@ _MAX_ROWS = 8
 
 
 @dataclass(frozen=True)
-class PlottedDifference(PlottedInterval):
-    """The best cell's mean less another's, over the same questions.
+class PlottedDifference:
+    """The best cell's mean less another's, over the same questions, with its 95 % interval.
 
     `significant`: by `p`, which is corrected over a family of so many tests.
     """
 
+    name: str
+    value: float
+    low: float | None
+    high: float | None
     mark: Mark
     significant: bool
     p: float | None = None
@@ -52,7 +55,8 @@ def figure(
     for row in rows[:_MAX_ROWS]:
         looks = {**theme.symbol(row.mark), "shape": "circle"}
         looks["fill"] = looks["stroke"] if row.significant else theme.BACKGROUND
-        plotted.append(intervals_chart.row(row, looks, digits, signed=True))
+        ends = row.low, row.high
+        plotted.append(intervals_chart.row(row.name, row.value, *ends, looks, digits, signed=True))
     caption = (
         f"Mean {metric} of {short_name(best)} less that of each other configuration over the same "
         "questions, with its 95 % interval. Filled: significant by max-T; hollow: not."

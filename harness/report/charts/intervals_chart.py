@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from harness.report.charts import theme
@@ -11,32 +10,32 @@ from harness.report.charts.theme import Row
 from harness.text import numbers
 
 
-@dataclass(frozen=True)
-class PlottedInterval:
-    """A value, and the ends of its 95 % interval where it has one."""
-
-    name: str
-    value: float
-    low: float | None
-    high: float | None
-
-
-def row(interval: PlottedInterval, looks: Row, digits: int = 2, signed: bool = False) -> Row:
-    """Return the row of a value with its interval.
+def row(
+    name: str,
+    value: float,
+    low: float | None,
+    high: float | None,
+    looks: Row,
+    digits: int = 2,
+    signed: bool = False,
+) -> Row:
+    """Return the row of a value with its 95 % interval, where it has one.
 
     Args:
-        interval: The value.
+        name: What stands left of it.
+        value: The value.
+        low: Where the interval begins; None: it has none.
+        high: Where it ends.
         looks: Shape, fill and stroke of its symbol.
         digits: How many digits are written.
         signed: Whether it is a difference or a correlation, which is written with its sign.
     """
-    low, high, value = interval.low, interval.high, interval.value
     written = numbers.difference if signed else numbers.score
     between = numbers.between if signed else numbers.interval
     figures = written(value, digits)
     return {
         **looks,
-        "name": interval.name,
+        "name": name,
         "value": value,
         "low": value if low is None else low,
         "high": value if high is None else high,
@@ -81,12 +80,11 @@ def spec(
     return theme.layers(*layers, width=width, height=height).resolve_scale(y="independent")
 
 
-def plot(rows: Sequence[PlottedInterval], metric: str) -> Any:
-    """Return an Altair chart for notebooks: a row each, in order."""
+def plot(rows: Sequence[Row], metric: str) -> Any:
+    """Return an Altair chart for notebooks: rows of `name`, `mean`, `low` and `high`."""
     import altair as alt
 
-    values = [{"name": x.name, "mean": x.value, "low": x.low, "high": x.high} for x in rows]
-    base = alt.Chart(alt.Data(values=values)).encode(y=alt.Y("name:N", sort=None, title=None))
+    base = alt.Chart(alt.Data(values=[*rows])).encode(y=alt.Y("name:N", sort=None, title=None))
     title = f"{metric}, with 95 % intervals"
     interval = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=title), x2="high:Q")
     return interval + base.mark_point(filled=True, size=60, opacity=1).encode(

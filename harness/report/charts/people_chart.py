@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from harness.people.correlations import Correlation
 from harness.report.charts import intervals_chart, theme
-from harness.report.charts.intervals_chart import PlottedInterval
 from harness.report.charts.lettering import short_name
 from harness.report.charts.svg import Chart
 from harness.report.charts.theme import Row
@@ -82,8 +81,7 @@ def _row(correlation: Correlation) -> Row | None:
     sure = sure or estimate.reason == SAME_IN_EVERY_RESAMPLE
     fill = hue if sure else theme.BACKGROUND
     looks = {"shape": _SHAPES[correlation.of], "fill": fill, "stroke": hue}
-    interval = PlottedInterval(correlation.metric, value, low, high)
-    return intervals_chart.row(interval, looks, signed=True)
+    return intervals_chart.row(correlation.metric, value, low, high, looks, signed=True)
 
 
 def _title(correlations: Sequence[Correlation]) -> str:

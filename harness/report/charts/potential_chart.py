@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.report.charts import intervals_chart, theme
-from harness.report.charts.intervals_chart import PlottedInterval
 from harness.report.charts.svg import Chart
 from harness.report.charts.theme import Row
 from harness.report.document import ChartFigure, TableBlock
@@ -33,8 +32,8 @@ def figure(view: View, potentials: Sequence[Potential], title: str) -> ChartFigu
             span = numbers.interval(score.low, score.high, digits)
             table.append([name, measure, numbers.score(score.mean, digits), span, f"{score.n:,}"])
             if score.mean is not None:
-                interval = PlottedInterval(name, score.mean, score.low, score.high)
-                rows.append(intervals_chart.row(interval, looks, digits))
+                ends = score.low, score.high
+                rows.append(intervals_chart.row(name, score.mean, *ends, looks, digits))
     if not rows:
         return None
     names = " and ".join(dict.fromkeys(potential.rows[0].name for potential in plotted))
