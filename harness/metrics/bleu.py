@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 from annotated_types import Ge, Le
 
 from harness.metrics import metrics
-from harness.metrics.facts import Example, MetricFacts, answer_case
+from harness.metrics.facts import PYTHON_CASE, Example, MetricFacts
 from harness.metrics.references import ReferenceMetric
 from harness.records import Score
 from harness.text.words import Tokens, tokenise
@@ -49,13 +49,7 @@ class Bleu(ReferenceMetric):
             "fours, and BP = 1, as the answer is the longer: "
             "(9/13 × 6/12 × 4/11 × 3/10)^(1/4) = 0.4408.",
             "bleu",
-            [
-                answer_case(
-                    "Python is a high-level programming language known for its simplicity.",
-                    "Python is a high-level interpreted language.",
-                    "Python is a programming language emphasizing readability.",
-                )
-            ],
+            [PYTHON_CASE],
             0.4408,
         ),
         use="for quick feedback",

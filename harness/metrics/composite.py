@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator
 
 from harness.metrics import metrics
-from harness.metrics.facts import Example, MetricFacts, answer_case
+from harness.metrics.facts import PYTHON_CASE, Example, MetricFacts
 from harness.metrics.needs import Need, QualityMetric, ScoringContext
 from harness.records import Case, Score
 
@@ -48,14 +48,7 @@ class Composite(QualityMetric):
             "bleu 0.4408, length_ratio 0.6538, context_overlap 0.4615: "
             "0.5 × 0.4408 + 0.2 × 0.6538 + 0.3 × 0.4615 = 0.4896.",
             "composite",
-            [
-                answer_case(
-                    "Python is a high-level programming language known for its simplicity.",
-                    "Python is a high-level interpreted language.",
-                    "Python is a programming language emphasizing readability.",
-                    context="Python is a language. It is popular. Used for data science.",
-                )
-            ],
+            [PYTHON_CASE],
             0.4896,
         ),
         use="only if the weights are yours",

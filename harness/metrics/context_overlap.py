@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from harness.metrics import metrics
-from harness.metrics.facts import Example, MetricFacts, answer_case
+from harness.metrics.facts import PYTHON_CASE, Example, MetricFacts
 from harness.metrics.needs import Need, QualityMetric
 from harness.records import Case, Score, not_scored
 from harness.text.words import Tokens, tokenise
@@ -33,12 +33,7 @@ class ContextOverlap(QualityMetric):
             "context “Python is a language. It is popular. Used for data science.”: python, is, a, "
             "language, for and the full stop, 6 / 13 = 0.4615.",
             "context_overlap",
-            [
-                answer_case(
-                    "Python is a high-level programming language known for its simplicity.",
-                    context="Python is a language. It is popular. Used for data science.",
-                )
-            ],
+            [PYTHON_CASE],
             0.4615,
         ),
         use="as a cheap sign of invention",

@@ -105,3 +105,12 @@ def overlap_case(gold: Sequence[tuple[int, int]], chunks: Sequence[tuple[int, in
         for number, span in enumerate(spans)
     )
     return Case(Question("example", "?", passages=passages), hits, touching=tuple(spans))
+
+
+PYTHON_CASE = answer_case(
+    "Python is a high-level programming language known for its simplicity.",
+    "Python is a high-level interpreted language.",
+    "Python is a programming language emphasizing readability.",
+    context="Python is a language. It is popular. Used for data science.",
+)
+"""The example of METRICS.md, section 2, that several metrics share."""

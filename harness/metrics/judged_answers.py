@@ -13,9 +13,31 @@ from harness.metrics.references import references
 from harness.records import Case, Score, not_scored
 
 
+@dataclass(frozen=True)
+class _JudgedAnswer(MeanVerdictMetric):
+    """One verdict on the answer; `shown` names what the judge reads, as its prompt does."""
+
+    shown: ClassVar[tuple[str, ...]]
+
+    def items(self, case: Case) -> list[JudgeQuestion] | Score:
+        """Return the answer with what else is shown, or why there is nothing to judge."""
+        answer = answer_to_judge(case)
+        if isinstance(answer, Score):
+            return answer
+        gold = references(case)
+        if "references" in self.shown and not gold:
+            return not_scored("the question has no reference answer")
+        texts = {
+            "question": case.question.text,
+            "references": "\n".join(f"- {reference}" for reference in gold),
+            "answer": answer,
+        }
+        return [self.item("the answer", **{name: texts[name] for name in self.shown})]
+
+
 @metrics.register
 @dataclass(frozen=True)
-class AnswerRelevance(MeanVerdictMetric):
+class AnswerRelevance(_JudgedAnswer):
     """How well the answer addresses the question, 0 to 3 by a judge model, divided by 3.
 
     Not scored where the system declined or said nothing. 1: the judge finds the question fully
@@ -25,6 +47,7 @@ class AnswerRelevance(MeanVerdictMetric):
 
     name: ClassVar[str] = "answer_relevance"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "judge"})
+    shown: ClassVar[tuple[str, ...]] = ("question", "answer")
     facts: ClassVar[MetricFacts] = MetricFacts(
         formula="verdict / 3",
         example=Example(
@@ -39,17 +62,10 @@ class AnswerRelevance(MeanVerdictMetric):
         blind="whether the answer is true; and a judge can be talked round",
     )
 
-    def items(self, case: Case) -> list[JudgeQuestion] | Score:
-        """Return the answer, to be held against the question."""
-        answer = answer_to_judge(case)
-        if isinstance(answer, Score):
-            return answer
-        return [self.item("the answer", question=case.question.text, answer=answer)]
-
 
 @metrics.register
 @dataclass(frozen=True)
-class Correctness(MeanVerdictMetric):
+class Correctness(_JudgedAnswer):
     """How far the answer says what a reference says, 0 to 3 by a judge model, divided by 3.
 
     Any one of several references will do. Not scored where the system declined or said nothing. 1:
@@ -60,6 +76,7 @@ class Correctness(MeanVerdictMetric):
 
     name: ClassVar[str] = "correctness"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "references", "judge"})
+    shown: ClassVar[tuple[str, ...]] = ("question", "references", "answer")
     facts: ClassVar[MetricFacts] = MetricFacts(
         formula="verdict / 3",
         example=Example(
@@ -74,24 +91,21 @@ class Correctness(MeanVerdictMetric):
         blind="an error in a reference; and a judge can be talked round",
     )
 
-    def items(self, case: Case) -> list[JudgeQuestion] | Score:
-        """Return the answer, to be held against the references."""
-        return _against_references(self, case)
-
 
 @metrics.register
 @dataclass(frozen=True)
-class Completeness(MeanVerdictMetric):
+class Completeness(_JudgedAnswer):
     """How much of what a reference says the answer contains, 0 to 3 by a judge model, over 3.
 
     What the answer says besides does not count against it. Any one of several references will do.
-    Not scored where the system declined or said nothing. From 0 to 1. Source: this harness; the
-    idea is that of nugget recall, Voorhees, "Overview of the TREC 2003 Question Answering Track",
-    2003.
+    Not scored where the system declined or said nothing. 1: it says all of a reference. 0: none of
+    it. 1/3 and 2/3: in part. From 0 to 1. Source: this harness; the idea is that of nugget recall,
+    Voorhees, "Overview of the TREC 2003 Question Answering Track", 2003.
     """
 
     name: ClassVar[str] = "completeness"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "references", "judge"})
+    shown: ClassVar[tuple[str, ...]] = ("question", "references", "answer")
     facts: ClassVar[MetricFacts] = MetricFacts(
         formula="verdict / 3",
         example=Example(
@@ -106,25 +120,10 @@ class Completeness(MeanVerdictMetric):
         blind="what the answer says beyond the reference, right or wrong",
     )
 
-    def items(self, case: Case) -> list[JudgeQuestion] | Score:
-        """Return the answer, to be held against the references."""
-        return _against_references(self, case)
-
-
-def _against_references(metric: MeanVerdictMetric, case: Case) -> list[JudgeQuestion] | Score:
-    answer, gold = answer_to_judge(case), references(case)
-    if isinstance(answer, Score):
-        return answer
-    if not gold:
-        return not_scored("the question has no reference answer")
-    listed = "\n".join(f"- {reference}" for reference in gold)
-    texts = {"question": case.question.text, "references": listed, "answer": answer}
-    return [metric.item("the answer", **texts)]
-
 
 @metrics.register
 @dataclass(frozen=True)
-class Fluency(MeanVerdictMetric):
+class Fluency(_JudgedAnswer):
     """The answer's grammar and wording, 0 to 3 by a judge model, divided by 3.
 
     Not scored where the system declined or said nothing. 1: faultless. 0: not readable. 1/3 and
@@ -134,6 +133,7 @@ class Fluency(MeanVerdictMetric):
 
     name: ClassVar[str] = "fluency"
     needs: ClassVar[frozenset[Need]] = frozenset({"answer", "judge"})
+    shown: ClassVar[tuple[str, ...]] = ("answer",)
     facts: ClassVar[MetricFacts] = MetricFacts(
         formula="verdict / 3",
         example=Example(
@@ -146,10 +146,3 @@ class Fluency(MeanVerdictMetric):
         use="for small models, and languages that a model knows badly",
         blind="anything of what the answer says",
     )
-
-    def items(self, case: Case) -> list[JudgeQuestion] | Score:
-        """Return the answer, to be read by itself."""
-        answer = answer_to_judge(case)
-        if isinstance(answer, Score):
-            return answer
-        return [self.item("the answer", answer=answer)]

@@ -26,17 +26,10 @@ class RelevantRanks:
     top_size: int
 
 
-@dataclass(frozen=True)
-class JudgedRankingMetric(QualityMetric, ABC):
-    """A metric over a judged ranking, de-duplicated first and cut at `k` second.
+class RankingMetric(QualityMetric, ABC):
+    """A metric over a judged ranking, de-duplicated first; `labels` says by which label."""
 
-    `labels` and `rel`, the least relevant grade, are the run's where they are not given. Without
-    `k` the whole ranking counts, which is cut at what the run retrieves.
-    """
-
-    k: Annotated[int, Gt(0)] | None = None
-    labels: Label | None = None
-    rel: Annotated[int, Ge(1)] | None = None
+    labels: Label | None
 
     version: ClassVar[int] = 2
     needs: ClassVar[frozenset[Need]] = frozenset({"ranking"})
@@ -52,6 +45,23 @@ class JudgedRankingMetric(QualityMetric, ABC):
         if judged.inventory is None and self.uses_inventory:
             return not_scored("how many relevant items there are is not known")
         return self.judge(judged)
+
+    @abstractmethod
+    def judge(self, judged: Judged) -> Score:
+        """Score one judged ranking."""
+
+
+@dataclass(frozen=True)
+class JudgedRankingMetric(RankingMetric):
+    """A metric over the ranks of what is relevant in the first `k`.
+
+    `labels` and `rel`, the least relevant grade, are the run's where they are not given. Without
+    `k` the whole ranking counts, which is cut at what the run retrieves.
+    """
+
+    k: Annotated[int, Gt(0)] | None = None
+    labels: Label | None = None
+    rel: Annotated[int, Ge(1)] | None = None
 
     def judge(self, judged: Judged) -> Score:
         """Score one judged ranking; 0 where nothing at all is relevant, as trec_eval does."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from harness.metrics import metrics
-from harness.metrics.facts import Example, MetricFacts, answer_case
+from harness.metrics.facts import PYTHON_CASE, Example, MetricFacts
 from harness.metrics.references import ReferenceMetric
 from harness.records import Score
 from harness.text.words import Tokens, tokenise
@@ -31,13 +31,7 @@ class LengthRatio(ReferenceMetric):
             "An answer of 13 tokens, references of 9 and 8: (9 + 8) / 2 = 8.5, and "
             "8.5 / 13 = 0.6538.",
             "length_ratio",
-            [
-                answer_case(
-                    "Python is a high-level programming language known for its simplicity.",
-                    "Python is a high-level interpreted language.",
-                    "Python is a programming language emphasizing readability.",
-                )
-            ],
+            [PYTHON_CASE],
             0.6538,
         ),
         use="beside a metric of content",

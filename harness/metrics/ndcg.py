@@ -13,8 +13,8 @@ from annotated_types import Gt
 
 from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, ranking_case
-from harness.metrics.needs import Need, QualityMetric
-from harness.records import Case, Judged, Label, Score, not_scored
+from harness.metrics.judged_ranking import RankingMetric
+from harness.records import Judged, Label, Score
 
 Gain = Literal["linear", "exponential"]
 """What a grade is worth: itself, as trec_eval has it, or 2^grade - 1."""
@@ -38,7 +38,7 @@ def ideal_dcg(grades: tuple[int, ...], k: int | None, gain: Gain = "linear") -> 
 
 @metrics.register
 @dataclass(frozen=True)
-class Ndcg(QualityMetric):
+class Ndcg(RankingMetric):
     """DCG of the top k / DCG of the best order of everything relevant; 0 if nothing is.
 
     `gain` is the grade itself, or 2^grade - 1 with `exponential`. All positive grades count,
@@ -54,9 +54,6 @@ class Ndcg(QualityMetric):
     labels: Label | None = None
 
     name: ClassVar[str] = "ndcg"
-    version: ClassVar[int] = 2
-    needs: ClassVar[frozenset[Need]] = frozenset({"ranking"})
-    uses_inventory: ClassVar[bool] = True
     facts: ClassVar[MetricFacts] = MetricFacts(
         formula="DCG / ideal DCG, DCG = Σ gain / log₂(rank + 1)",
         example=Example(
@@ -73,23 +70,18 @@ class Ndcg(QualityMetric):
         higher_k="reads further down, and may raise or lower it: the ideal grows too",
     )
 
-    def score(self, case: Case) -> Score:
-        """Score the ranking of one case; None where its question has no label of this kind."""
-        kind = self.labels or "documents"
-        judged = case.judged.get(kind)
-        if judged is None:
-            return not_scored(f"the question has no {kind} label")
-        return self.judge(judged)
+    @property
+    def uses_inventory(self) -> bool:  # type: ignore[override]  # here it is the option's to say
+        """Whether it needs to know every relevant item there is."""
+        return self.ideal == "inventory"
 
     def judge(self, judged: Judged) -> Score:
         """Score one judged ranking."""
         top_size = len(judged.graded) if self.k is None else bisect_right(judged.ranks, self.k)
         top = judged.graded[:top_size]
-        pool = judged.inventory
+        pool = judged.inventory or ()
         if self.ideal == "retrieved":
             pool = tuple(sorted([grade for _, grade in top], reverse=True))
-        if pool is None:
-            return not_scored("how many relevant items there are is not known")
         best = ideal_dcg(pool, self.k, self.gain)
         if best == 0.0:
             return Score(0.0, "nothing is relevant")

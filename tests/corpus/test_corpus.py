@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.corpus import Ignored, load, readers
+from harness.corpus import load, readers
 from harness.corpus.folder_documents import FolderDocuments
 from harness.corpus.jsonl_documents import BeirDocuments, JsonlDocuments
 from harness.errors import DataError, SpecError
@@ -95,17 +95,6 @@ def test_a_folder_gives_its_markdown_and_text_files_by_relative_path_sorted(tmp_
     assert [each.text for each in found] == [f"text of {each.id}" for each in found]
 
 
-def test_the_card_hidden_files_and_hidden_folders_are_left_out(tmp_path):
-    for name in ("card.md", ".draft.md", ".git/notes.md", "kept.md", "deep/card.md"):
-        write(tmp_path / name, "text")
-
-    # The card is the corpus's own; a document of that name further down is a document.
-    assert [each.id for each in documents(FolderDocuments(str(tmp_path)))] == [
-        "deep/card.md",
-        "kept.md",
-    ]
-
-
 def test_links_are_followed_inside_the_folder_and_left_out_where_they_leave_it(tmp_path):
     write(tmp_path / "secret.md", "secret")
     write(tmp_path / "outside" / "b.md", "secret")
@@ -161,11 +150,6 @@ def test_json_lines_keep_their_order_and_take_id_or_underscore_id(tmp_path):
         Document("1", "one", ""),
         Document("a", "", ""),
     ]
-
-
-def test_a_beir_folder_without_its_file_is_refused(tmp_path):
-    with pytest.raises(DataError, match=r"holds no corpus\.jsonl\n    beir: wants the folder"):
-        load(BeirDocuments(str(tmp_path)))
 
 
 def test_the_identity_follows_ids_titles_texts_and_order_and_nothing_else(tmp_path):
@@ -249,24 +233,6 @@ def test_published_benchmarks_are_read_as_they_are(test_data, name, count):
     assert list(corpus.documents) == list(raw)
     for id_, document in corpus.documents.items():
         assert document.text == normalise(raw[id_]["text"])
-
-
-@pytest.mark.parametrize("glob", ["**/*", "*", "../**/*", "../*/*"])
-def test_links_that_lead_round_in_a_circle_are_left_out(tmp_path, glob):
-    write(tmp_path / "c" / "a.md", "text")
-    (tmp_path / "c" / "self.md").symlink_to("self.md")
-    (tmp_path / "c" / "one.md").symlink_to("two.md")
-    (tmp_path / "c" / "two.md").symlink_to("one.md")
-    (tmp_path / "c" / "up").symlink_to("..")
-    (tmp_path / "outside.md").symlink_to("outside.md")
-
-    found = [each for each in FolderDocuments(str(tmp_path / "c"), glob).read()]
-
-    left_out = [Ignored("link to nothing")] * 3 + [Ignored("link out of the folder")]
-    read = [each.id for each in found if each not in left_out]
-    assert (read, [each for each in found if each in left_out]) == (
-        ([], []) if glob.startswith("..") else (["a.md"], left_out)
-    )
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are UTF-8 there")

@@ -119,17 +119,6 @@ def test_a_file_that_takes_too_long_is_given_up_and_the_next_is_read(worker):
     assert worker.convert(pdf("One."), ".pdf", "next").text == "One."
 
 
-def test_a_worker_that_has_ended_is_a_problem_of_one_file_alone(worker):
-    assert worker.convert(pdf("One."), ".pdf", "a").text == "One."
-    worker._process.kill()
-    worker._process.wait()
-
-    found = worker.convert(pdf("Two."), ".pdf", "b.pdf")
-
-    assert found.what == "makes its converter crash, or use more memory than it may"
-    assert worker.convert(pdf("Three."), ".pdf", "c").text == "Three."
-
-
 def test_a_file_that_is_too_large_is_never_sent():
     found = Worker().convert(bytes((1 << 28) + 1), ".pdf", "a.pdf")
 

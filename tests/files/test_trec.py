@@ -83,12 +83,6 @@ def test_the_highest_grade_is_read_and_has_an_exponential_gain(file):
     assert math.isfinite(dcg([(rank, grades["a"]) for rank in range(1, 10_001)], "exponential"))
 
 
-def test_scores_keep_their_double_precision(file):
-    found = read_run(file("q Q0 a 1 1.00000001 x\nq Q0 b 2 1.0 x\nq Q0 c 3 1e-310 x\n"))
-
-    assert found == {"q": {"a": 1.00000001, "b": 1.0, "c": 1e-310}}
-
-
 def test_under_a_header_with_tabs_ids_may_hold_spaces(file):
     path = file("query-id\tcorpus-id\tscore\nq 1\tThe Moon\t2\nq 1\tMars\t0\n")
 

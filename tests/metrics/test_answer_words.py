@@ -161,19 +161,6 @@ class TestComposite:
             metrics.build({"composite": {"weights": weights}})
         assert caught.value.what == f"metric 'composite': {what}"
 
-    @pytest.mark.parametrize(
-        ("weights", "what"),
-        [
-            ("1*blue", "unknown metric 'blue'\n  did you mean 'bleu'?"),
-            ("1*recall", "metric 'recall': a cut-off is needed"),
-            ("1*bleu(smoothing=9)", "metric 'bleu': smoothing: Input should be less than"),
-        ],
-    )
-    def test_says_which_part_is_no_metric(self, weights, what):
-        with pytest.raises(SpecError) as caught:
-            metrics.build({"composite": {"weights": weights}})
-        assert what in str(caught.value)
-
     def test_is_null_with_the_part_s_name_when_a_part_is(self):
         assert score("composite", "far", (), "far") == not_scored(
             "bleu: the question has no reference answer"
@@ -182,21 +169,11 @@ class TestComposite:
             "context_overlap: no context was sent"
         )
 
-    def test_never_gives_a_null_part_s_weight_to_the_others(self):
-        found = score("composite(weights=0*bleu + 1*context_overlap)", "far", (), "far")
-        assert found == not_scored("bleu: the question has no reference answer")
-
     def test_fails_where_a_part_failed(self):
         question = Question("q", "?", answers=("far",))
         failed = Case(question, context="far", failure=Failure("generation", "429"))
         row = scoring.score_all([named_metrics.build_metric("composite")], [failed])[0]
         assert row["composite"] == Score(None, "bleu: generation: 429", "failed")
-
-    def test_does_not_apply_rather_than_fail_where_a_part_does_not_apply(self):
-        name = "composite(weights=0.5*context_overlap + 0.5*bleu)"
-        failed = Case(Question("q", "?"), context="far", failure=Failure("generation", "429"))
-        row = scoring.score_all([named_metrics.build_metric(name)], [failed])[0]
-        assert row[name] == not_scored("bleu: the question has no answer label")
 
     def test_judges_its_parts_by_the_run_s_labels_and_level(self):
         built = named_metrics.build_metric("composite(weights=1*recall@5)", "keywords", 2)

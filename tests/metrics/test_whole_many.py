@@ -25,20 +25,6 @@ def counts(name: str, rows: int, most: int = 30):
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_many_at_once_are_as_each_alone_to_twelve_digits(name):
-    total = total_of(metrics.build(name))
-    table = counts(name, 500)
-    table = np.concatenate([table, table[:250] + table[250:], np.zeros((1, table.shape[1]))])
-
-    values, known = total.totals(table)
-
-    alone = [total(row) for row in table.tolist()]
-    assert known.tolist() == [each is not None for each in alone]
-    assert values == pytest.approx([each or 0.0 for each in alone], abs=1e-12, rel=1e-12)
-    assert np.isfinite(values).all()
-
-
-@pytest.mark.parametrize("name", WHOLE)
 def test_intervals_and_tests_are_the_same_with_and_without_it(name):
     total = total_of(metrics.build(name))
     left, right = counts(name, 40), counts(name, 60)[20:]

@@ -65,35 +65,6 @@ def test_quotes_are_evidence_and_each_is_needed(tmp_path):
     assert question.passages == (passage(21, 43, "#1"), passage(44, 60, "#2"))
 
 
-def test_questions_said_to_have_no_answer_are_kept_without_a_judgement(tmp_path):
-    rows = [{"id": "who", "context_id": "d1", "answers": [""], "answerable": False}]
-
-    questions, notes = read(tmp_path, *rows)
-
-    assert questions == (
-        Question("far", "How far?", documents={"d1": 1}),
-        Question("who", "Who?", answerable=False),
-    )
-    assert notes == ()
-
-
-def test_an_answer_some_characters_off_is_found_and_noted(tmp_path):
-    row = {"id": "far", "context_id": "d1", "answers": [at("384,400 km", 30)]}
-
-    (question,), notes = read(tmp_path, row)
-
-    assert question.passages == (passage(27, 37, "answer"),)
-    assert notes[0] == "an answer was found near its offset, and not at it"
-
-
-def test_answers_of_other_questions_are_left_out_and_counted(tmp_path):
-    rows = [{"id": "other"}, {"id": "another"}]
-
-    assert read(tmp_path, *rows)[1][-1] == (
-        "2 answered questions are not in queries.jsonl: left out"
-    )
-
-
 @pytest.mark.parametrize(
     ("row", "said"),
     [

@@ -7,7 +7,7 @@ import yaml
 
 from harness import testset as testsets
 from harness.corpus import Corpus
-from harness.errors import DataError, SpecError
+from harness.errors import DataError
 from harness.records import Document, Passage, Question, Span
 from harness.testset import reader_choice
 from harness.testset.csv_questions import Csv
@@ -73,15 +73,6 @@ def test_semicolons_tabs_and_another_separator_are_understood(tmp_path):
     assert read(Csv(write(tmp_path, tabs))) == (Question("line-2", "How far?", ("384,400 km",)),)
 
 
-def test_problems_name_the_line_on_which_a_row_begins(tmp_path):
-    text = 'question,documents\n"Two\nlines?",\n\nWhere?,c.md\n,moon.md\n'
-
-    assert problems(Csv(write(tmp_path, text))) == [
-        ("line 5", "the label for document 'c.md': the corpus has no such document"),
-        ("line 6", "question: Field required"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -118,11 +109,6 @@ def test_tables_that_are_wrong_are_refused_with_their_place(tmp_path, text, said
     ((where, what),) = problems(Csv(write(tmp_path, text)))
 
     assert (Path(where).name, what) == said
-
-
-def test_a_separator_must_be_visible():
-    with pytest.raises(SpecError, match="visible character"):
-        reader_choice.testset_reader({"csv": {"path": "x", "separator": " "}}, lambda path: path)
 
 
 ITEM = {

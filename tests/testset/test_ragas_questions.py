@@ -128,29 +128,12 @@ def test_older_names_are_read_and_contexts_only_of_a_generated_set(tmp_path):
     assert second.category == "simple"
 
 
-def test_a_context_that_is_nowhere_is_named_with_its_row(tmp_path):
-    lost = {**ROWS[0], "reference_contexts": ["It is 384,400 km away.", "It has rings."]}
-
-    assert problems(write(tmp_path, [ROWS[1], lost])) == [
-        ("line 2", "the context 'It has rings.' is in no document")
-    ]
-
-
 def test_where_no_context_at_all_is_in_the_corpus_that_is_said_once(tmp_path):
     lost = [{**ROWS[0], "reference_contexts": [f"Sentence {n}."]} for n in range(50)]
 
     assert problems(write(tmp_path, lost)) == [
         ("reference_contexts", "none of the 50 reference contexts is in the corpus")
     ]
-
-
-def test_contexts_may_be_left_out(tmp_path):
-    lost = [{**ROWS[0], "reference_contexts": ["It has rings."]}]
-
-    found = read(write(tmp_path, lost), contexts="ignore")
-
-    assert found.questions[0].passages == ()
-    assert found.labels() == ("answer",)
 
 
 @pytest.mark.parametrize(

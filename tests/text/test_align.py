@@ -70,13 +70,6 @@ def test_of_several_places_that_in_the_named_document_counts_and_else_the_first(
     assert found(said, texts, doc="elsewhere") == ("one", said, "exact")
 
 
-def test_of_several_places_in_the_named_document_that_at_the_named_start_counts():
-    texts = documents(d="6 dollars. 6 dollars. 6 dollars.")
-
-    starts = [CorpusMatcher(texts).find("6 dollars.", "d", start) for start in (0, 11, 22, 5)]
-    assert [each and each.span.start for each in starts] == [0, 11, 22, 0]
-
-
 def test_a_text_that_is_too_short_for_the_index_is_found_to_the_letter_anywhere():
     assert found("24.6 hours", corpus()) == ("b/mars.md", "24.6 hours", "exact")
     assert found("24.6  HOURS", corpus()) is None

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from harness.chunkers import chunkers
 from harness.corpus import Corpus, chunk_set
-from harness.errors import SpecError
 from harness.records import Document
 from harness.text.headings import (
     MarkdownHeading,
@@ -90,13 +89,6 @@ def test_a_header_of_headings_names_title_and_headings_once_each_and_is_not_scor
         "Bikes > Fares > Month ",
         "Bikes > Rules Rules",
     ]
-
-
-def test_true_is_the_same_chunker_as_headings_and_an_unknown_header_is_refused():
-    assert chunkers.build({"fixed": {"header": True}}) == chunkers.build("fixed(header=headings)")
-    assert chunkers.build("fixed(header=true)") == chunkers.build("fixed(header=headings)")
-    with pytest.raises(SpecError, match="header"):
-        chunkers.build("fixed(header=footer)")
 
 
 BEFORE = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$", re.MULTILINE)
