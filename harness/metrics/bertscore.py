@@ -11,17 +11,15 @@ from typing import Annotated, Any, ClassVar, Self
 from annotated_types import Gt
 
 from harness.errors import ModelError
-from harness.fingerprint import fingerprint
 from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, answer_case
 from harness.metrics.references import AnswerPair, BatchReferenceMetric, note_unread
-from harness.metrics.token_match import LruCache, PrecisionRecallF1, load_matcher
+from harness.metrics.token_match import PrecisionRecallF1, load_matcher
 from harness.models import runtime
 from harness.models.model_files import DEFAULT_MODEL, weights_id
 from harness.models.runtime import processor
 from harness.records import Question, Score
 
-_MAX_PAIRS_CACHED = 100_000
 _BASELINE_PAIRS = 500
 _MIN_BASELINE_TEXTS = 10
 _EXAMPLE_CASE = answer_case(
@@ -64,7 +62,7 @@ class _BertScore(BatchReferenceMetric):
         if not self.rescale or self.baseline is not None:
             return self
         pairs = _draw_unrelated_pairs(questions, seed)
-        triples = _compare(self.model, self.layer, pairs)
+        triples = load_matcher(self.model, self.layer).compare(pairs)
         means = [sum(column) / len(triples) for column in zip(*triples, strict=True)]
         return replace(self, baseline=(means[0], means[1], means[2]))
 
@@ -75,9 +73,7 @@ class _BertScore(BatchReferenceMetric):
         matcher = load_matcher(self.model, self.layer)
         return [
             note_unread(self._score(triple), matcher.truncated((answer, *references)))
-            for triple, (answer, references) in zip(
-                _compare(self.model, self.layer, pairs), pairs, strict=True
-            )
+            for triple, (answer, references) in zip(matcher.compare(pairs), pairs, strict=True)
         ]
 
     def identity(self) -> dict[str, Any]:
@@ -206,19 +202,3 @@ def _draw_unrelated_pairs(questions: Sequence[Question], seed: int) -> list[Answ
     order = random.Random(seed)
     pairs = [order.sample(texts, 2) for _ in range(_BASELINE_PAIRS)]
     return [(one, (other,)) for one, other in pairs]
-
-
-_cache: LruCache[PrecisionRecallF1] = LruCache(_MAX_PAIRS_CACHED, lambda _: 1)
-"""Values of this process, by model, layer and texts: the three metrics share them, and so do
-cells that gave the same answer."""
-
-
-def _compare(model: str, layer: int, pairs: Sequence[AnswerPair]) -> list[PrecisionRecallF1]:
-    keys = [fingerprint(weights_id(model), layer, answer, list(refs)) for answer, refs in pairs]
-    by_key = dict(zip(keys, pairs, strict=True))
-
-    def make(new: list[str]) -> list[PrecisionRecallF1]:
-        return load_matcher(model, layer).compare([by_key[key] for key in new])
-
-    scores = _cache.get_all(keys, make)
-    return [scores[key] for key in keys]

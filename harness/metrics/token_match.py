@@ -6,10 +6,10 @@ values of a pair depend on the others in its batch.
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from harness.errors import MissingExtra, ModelError
 from harness.files.batches import batched
@@ -19,7 +19,6 @@ from harness.models.model_files import hide_progress_bars, locate
 from harness.models.runtime import processor
 from harness.models.runtime.processor import Device
 
-T = TypeVar("T")
 PrecisionRecallF1 = tuple[float, float, float]
 _Embedding = tuple[Any, Any, Any]
 """Of one text: its vectors (tokens × width), mask and weights (one a token), all tensors."""
@@ -28,33 +27,7 @@ _TOKENS_PER_BATCH: dict[Device, int] = {"cpu": 64, "cuda": 65_536}
 """Tokens per model batch: as many texts of one length as fit, or one longer text."""
 
 _PAIRS_PER_BATCH = 256
-_MAX_TOKENS_CACHED = 50_000
-
-
-class LruCache(Generic[T]):
-    """Values by text, least recently used dropped first once their sizes exceed `max_size`."""
-
-    def __init__(self, max_size: int, size: Callable[[T], int]) -> None:
-        self._max_size, self._size = max_size, size
-        self._total_size = 0
-        self._values: OrderedDict[str, T] = OrderedDict()
-
-    def get_all(
-        self, keys: Sequence[str], make: Callable[[list[str]], Iterable[T]]
-    ) -> dict[str, T]:
-        """Return the values of `keys`, those that are not there made by one call to `make`."""
-        new = [key for key in dict.fromkeys(keys) if key not in self._values]
-        # Held here too, for this call must have them all, however many it asks for.
-        values = {key: self._values[key] for key in keys if key in self._values}
-        values.update(zip(new, make(new), strict=True) if new else ())
-        for key in dict.fromkeys(keys):
-            if key not in self._values:
-                self._total_size += self._size(values[key])
-                self._values[key] = values[key]
-            self._values.move_to_end(key)
-        while self._total_size > self._max_size:
-            self._total_size -= self._size(self._values.popitem(last=False)[1])
-        return values
+_MAX_TOKENS_CACHED, _MAX_PAIRS_CACHED = 50_000, 100_000
 
 
 class TokenMatcher:
@@ -71,20 +44,29 @@ class TokenMatcher:
         self._model, self._tokenizer, self._device = model, tokenizer, device
         self._weights = defaultdict(lambda: 1.0)
         self._weights[tokenizer.sep_token_id] = self._weights[tokenizer.cls_token_id] = 0.0
-        self._embeddings: LruCache[_Embedding] = LruCache(
-            _MAX_TOKENS_CACHED, lambda embedding: len(embedding[0])
-        )
+        self._embeddings: dict[str, _Embedding] = {}
+        self._scores: dict[AnswerPair, PrecisionRecallF1] = {}
 
     def compare(self, pairs: Sequence[AnswerPair]) -> list[PrecisionRecallF1]:
-        """Return precision, recall and F of each pair, each the best over its references."""
-        scores = []
-        for batch in batched(pairs, _PAIRS_PER_BATCH):
-            texts = [text for answer, refs in batch for text in (answer, *refs)]
-            embeddings = self._embeddings.get_all(texts, self._embed)
+        """Return precision, recall and F of each pair, each the best over its references.
+
+        Earlier pairs are remembered: three metrics ask for them, and cells that answered alike.
+        """
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._scores]
+        for batch in batched(new, _PAIRS_PER_BATCH):
+            texts = dict.fromkeys(text for answer, refs in batch for text in (answer, *refs))
+            if sum(len(vectors) for vectors, *_ in self._embeddings.values()) > _MAX_TOKENS_CACHED:
+                self._embeddings.clear()
+            unknown = [text for text in texts if text not in self._embeddings]
+            self._embeddings.update(zip(unknown, self._embed(unknown), strict=True))
             for answer, refs in batch:
-                rows = [_match(embeddings[answer], embeddings[text]) for text in refs]
+                answered = self._embeddings[answer]
+                rows = [_match(answered, self._embeddings[text]) for text in refs]
                 precision, recall, f1 = (max(column) for column in zip(*rows, strict=True))
-                scores.append((precision, recall, f1))
+                self._scores[answer, refs] = precision, recall, f1
+        scores = [self._scores[pair] for pair in pairs]
+        if len(self._scores) > _MAX_PAIRS_CACHED:
+            self._scores.clear()
         return scores
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:

@@ -24,7 +24,8 @@ METRICS = [
     "chunk_ceiling",
     *("token_f1", "exact_match", "bleu", "corpus_bleu", "rouge1", "rouge2", "rougeL", "rougeLsum"),
     *("length_ratio", "context_overlap", "abstention", "decline_precision", "decline_recall"),
-    *("faithfulness", "correctness", "context_relevance@2", "answer_relevance", "fluency"),
+    *("faithfulness", "correctness", "completeness", "context_relevance@2", "answer_relevance"),
+    "fluency",
     "composite(weights=0.75*token_f1 + 0.25*context_overlap)",
 ]
 
