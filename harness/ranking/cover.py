@@ -17,34 +17,61 @@ class Cover:
     characters: int = 0
     chunks: tuple[Span, ...] = ()
 
-    def plus(self, other: Cover) -> Cover:
-        """Return both together, which lie in different documents."""
-        return Cover(self.characters + other.characters, self.chunks + other.chunks)
-
 
 def best_cover(gold_spans: Sequence[Span], chunks: Iterable[Span], k: int) -> Cover:
     """Return the at most `k` chunks that hold the most of `gold_spans`, which are disjoint.
 
-    By dynamic programming, document by document; the work grows with `k` times the chunks that
-    hold any of it, times how many of them overlap.
+    By dynamic programming over the chunks in the order of their places, the documents one behind
+    the other; the work grows with `k` times the chunks that hold any gold, times how many overlap.
     """
-    by_document: dict[str, set[Span]] = {}
-    for chunk in chunks:
-        by_document.setdefault(chunk.doc, set()).add(chunk)
-    covers = [Cover()]
-    for doc in sorted({span.doc for span in gold_spans} & by_document.keys()):
-        gold = _GoldText([span for span in gold_spans if span.doc == doc])
-        covers = _combine(covers, _best_by_count(gold, by_document[doc], k), k)
-    return covers[-1]
+    near = {chunk for chunk in chunks if any(span.doc == chunk.doc for span in gold_spans)}
+    length = 1 + max((span.end for span in (*gold_spans, *near)), default=0)
+    documents = sorted({span.doc for span in gold_spans})
+    shifts = {doc: number * length for number, doc in enumerate(documents)}
+
+    def place(span: Span) -> tuple[int, int]:
+        return shifts[span.doc] + span.start, shifts[span.doc] + span.end
+
+    gold = _GoldText(sorted(map(place, gold_spans)))
+    candidates: list[_Candidate] = []
+    for chunk in sorted(near, key=lambda span: (place(span)[0], -span.end)):
+        start, end = place(chunk)
+        # One inside another is never needed; of the rest starts and ends are in the same order.
+        if gold.characters_between(start, end) and (not candidates or end > candidates[-1].end):
+            candidates.append(_Candidate(start, end, chunk))
+    ends = [candidate.end for candidate in candidates]
+    # The first chunk that reaches into each: those before it share nothing with it.
+    reaching = [bisect_left(ends, candidate.start + 1) for candidate in candidates]
+    best = Cover()
+    last = [(Cover(), 0)] * len(candidates)
+    for _ in range(min(k, len(candidates))):
+        so_far = list(accumulate((cover for cover, _ in last), _larger, initial=Cover()))
+        last = [
+            _extend(gold, candidate, so_far[first], last[first:index])
+            for index, (candidate, first) in enumerate(zip(candidates, reaching, strict=True))
+        ]
+        most = max((cover for cover, _ in last), key=lambda cover: cover.characters)
+        if most.characters == best.characters:
+            break
+        best = most
+    return best
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A chunk that holds gold characters, and its place among all documents."""
+
+    start: int
+    end: int
+    chunk: Span
 
 
 class _GoldText:
-    """The gold spans of one document."""
+    """The gold characters, by place."""
 
-    def __init__(self, spans: Sequence[Span]) -> None:
-        ordered = sorted(spans)
-        self._starts = [span.start for span in ordered]
-        self._lengths = [span.end - span.start for span in ordered]
+    def __init__(self, places: Sequence[tuple[int, int]]) -> None:
+        self._starts = [start for start, _ in places]
+        self._lengths = [end - start for start, end in places]
         self._before = [0, *accumulate(self._lengths)]
 
     def characters_between(self, start: int, end: int) -> int:
@@ -55,74 +82,27 @@ class _GoldText:
         index = bisect_left(self._starts, place)
         if not index:
             return 0
-        return self._before[index - 1] + min(
-            place - self._starts[index - 1], self._lengths[index - 1]
-        )
+        within = min(place - self._starts[index - 1], self._lengths[index - 1])
+        return self._before[index - 1] + within
 
 
-def _best_by_count(gold: _GoldText, chunks: Iterable[Span], k: int) -> list[Cover]:
-    """Return the best of one document with at most 0, 1, 2 … chunks, until more add nothing."""
-    candidates: list[Span] = []
-    for chunk in sorted(chunks, key=lambda span: (span.start, -span.end)):
-        # One inside another is never needed; of the rest starts and ends are in the same order.
-        if gold.characters_between(chunk.start, chunk.end) and (
-            not candidates or chunk.end > candidates[-1].end
-        ):
-            candidates.append(chunk)
-    ends = [span.end for span in candidates]
-    # The first chunk that reaches into each: those before it share nothing with it.
-    reaching = [bisect_left(ends, span.start + 1) for span in candidates]
-    covers = [Cover()]
-    last: list[Cover] = [Cover()] * len(candidates)
-    for _ in range(min(k, len(candidates))):
-        so_far = list(accumulate(last, _larger, initial=covers[0]))
-        last = [
-            _best_ending_with(
-                gold, candidates, index, so_far[reaching[index]], last[reaching[index] : index]
-            )
-            for index in range(len(candidates))
-        ]
-        most = max(last, key=_characters)
-        if most.characters == covers[-1].characters:
-            break
-        covers.append(most)
-    return covers
+def _extend(
+    gold: _GoldText, candidate: _Candidate, apart: Cover, touching: Sequence[tuple[Cover, int]]
+) -> tuple[Cover, int]:
+    """Return the best cover that ends with a chunk, and its end.
 
-
-def _best_ending_with(
-    gold: _GoldText, candidates: Sequence[Span], index: int, apart: Cover, touching: Sequence[Cover]
-) -> Cover:
-    """Return the best that ends with one chunk, after `apart` or one of `touching` it."""
-    chunk = candidates[index]
-    options = [(gold.characters_between(chunk.start, chunk.end), apart)]
-    for cover in touching:
+    It goes on from `apart`, or from one of `touching`, each with the end of its last chunk.
+    """
+    options = [(gold.characters_between(candidate.start, candidate.end), apart)]
+    for cover, end in touching:
         if cover.chunks:
             # What it shares with earlier ones still lies in the last of them.
-            start = max(chunk.start, cover.chunks[-1].end)
-            options.append((gold.characters_between(start, chunk.end), cover))
+            start = max(candidate.start, end)
+            options.append((gold.characters_between(start, candidate.end), cover))
     added, before = max(options, key=lambda option: option[0] + option[1].characters)
-    return Cover(before.characters + added, (*before.chunks, chunk))
-
-
-def _combine(ones: Sequence[Cover], others: Sequence[Cover], k: int) -> list[Cover]:
-    """Return the best of both with at most 0, 1, 2 … chunks."""
-    most = min(k, len(ones) + len(others) - 2)
-    return [
-        max(
-            (
-                ones[first].plus(others[count - first])
-                for first in range(len(ones))
-                if 0 <= count - first < len(others)
-            ),
-            key=_characters,
-        )
-        for count in range(most + 1)
-    ]
+    cover = Cover(before.characters + added, (*before.chunks, candidate.chunk))
+    return cover, candidate.end
 
 
 def _larger(one: Cover, other: Cover) -> Cover:
     return one if one.characters >= other.characters else other
-
-
-def _characters(cover: Cover) -> int:
-    return cover.characters
