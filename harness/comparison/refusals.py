@@ -12,7 +12,6 @@ from harness.store.run_file import MetricDescription
 from harness.text.decline_patterns import DECLINES
 
 Allowed = Literal["testset", "corpus", "metrics"]
-ALLOWED: tuple[Allowed, ...] = ("testset", "corpus", "metrics")
 
 _ALLOW_HINTS: dict[Allowed, str] = {
     "testset": "--allow testset compares the questions that are the same on both sides",
