@@ -302,7 +302,12 @@ class TestWhatIsRefused:
 class TestWhatChanged:
     def test_settings_models_code_and_libraries_are_listed_by_their_place(self):
         before = {"chunkers": [{"fixed": {"size": 800}}], "output": "a", "retrieve": 20}
-        after = {"chunkers": [{"fixed": {"size": 400}}], "output": "b", "retrieve": 10, "judge": "m"}
+        after = {
+            "chunkers": [{"fixed": {"size": 400}}],
+            "output": "b",
+            "retrieve": 10,
+            "judge": "m",
+        }
         model = {"used_by": "x", "weights": "1"}
         old = {"models": [model], "packages": {"numpy": "2.0"}, "harness": "1", "git_commit": "ab"}
         new = {
