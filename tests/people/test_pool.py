@@ -325,7 +325,7 @@ def test_a_line_without_a_new_grade_stays_as_it_is(testset, tmp_path, cli):
 
     said = cli("import", "labels", "l.jsonl", "--testset", "t.jsonl")
 
-    assert said.out.splitlines() == [
+    assert [line.strip() for line in said.out.splitlines()] == [
         "3 grades added to 3 questions",
         "  1 x -1, 1 x 0, 1 x 2",
         "  1 grade there already",
