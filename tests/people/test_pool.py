@@ -327,9 +327,9 @@ def test_a_line_without_a_new_grade_stays_as_it_is(testset, tmp_path, cli):
 
     assert [line.strip() for line in said.out.splitlines()] == [
         "3 grades added to 3 questions",
-        "  1 x -1, 1 x 0, 1 x 2",
-        "  1 grade there already",
-        "  2 lines without a grade",
+        "1 x -1, 1 x 0, 1 x 2",
+        "1 grade there already",
+        "2 lines without a grade",
         "t-judged.jsonl",
     ]
     before = [json.loads(line) if line else None for line in LINES]
