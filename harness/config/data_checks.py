@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness import corpus as corpora
@@ -38,6 +39,10 @@ from harness.testset import Testset
 if TYPE_CHECKING:
     from harness.config.run_config import RunConfig
 
+_MAX_QUICK_BYTES = 50_000_000
+"""Bytes of data that are read though the configuration is not valid."""
+_SLOW_SUFFIXES = (".pdf", ".docx", ".pptx")
+
 
 def read_data(config: RunConfig, fresh: bool = False) -> tuple[Corpus, Testset]:
     """Read corpus and test set; `fresh` converts every document anew.
@@ -51,7 +56,7 @@ def read_data(config: RunConfig, fresh: bool = False) -> tuple[Corpus, Testset]:
         corpus = corpora.load(config.corpus, config.cache, fresh)
     except DataError as error:
         readable = Corpus({}, "", is_partial=True)
-        with suppress(DataError):
+        with suppress(DataError, TypeError):  # a reader of somebody's own may have no such field
             skipping = replace(config.corpus, on_error="skip")  # type: ignore[type-var]
             readable = replace(corpora.load(skipping, config.cache), is_partial=True)
         try:
@@ -66,13 +71,16 @@ def find_data_problems(config: RunConfig, wrong: AbstractSet[str]) -> list[Probl
     """Return what is wrong with the data of a configuration that is not valid itself.
 
     `wrong` are its keys that hold something that is not valid. Unless one of them names the data,
-    the data are held against the keys that are valid.
+    the data are held against the keys that are valid. A corpus that takes long to read is not read:
+    nobody waits for the first message.
     """
     try:
         if "testset" in wrong:
-            if "corpus" not in wrong:
+            if "corpus" not in wrong and _reads_quickly(Path(config.corpus.path)):
                 corpora.load(config.corpus, config.cache)
-        elif "corpus" in wrong:
+        elif not _reads_quickly(Path(config.testset.path)):
+            return []
+        elif "corpus" in wrong or not _reads_quickly(Path(config.corpus.path)):
             testsets.load(config.testset, Corpus({}, "", is_partial=True))
         else:
             corpus, testset = read_data(config)
@@ -81,9 +89,19 @@ def find_data_problems(config: RunConfig, wrong: AbstractSet[str]) -> list[Probl
         return list(error.problems)
     except InputError as error:
         return error.named_problems()
-    except HarnessError:
+    except (HarnessError, OSError):
         return []  # a library is missing, say: that is told once the configuration is valid
     return []
+
+
+def _reads_quickly(path: Path) -> bool:
+    """Return whether files take seconds at most: not many bytes, and none to be converted."""
+    size = 0
+    for file in [path] if path.is_file() else path.rglob("*"):
+        size += file.stat().st_size if file.is_file() else 0
+        if size > _MAX_QUICK_BYTES or file.suffix.lower() in _SLOW_SUFFIXES:
+            return False
+    return True
 
 
 def build_plan(config: RunConfig, testset: Testset, corpus: Corpus) -> RunPlan:

@@ -359,7 +359,6 @@ def test_a_name_that_is_not_there_or_does_not_fit_is_refused_with_a_remedy(
         ({"corpus": {"path": 5}}, "line 1, corpus", "5"),
         ({"chunkers": [5]}, "line 4, chunkers[0]", "5"),
         ({"chunkers": []}, "line 3, chunkers", "[]"),
-        ({"baseline": "bm25"}, "line 19, baseline", "'bm25'"),
         ({"chunkers": [{"fixed": 5}]}, "line 4, chunkers[0]", "5"),
         ({"metrics": ["recall(labels=words)@2"]}, "line 16, metrics[0]", "'words'"),
         ({"metrics": ["bleu(smoothing=9)"]}, "line 16, metrics[0]", "'9'"),
@@ -434,4 +433,13 @@ class TestAllAtOnce:
             "unknown key 'retreive'",
             "'passage_recall@2' needs evidence, and no question of the test set has any",
             "'bleu' needs answer, and no question of the test set has any",
+        ]
+
+    def test_nobody_waits_for_documents_to_be_converted_to_be_told_of_a_key(self, project):
+        project.document("paper.pdf", b"no PDF at all")
+        project.testset("{", {"question": "How far is the Moon?", "documents": ["moon.md"]})
+
+        assert places(problems(project.config(retreive=5))) == [
+            "line 19, retreive",
+            "testset.jsonl, line 1",
         ]
