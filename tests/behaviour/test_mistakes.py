@@ -28,7 +28,7 @@ SECRET = "sk-do-not-print"
 MASKS = (
     (r"pip install .*", "pip install <advice>"),
     (r"(Import|OpenAI|Value)Error: .*", r"\1Error: <message>"),
-    (r"(python -m )?\b[\w.]*harness (?=\[|--|[a-z]+ )", "harness "),
+    (r"(python -m )?\b[\w.]*harness (?=\[|-|[a-z]+ )", "harness "),
 )
 
 
