@@ -8,7 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-READ = ["README.md", "CONTRIBUTING.md", "docs/*.md", "configs/**/*.yaml", "harness/**/*.py", "harness/**/*.js"]
+READ = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/*.md",
+    "configs/**/*.yaml",
+    "harness/**/*.py",
+    "harness/**/*.js",
+]
 INSTEAD = {
     "anew": "again",
     "begun": "started",

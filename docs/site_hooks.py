@@ -7,6 +7,8 @@ from typing import Any
 
 from mkdocs.structure.files import File, Files
 
+from harness.report import page
+
 ROOT = Path(__file__).parent.parent
 LINKED = ["CONTRIBUTING.md", "CHANGELOG.md", "config.yaml", "configs/*.*", "configs/published/*"]
 
@@ -17,6 +19,7 @@ def on_files(files: Files, config: Any) -> Files:
         for path in sorted(ROOT.glob(pattern)):
             name = path.relative_to(ROOT).as_posix()
             files.append(File.generated(config, f"files/{name}.txt", abs_src_path=str(path)))
+    files.append(File.generated(config, "calculators.js", content=page.calculators()))
     return files
 
 
