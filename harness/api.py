@@ -78,7 +78,7 @@ def run(
     A finished run is judged by the rules of `gate`, and the reports open with what that came to.
 
     What the cache has is used, so that a run that was broken off goes on where it was, as `note`
-    is told; not so with `fresh`.
+    is reported; not with `fresh`.
 
     Raises:
         HarnessError: a model or the output folder is not there, a check found an error, or the run

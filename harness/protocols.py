@@ -35,7 +35,7 @@ class Chunker:
 
     @property
     def parent(self) -> str | None:
-        """The chunker whose chunks are handed over in the place of those that were found."""
+        """The chunker whose chunks are given in the place of those that were found."""
         return None
 
     def split_document(self, document: Document) -> Iterable[tuple[int, int]]:

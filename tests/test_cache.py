@@ -223,7 +223,7 @@ def test_whatever_is_damaged_is_noticed_and_made_anew(quick):
             assert (same, content(same)) == (folder, FILES), what
             (warned,) = checked(cache)
         assert warned.startswith(f"cache: chunks/{folder.name} is damaged ("), what
-        assert warned.endswith("); it is made anew")
+        assert warned.endswith("); it is computed again")
         times += 1
     assert times > 400
     assert left(quick) == []
@@ -349,7 +349,7 @@ def test_damaged_rows_are_warned_of_by_name(quick):
     with Cache(quick) as cache:
         assert cache.table("vectors", bytes, ABOUT).get(["key"]) == {}
         assert checked(cache) == [
-            f"cache: vectors/{folder.name} is damaged; it is begun anew",
+            f"cache: vectors/{folder.name} is damaged; it is started again",
         ]
 
 

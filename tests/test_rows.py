@@ -267,7 +267,7 @@ def test_a_file_that_is_something_else_is_begun_anew(quick, whole, how):
     found, told, _ = heals(quick)
 
     assert found == {}
-    assert told == ([] if how == "deleted" else ["rows is damaged; it is begun anew"])
+    assert told == ([] if how == "deleted" else ["rows is damaged; it is started again"])
 
 
 def log_of(folder):
@@ -314,7 +314,7 @@ def test_a_value_that_belongs_to_another_key_is_not_given_out(quick, whole):
     found, told = get(quick)
 
     assert set(WANT) - set(found) == {one, two}
-    assert told == ["rows: a row is damaged; it is made anew"] * 2
+    assert told == ["rows: a row is damaged; it is computed again"] * 2
 
 
 def test_damage_during_a_run_is_survived_by_both_processes(quick):

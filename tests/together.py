@@ -116,7 +116,7 @@ def together(folder: Path, runs: int, kills: int, beside: bool, seed: int = 7) -
             found.beside += 1
         time.sleep(0.02)
     finished = [each for each in begun if each.process.returncode != -9]
-    # What was killed is continued by the same command, or begun again.
+    # What was killed is continued by the same command, or started again.
     for each in [each for each in begun if each.process.returncode == -9]:
         number += 1
         finished.append(begin(crowded, number, *each.arguments))

@@ -1,4 +1,4 @@
-"""Every artefact harmed again and again: said, made anew, or without any effect on a number."""
+"""Every artefact harmed again and again: said, made again, or without any effect on a number."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """The cache: what runs share, each artefact in a folder named by a hash of all that shaped it.
 
 An artefact made in one go (a set of chunks, an index) is made under another name and renamed, so
-that it is there whole or not at all; one that grows (vectors, answers) is a file of rows. Each is
-kept from being deleted while a run uses it. All of it only saves time: what is damaged is made
-anew.
+that it is there whole or not at all; one that grows (vectors, answers) is a file of rows. Nothing
+is deleted while a run uses it. All of it only saves time: what is damaged is made again.
 
 On a cluster a store that the machines share lies behind it, for what is made in one go: what is
 missing here is looked for there, and what is made here is put there too.
@@ -54,7 +53,7 @@ class NotThere(HarnessError):
 class Cache(AbstractContextManager["Cache"]):
     """The cache of one run. Close it to let go of what it uses.
 
-    With `fresh` nothing is used that was there before. With `read_only` nothing in it is begun,
+    With `fresh` nothing is used that was there before. With `read_only` nothing in it is started,
     counted or mended, and what is made in one go is made by `maker`, or not at all. With
     `recording` the rows of these kinds that are put or found are given out by `recorded`.
 
@@ -154,8 +153,8 @@ class Cache(AbstractContextManager["Cache"]):
             if table.rows:
                 self._open_rows(self._place(table.kind, table.about), table.about).put(table.rows)
 
-    def begun(self, kind: str, about: Mapping[str, Any]) -> datetime | None:
-        """Return when a table was begun, by the clock of its disk; None where there is none."""
+    def started_at(self, kind: str, about: Mapping[str, Any]) -> datetime | None:
+        """Return when a table was started, by the clock of its disk; None where there is none."""
         try:
             seconds = (self._place(kind, about) / ABOUT).stat().st_mtime
         except OSError:
@@ -185,7 +184,7 @@ class Cache(AbstractContextManager["Cache"]):
         before = _stat(folder) if self._hold(folder) else None
         usable = before is not None and not self.fresh
         if usable and (why := checksums.find_problem(folder, sums)) is not None:
-            self.warn(f"{self._name(folder)} is damaged ({why}); it is made anew")
+            self.warn(f"{self._name(folder)} is damaged ({why}); it is computed again")
             usable = False
         if self._read_only and not usable:
             raise NotThere(f"{kind} are not there")

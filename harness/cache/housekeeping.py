@@ -138,8 +138,8 @@ def free(
             remaining -= entry.size
         else:
             with _watch(root) as is_used:
-                begun = entry.path.exists() and is_used(entry.path)
-            (in_use if begun else failed).append(entry)
+                used = entry.path.exists() and is_used(entry.path)
+            (in_use if used else failed).append(entry)
     return Freed(tuple(deleted), tuple(in_use), tuple(failed), remaining)
 
 

@@ -44,9 +44,9 @@ _TRANSIENT_CODES |= {sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PERM, sqlite3.SQLITE_
 class RowFile:
     """The rows of one file; threads may share it.
 
-    Losing it must cost time and nothing else: where the file turns out to be damaged it is begun
-    anew, and where it cannot be written things go on without it. `warn` is told of either, by the
-    file's `name`. `run` marks what is written; with `fresh` only rows with that mark are given out.
+    Losing it must cost time and nothing else: where the file turns out to be damaged it is
+    started again, and where it cannot be written things go on without it. `warn` gets a message of
+    either, by the file's `name`. `run` marks what is written; with `fresh` only rows with that mark are given out.
 
     With `read_only` nothing is written: what is not there is missing, and damage is left as it is.
     """
@@ -82,7 +82,7 @@ class RowFile:
                 if sum_ == _sum(key, value):
                     values[key] = value
                 else:
-                    self._warn(f"{self._name}: a row is damaged; it is made anew")
+                    self._warn(f"{self._name}: a row is damaged; it is computed again")
         return values
 
     def there(self, keys: Collection[bytes]) -> set[bytes]:
@@ -172,7 +172,7 @@ class RowFile:
             if self._read_only:
                 self.close()
             elif _is_damage(error, self._path):
-                self._warn(f"{self._name} is damaged; it is begun anew")
+                self._warn(f"{self._name} is damaged; it is started again")
                 self._begin_anew()
             elif _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 self._warn(f"{self._name} was held too long by another process; rows are missing")
@@ -188,7 +188,7 @@ class RowFile:
         mine = self._inode == _inode(self._path)
         self.close()
         try:
-            if mine:  # else another process has begun it anew already
+            if mine:  # else another process has started it again already
                 for end in _SUFFIXES:
                     path = self._path.with_name(self._path.name + end)
                     if path.is_dir() and not path.is_symlink():

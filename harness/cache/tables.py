@@ -36,7 +36,7 @@ class Table(Generic[V]):
     """Values of one type by key, a text or a tuple of texts and numbers.
 
     Values are JSON, and `bytes` are kept as they are. A row that is damaged, or of another form, is
-    a miss. `count` is told how many values were put (`made`) and how many found (`reused`), and
+    a miss. `count` receives how many values were put (`made`) and how many found (`reused`), and
     `used` gets the rows of both. `close` lets go of the file: it will not be needed again.
     """
 
@@ -152,7 +152,7 @@ class Replies:
 class ReplyTable(Generic[V]):
     """A table of replies, each with the time when it was made; what is too old is a miss.
 
-    `about` names it, and `count` is told how many values were put and how many found.
+    `about` names it, and `count` receives how many values were put and how many found.
     """
 
     def __init__(

@@ -37,7 +37,7 @@ def _expand_bool(header: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class ChunkerOptions(Chunker):
-    """What every chunker may be told beside its own parameters: ours are made of this.
+    """Parameters that every chunker has beside its own: ours are made of this.
 
     `header` is embedded before a chunk's text, and never scored: the document's title, or with
     `headings` (or `true`) the title and the Markdown headings that the chunk stands under.

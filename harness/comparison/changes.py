@@ -64,14 +64,14 @@ def select_notable(changes: Iterable[Change]) -> list[Change]:
     went go where the configuration changed, which names them.
     """
     changes = list(changes)
-    told = {change.about for change in changes if not _is_hash(change)}
+    named = {change.about for change in changes if not _is_hash(change)}
     return [
         change
         for change in changes
-        if not (_is_hash(change) and change.about in told)
+        if not (_is_hash(change) and change.about in named)
         and not (
             change.about in ("model", "metric")
-            and "config" in told
+            and "config" in named
             and ABSENT in (change.before, change.after)
         )
     ]

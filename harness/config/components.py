@@ -248,7 +248,7 @@ class ComponentBuilder:
         if (in_language := getattr(component, "in_language", None)) is not None:
             component = in_language(self.settings.language)
         values: dict[str, Any] = {}
-        # What is handed to a component may be refused by it: so each error names it.
+        # A component may refuse its arguments: so each error names it.
         name = f"{family} {component.name!r}"
         for field in fields(component):
             if field.metadata.get("injected") and getattr(component, field.name) is None:

@@ -45,7 +45,7 @@ _SLOW_SUFFIXES = (".pdf", ".docx", ".pptx")
 
 
 def read_data(config: RunConfig, fresh: bool = False) -> tuple[Corpus, Testset]:
-    """Read corpus and test set; `fresh` converts every document anew.
+    """Read corpus and test set; `fresh` converts every document again.
 
     Where the corpus cannot be read, the test set is held against what there is of it.
 
@@ -90,7 +90,7 @@ def find_data_problems(config: RunConfig, wrong: AbstractSet[str]) -> list[Probl
     except InputError as error:
         return error.named_problems()
     except (HarnessError, OSError):
-        return []  # a library is missing, say: that is told once the configuration is valid
+        return []  # a library is missing, say: that is reported once the configuration is valid
     return []
 
 
@@ -105,7 +105,7 @@ def _reads_quickly(path: Path) -> bool:
 
 
 def build_plan(config: RunConfig, testset: Testset, corpus: Corpus) -> RunPlan:
-    """Return the run's plan: labels chosen, metrics told which they judge by.
+    """Return the run's plan: labels chosen, metrics with the labels that they judge by.
 
     Raises:
         InputError: a metric needs what the test set does not have, spans do not fit the corpus, or
@@ -198,7 +198,7 @@ def _check_keywords(questions: Sequence[Question], absent: AbstractSet[str]) -> 
 
 @dataclass(frozen=True)
 class _DataChecks:
-    """Holds a configuration against its data; `metrics` are told which labels they judge by."""
+    """Holds a configuration against its data; `metrics` know which labels they judge by."""
 
     config: RunConfig
     metrics: Sequence[NamedMetric]

@@ -23,7 +23,7 @@ _MAX_PROBLEMS_SHOWN = 20
 _MAX_SHIFT_CHARS = 8
 """Characters from its offset at which an answer is still looked for."""
 NEAR_NOTE = "an answer was found near its offset, and not at it"
-"""What a reader of a test set is told of an answer that had to be looked for."""
+"""What a reader of a test set reports of an answer that had to be looked for."""
 
 
 class SquadAnswer(BaseModel):

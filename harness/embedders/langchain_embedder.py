@@ -41,9 +41,9 @@ class LangChainEmbedder(LangChainClass, Embedder):
 
     `cls` is `package.module:Class`, and `arguments` are what it is made with; keys come from the
     environment, by the class's own variable. Chunks go to its `embed_documents`, `batch` at a
-    time, and questions to its `embed_query`; no more than `per_minute` requests are begun in a
+    time, and questions to its `embed_query`; no more than `per_minute` requests are started in a
     minute (0: no limit). A request that fails in a way that may pass is made again, `retries`
-    times; a class that repeats requests too is told not to, unless `arguments` name its
+    times; a class that repeats requests too is configured not to, unless `arguments` name its
     `max_retries`. How much of a text the model reads is not known.
     """
 

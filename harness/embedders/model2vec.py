@@ -23,7 +23,7 @@ from harness.protocols import Embedder, TextKind, Vectors
 class Model2Vec(Embedder):
     """A model2vec model, by folder or hub name: the mean of static token vectors, fast.
 
-    Every token is read, where the library stops at 512 unless told otherwise. `dimensions` keeps
+    Every token is read, where the library stops at 512 by default. `dimensions` keeps
     that many of a vector's first numbers. A text without a known token is the first axis.
     """
 

@@ -38,9 +38,9 @@ class CachedEmbedder:
         if embedder.kept:
             self._table = cache.table(KIND, bytes, self._about)
 
-    def begun(self) -> datetime | None:
+    def started_at(self) -> datetime | None:
         """Return from when on vectors were kept; None where none are."""
-        return self._cache.begun(KIND, self._about) if self._table is not None else None
+        return self._cache.started_at(KIND, self._about) if self._table is not None else None
 
     def embed(
         self,
@@ -50,7 +50,7 @@ class CachedEmbedder:
     ) -> tuple[Vectors, Flags]:
         """Return the vector of each text, and whether the model reads less than all of it.
 
-        `progress` is told how many of the texts are done.
+        `progress` receives how many of the texts are done.
 
         Raises:
             ModelError: the model gives vectors of another size than it gave before.
@@ -96,7 +96,7 @@ class CachedEmbedder:
             # A server may put another model behind the same name.
             raise ModelError(
                 f"embedder {self._embedder.name!r} gives vectors of another size than it gave "
-                "before, which are kept\n  to embed everything anew, run with --fresh"
+                "before, which are kept\n  to embed everything again, run with --fresh"
             )
         return _unpack_rows(packed) if packed else self._made([], kind)
 

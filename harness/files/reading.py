@@ -52,8 +52,8 @@ def open_bytes(path: Path) -> BufferedReader:
         OSError: it cannot be opened; or is another pipe, a device or a socket, which may never end.
     """
     mode = path.stat().st_mode
-    handed = stat.S_ISFIFO(mode) and path.is_relative_to("/dev")
-    if not handed and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+    piped = stat.S_ISFIFO(mode) and path.is_relative_to("/dev")
+    if not piped and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise OSError(errno.EINVAL, "it is no file, but a pipe, a device or a socket", str(path))
     return path.open("rb")
 

@@ -74,7 +74,7 @@ def open_or_build(
 ) -> VectorIndex:
     """Return the index of these chunks; it is built where the cache does not have it.
 
-    `progress` is told the number of chunks embedded so far.
+    `progress` receives the number of chunks embedded so far.
 
     Raises:
         OSError: it cannot be written.

@@ -116,7 +116,7 @@ class Source:
     ) -> tuple[list[CollectionRecord], Vectors, str]:
         """Return all records, their vectors in a file that has no name, and a hash of it all.
 
-        `progress` is told how many records are read.
+        `progress` receives how many records are read.
 
         Raises:
             RunError: it cannot be read to the end.
@@ -312,7 +312,7 @@ def open_existing(
 ) -> Collections:
     """Read collections, and find their chunks in the corpus.
 
-    `progress` is told the work, how much of it is done, and how much there is.
+    `progress` receives the work, how much of it is done, and how much there is.
 
     Raises:
         HarnessError: it is not there, is empty, or holds no text.

@@ -142,9 +142,9 @@ class Approximate(ExactIndex, ABC):
             for number, ranking in enumerate(rankings)
             if ranking[k:] and ranking[k - 1].score - ranking[k].score < TIE_TOLERANCE
         ]
-        # Of chunks that score the same the index finds any, and other ones once it is built anew:
+        # Of chunks that score the same the index finds any, and other ones once it is built again:
         # where the cut falls among equals, all of them are looked for, in one reading of the
-        # vectors. What scores higher is left to the index, lest its losses be hidden.
+        # vectors. What scores higher is left to the index, so that its losses are not hidden.
         for number, exact in zip(tied, super().nearest(vectors[tied], 2 * k), strict=True):
             cut = rankings[number][k - 1].score
             equals = [near for near in exact if abs(near.score - cut) < TIE_TOLERANCE]
@@ -235,7 +235,7 @@ class FolderClient(ChromaClient):
         self._remedy = remedy
         self._client = open_client(folder)
         # Chroma keeps what it opened under a path for as long as the process lives, also when the
-        # folder has been deleted and built anew: then it reads half of the one, half of the other.
+        # folder has been deleted and built again: then it reads half of the one, half of the other.
         self.close = weakref.finalize(self, _release, self._client, folder, delete)
         self.close.atexit = delete
 
@@ -252,7 +252,7 @@ class Chroma(Approximate):
 
     def __init__(self, folder: Path, space: Space) -> None:
         super().__init__(folder, space)
-        remedy = "\n  to build it anew, run with --fresh"
+        remedy = "\n  to build it again, run with --fresh"
         self._chroma = FolderClient(folder / _CHROMA, "Chroma cannot read the index", remedy)
         self.close = self._chroma.close
         self._collection = self._chroma.ask(
@@ -273,7 +273,7 @@ class Steps(NamedTuple):
 def plan_steps(rows: int, most: int, stretch: int) -> Steps:
     """Return the steps of so many vectors: at most `most` at once, about `stretch` until a write.
 
-    What is not written at the end stays in Chroma's log, of which a graph is made anew, and at
+    What is not written at the end stays in Chroma's log, of which a graph is computed again, and at
     random, whenever it is opened. So all stretches are whole batches of one size, and the threshold
     is the length of the last one, which is at most a batch shorter than the others.
     """
@@ -350,7 +350,7 @@ def open_client(path: Path) -> ClientAPI:
 
 
 def _release(client: ClientAPI, folder: Path | None = None, delete: bool = False) -> None:
-    """Release the files, so that the folder may be renamed, deleted and opened anew."""
+    """Release the files, so that the folder may be renamed, deleted and opened again."""
     client.close()  # type: ignore[attr-defined]
     if folder is not None and delete:
         shutil.rmtree(folder, ignore_errors=True)

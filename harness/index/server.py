@@ -289,7 +289,7 @@ class ServerIndex(Approximate):
         return None
 
     def _delete(self, client: ClientAPI) -> None:
-        """Delete the collection, unless another process did so, and has begun it anew."""
+        """Delete the collection, unless another process did so, and has started it again."""
         from chromadb.errors import NotFoundError
 
         try:

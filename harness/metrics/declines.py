@@ -110,7 +110,7 @@ class DeclinePrecision(_Declines):
             [*_EXAMPLE_CASES, answer_case("6 dollars", answerable=False)],
             0.6667,
         ),
-        use='where a needless "I don\'t know" is dear',
+        use='where a needless "I don\'t know" is expensive',
         blind="the unanswerable questions that were answered",
         family="binary",
     )
@@ -142,7 +142,7 @@ class DeclineRecall(_Declines):
             ],
             0.5,
         ),
-        use="where an invented answer is dear",
+        use="where an invented answer is expensive",
         blind="the needless declines",
         family="binary",
     )

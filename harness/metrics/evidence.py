@@ -104,7 +104,7 @@ class EvidencePrecision(_Characters):
             [_EXAMPLE_CASE],
             0.3448,
         ),
-        use="where context is dear",
+        use="where context is expensive",
         blind="what was missed",
         higher_k="usually lowers it: text further down is seldom evidence",
     )

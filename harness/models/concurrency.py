@@ -30,7 +30,7 @@ class CallResult(Generic[K, V]):
 
 
 class Calls(Generic[K, V]):
-    """Calls of which at most `concurrent` run at once; `keep` is told of each result, once.
+    """Calls of which at most `concurrent` run at once; `keep` receives each result, once.
 
     One at a time needs no thread: such a call is made when its result is taken. A `StageError` is
     the failure of its call. After any other error no call begins. Left by such an error, those that
@@ -40,7 +40,7 @@ class Calls(Generic[K, V]):
 
     def __init__(self, concurrent: int, keep: Callable[[CallResult[K, V]], object]) -> None:
         self.open = 0
-        """How many were begun and not taken yet."""
+        """How many were started and not taken yet."""
         self._most_threads = concurrent if concurrent > 1 else 0
         self._keep = keep
         self._threads = 0
@@ -77,7 +77,7 @@ class Calls(Generic[K, V]):
             Thread(target=self._work, name="answering", daemon=True).start()
 
     def take(self) -> CallResult[K, V]:
-        """Wait for the next result of those begun, and return it once it is kept.
+        """Wait for the next result of those started, and return it once it is kept.
 
         Raises:
             Exception: what the call raised, other than `StageError`.

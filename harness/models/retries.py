@@ -33,7 +33,7 @@ def retrying(retries: int, patience: float = LONG_PATIENCE_SECONDS) -> Retrying:
 
     It waits as long as the server asks (Retry-After), else for a time drawn below a bound that
     doubles from half a second to a minute. A wait that would end `patience` seconds after the first
-    call began, or later, is not begun. The last error is raised.
+    call began, or later, is not started. The last error is raised.
     """
     from tenacity import (
         Retrying,

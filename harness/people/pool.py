@@ -85,7 +85,7 @@ def collect(runs: Sequence[StoredRun], k: int, seed: int = 0) -> list[PoolItem]:
             doc=doc,
             title=titles.get(doc, ""),
             text=run.texts[hit.doc, hit.start, hit.end],
-            grades=f"0 not relevant, {positive}; -1 cannot be told; empty: not judged",
+            grades=f"0 not relevant, {positive}; -1 cannot be judged; empty: not judged",
         )
         for (id_, doc), (_, hit, run) in sorted(best.items(), key=lambda entry: entry[0])
     ]

@@ -256,7 +256,7 @@ def write(stored: StoredRun, chosen: Chosen, page: str, path: Path) -> Path:
 def _context_spans(stored: StoredRun, record: Outcome) -> tuple[SpanKey, ...]:
     """Return the chunks that the context has, each once, best rank first.
 
-    Where its text cannot be told by the chunks, as a system's, those are taken that would fit.
+    Where its text cannot be known by the chunks, as a system's, those are taken that would fit.
     """
     cut = record.context
     if isinstance(cut, ContextCut):

@@ -37,7 +37,7 @@ def find_groups(
 ) -> list[list[str]]:
     """Return the texts in groups, in the order of `ids`: each nearly the same as another in it.
 
-    `text` gives the text of an id, and is asked again for candidates; `report` is told now and then
+    `text` gives the text of an id, and is asked again for candidates; `report` receives now and then
     how many were read.
     """
     chance = np.random.default_rng(seed)

@@ -211,7 +211,7 @@ def _check_encoder(name: str, model: str) -> Fact:
     hub = "the Hugging Face hub"
     if _is_offline():
         text = f"{name} is not here, and HF_HUB_OFFLINE keeps it from {hub}"
-        return Fact("problem", text, "name a folder that holds it, or fetch it beforehand")
+        return Fact("problem", text, "name a folder that holds it, or fetch it before")
     text = f"{name} is not here: a run would fetch it from {hub}"
     remedy = "run once where there is a network, or name a folder that holds it"
     return Fact("warning", text, remedy)

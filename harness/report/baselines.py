@@ -18,7 +18,7 @@ _PICKED = (
     "best of ten; name several runs, and the means of each question are the baseline."
 )
 _REUSED = (
-    "Runs that used the replies to earlier runs say nothing new of chance: ask anew for each, by "
+    "Runs that used the replies to earlier runs say nothing new of chance: ask again for each, by "
     "--set reuse=false or --fresh."
 )
 _PICKED_OF_SEVERAL = "Take the runs as they came: means of the good ones alone alarm too often."
@@ -47,7 +47,7 @@ def blocks(baseline: Baseline) -> list[Block]:
     testset, corpus = about.testset, about.corpus
     questions = numbers.count(len(file.questions), "question")
     facts = {
-        "Begun:": ", ".join(run.started for run in file.runs),
+        "Started:": ", ".join(run.started for run in file.runs),
         "Promoted:": _describe_promotion(file),
         "Why:": file.why,
         "Test set:": f"{testset.get('path')} ({testset.get('hash')}), {questions}",

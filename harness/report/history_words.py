@@ -16,7 +16,7 @@ _LANES: Mapping[ChangeKind, str] = {
 """What each kind of change is called, in the order in which they are shown."""
 LANES = tuple(dict.fromkeys(_LANES.values()))
 _MAX_CHANGES = 4
-"""Changes of one kind that are told one by one."""
+"""Changes of one kind that are named one by one."""
 
 
 def format_day(history: History, run: int) -> str:

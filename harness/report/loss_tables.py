@@ -35,7 +35,7 @@ class _Row:
     mark: Mark | None = None
 
     def cells(self, counted: Iterable[tuple[LostAt, Share]]) -> Iterator[Cell]:
-        """Yield what was lost at each stage; a dash where it cannot be told from the next."""
+        """Yield what was lost at each stage; a dash where it cannot be distinguished from the next."""
         for stage, share in counted:
             yield _share_cell(share) if stage in self.stages else numbers.MISSING
 
@@ -93,7 +93,7 @@ def success_word(view: View, cell: CellResult) -> str:
 
 
 def stages(view: View, cell: CellResult, line: LossCounts) -> list[LostAt]:
-    """Return the stages of a cell that can be told from their neighbours."""
+    """Return the stages of a cell that can be distinguished from their neighbours."""
     return separable_stages(cell, line, gives_answers(cell, view.frame(cell)))
 
 
@@ -171,7 +171,7 @@ def _remark(line: LossCounts) -> str:
     counts = [
         (line.failed, "failed"),
         (line.unknown, "arrived, with nothing to say what is right"),
-        (line.untold, "not told what was retrieved"),
+        (line.untold, "what was retrieved is not reported"),
         (line.without_evidence, "answered without all of the evidence"),
     ]
     return ", ".join(f"{count:,} {label}" for count, label in counts if count)

@@ -319,8 +319,8 @@ def _format_duration(digest: Digest) -> str:
     spent = digest.seconds
     try:
         if spent is None:
-            begun, ended = map(datetime.fromisoformat, (digest.started, digest.ended))
-            spent = (ended - begun).total_seconds()
+            started, ended = map(datetime.fromisoformat, (digest.started, digest.ended))
+            spent = (ended - started).total_seconds()
     except (ValueError, TypeError):  # TypeError: only one of them has a zone
         return ""
     if spent < _MINUTES_FROM_SECONDS:

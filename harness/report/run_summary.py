@@ -43,7 +43,7 @@ def blocks(folder: Path, view: View) -> list[Block]:
     totals = f"{numbers.count(len(view.run.cells), 'cell')}, {view.failed:,} failed"
     parts.append(Paragraph(f"{totals}, {numbers.seconds(view.run.seconds.get('all'))}"))
     if reused := view.run.describe_reused():
-        parts.append(Paragraph(f"{reused}; `reuse: false` asks anew"))
+        parts.append(Paragraph(f"{reused}; `reuse: false` asks again"))
     paths = [("report:", folder / "report.html"), ("report:", folder / "report.md")]
     index = folder.parent / "index.html"
     paths += [("all runs:", index)] if index.is_file() else []

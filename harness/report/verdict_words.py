@@ -228,7 +228,7 @@ class VerdictWords:
         more = "the scores are identical" if seen.identical else "more questions would"
         if cheaper.questions is not None:
             more = f"about {numbers.count(cheaper.questions, 'question')} would"
-        return f"Whether {name} ({price}) is {worse} cannot be told at {n}; {more}."
+        return f"Whether {name} ({price}) is {worse} is open at {n}; {more}."
 
     def _failures(self, best: str) -> str:
         """Say how many questions failed in each cell that is named; "" where none did.

@@ -54,7 +54,7 @@ Status = Literal["finished", "interrupted", "failed"]
 
 
 Render = Callable[[StoredRun, Cache], None]
-"""Writes the reports of a stored run beside it; a run is handed one, as it knows no reports."""
+"""Writes the reports of a stored run beside it; a run gets one, as it knows no reports."""
 
 
 @dataclass
@@ -92,19 +92,19 @@ class OpenRun:
         ran: Sequence[MachineWork] = ()
         if self.machines is not None:
             ran = self.machines.work(prepared, self.artefacts, cache, progress)
-        begun_runs(cache).put({self.continues: cache.replies.age.since})
+        unfinished_runs(cache).put({self.continues: cache.replies.age.since})
         id_ = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{fingerprint(self.continues)[:6]}"
         with RunWriter(config.output, id_, self.continues, self.fresh) as writer:
             if writer.resumed:
                 note(f"continuing {writer.folder}")
             stored = ActiveRun(self, writer, progress, render, warnings, ran).complete()
-        begun_runs(cache).put({self.continues: 0.0})
+        unfinished_runs(cache).put({self.continues: 0.0})
         return stored
 
 
-def begun_runs(cache: Cache) -> Table[float]:
+def unfinished_runs(cache: Cache) -> Table[float]:
     """Return when runs began that have not finished, by all that shapes them; 0: it has."""
-    return cache.table("begun", float, {"of": "runs that have not finished"}, counted=False)
+    return cache.table("unfinished", float, {"of": "runs that have not finished"}, counted=False)
 
 
 class ActiveRun:
@@ -310,7 +310,7 @@ class ActiveRun:
             targets=dict(config.settings.targets),
             seconds={**ledger.seconds, "all": time.perf_counter() - clock},
             cache=self._cache.counted(),
-            vectors=dict(self._vectors_begun()),
+            vectors=dict(self._vectors_since()),
             ran=(*self._ran, *self._own_machine_lines()) if self._ran else (),
             warnings=(
                 *self._warnings,
@@ -334,14 +334,14 @@ class ActiveRun:
             else {},
         )
 
-    def _vectors_begun(self) -> Iterator[tuple[str, str]]:
+    def _vectors_since(self) -> Iterator[tuple[str, str]]:
         """Yield each hosted embedding model, and from when on its vectors were kept."""
         for embedder in dict.fromkeys(cell.embedder for cell in self._prepared.config.cells):
             name = None if embedder is None else embedding_model(embedder)
             if embedder is not None and name is not None:
-                begun = self._artefacts.vectors_begun(embedder)
-                if begun is not None:
-                    yield name, begun.isoformat(timespec="seconds")
+                started = self._artefacts.vectors_since(embedder)
+                if started is not None:
+                    yield name, started.isoformat(timespec="seconds")
 
     def _own_machine_lines(self) -> Iterator[MachineWork]:
         for stage, elapsed in self._artefacts.ledger.seconds.items():

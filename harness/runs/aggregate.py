@@ -104,7 +104,7 @@ def gives_answers(cell: CellResult, frame: Frame) -> bool:
 
 
 def separable_stages(cell: CellResult, lost: LossCounts, answering: bool) -> list[LostAt]:
-    """Return the stages that a cell has and that can be told from their neighbours.
+    """Return the stages that a cell has and that can be distinguished from their neighbours.
 
     Of a system of the user's own neither chunks nor index are known. A search that compares all
     vectors, or has none, loses nothing to an index; a stage that lost something is always there.

@@ -50,7 +50,7 @@ _MAX_MEASURED_QUESTIONS = 1_000
 
 
 Progress = Callable[[str, int, int], None]
-"""Is told of a piece of long work how many of how many steps are finished."""
+"""Receives of a piece of long work how many of how many steps are finished."""
 
 
 @dataclass
@@ -161,7 +161,7 @@ class Artefacts:
         return self._parents
 
     def to_parent_hits(self, cell: Cell, hits: Sequence[Hit]) -> tuple[Hit, ...]:
-        """Return in the place of each hit the chunk that is handed over, at its first rank."""
+        """Return in the place of each hit the chunk that is given, at its first rank."""
         if cell.chunker.parent is None:
             return tuple(hits)
         larger, merged = self.hit_chunks(cell.chunker), dict[int, Hit]()
@@ -198,7 +198,7 @@ class Artefacts:
         chunks = self.hit_chunks(cell.chunker)
         about = {**self._ranking_about(cell), "reranker": identity_of(cell.reranker)}
         if cell.chunker.parent is not None:
-            about["handed"] = chunks.id
+            about["parent"] = chunks.id
         return self._ranking_table("reranked", cell, chunks, about)
 
     def _ranking_table(
@@ -230,8 +230,8 @@ class Artefacts:
 
     def orders(self, cell: Cell, depth: int) -> Table[tuple[int, ...]]:
         """Return the numbers of chunks that the retriever finds by exact search, by its key."""
-        handed = self.hit_chunks(cell.chunker).id
-        about = {**self._ranking_about(cell), "handed": handed, "depth": depth}
+        hits = self.hit_chunks(cell.chunker).id
+        about = {**self._ranking_about(cell), "parent": hits, "depth": depth}
         table = self._cache.table("traced", tuple[int, ...], about)
         self._close_tables.append(table.close)
         return table
@@ -260,7 +260,7 @@ class Artefacts:
         if not cell.system.cache:
             return None
         about = {"system": identity_of(cell.system)}
-        table = self._cache.reply_table("told", TimedReply, about, "system")
+        table = self._cache.reply_table("system_replies", TimedReply, about, "system")
         self._close_tables.append(table.close)
         return table
 
@@ -282,9 +282,9 @@ class Artefacts:
         with self.ledger.timed("embedding questions"):
             return self._text(embedder).embed(questions, kind)[0]
 
-    def vectors_begun(self, embedder: Embedder) -> datetime | None:
+    def vectors_since(self, embedder: Embedder) -> datetime | None:
         """Return from when on vectors of an embedder were kept; None where none are."""
-        return self._text(embedder).begun()
+        return self._text(embedder).started_at()
 
     def ask(self, chat: ChatModel, requests: Sequence[PromptRequest[T]]) -> list[T | StageError]:
         """Return what a chat model says about questions, or why there is nothing."""
@@ -399,7 +399,7 @@ class Artefacts:
     def _chunks_about(self, chunker: Chunker) -> dict[str, Any]:
         tokenizer = getattr(chunker, "tokenizer", None)
         weights = None if tokenizer is None else weights_id(tokenizer)
-        # Chunks are the same whatever is handed over in their place.
+        # Chunks are the same whatever is given in their place.
         about = {key: value for key, value in identity_of(chunker).items() if key != "parent"}
         return {
             "version": chunk_set.VERSION,

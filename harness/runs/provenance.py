@@ -71,7 +71,7 @@ def collect_provenance(
 def records_fingerprint(config: RunConfig, about: Provenance) -> str:
     """Return the fingerprint of all that shapes a run's records.
 
-    Where they are written, the gate that judges them, and what is only told beside them do not.
+    Where they are written, the gate that judges them, and what is only reported beside them do not.
     """
     settings = {
         key: value

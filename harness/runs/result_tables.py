@@ -130,9 +130,9 @@ def answer_table(cache: Cache, generator: Any) -> ReplyTable[TimedAnswer]:
 
 @dataclass(frozen=True)
 class TimedReply:
-    """What a system told, and the seconds it took when it was asked."""
+    """A system's reply, and the seconds it took when it was asked."""
 
-    told: SystemReply
+    reply: SystemReply
     seconds: float
 
 

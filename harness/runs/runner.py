@@ -24,7 +24,7 @@ from harness.metrics import asks_judge
 from harness.models import runtime
 from harness.models.model_files import token_counter
 from harness.runs import provenance, run_inputs
-from harness.runs.active_run import OpenRun, begun_runs
+from harness.runs.active_run import OpenRun, unfinished_runs
 from harness.runs.artefacts import Artefacts, Progress
 from harness.runs.run_inputs import RunInputs, SampledQuestions
 from harness.store.run_file import QuestionSample
@@ -38,7 +38,7 @@ def prepare(
 ) -> RunInputs:
     """Read corpus and test set, and check them against the configuration.
 
-    `limit` keeps the first so many questions; `fresh` converts every document anew. `today` is
+    `limit` keeps the first so many questions; `fresh` converts every document again. `today` is
     the UTC day whose sample is asked, where the configuration asks for one.
 
     Raises:
@@ -141,7 +141,7 @@ def open_run(prepared: RunInputs, progress: Progress, fresh: bool = False) -> It
         continues = provenance.records_fingerprint(config, about)
         if prepared.sample is not None:  # what another day asks continues nothing of this one's
             continues = fingerprint(continues, [question.id for question in questions])
-        began = begun_runs(cache).get([continues]).get(continues, 0.0)
+        began = unfinished_runs(cache).get([continues]).get(continues, 0.0)
         cache.replies.age = ReplyAge(began or time.time(), config.settings.reuses)
         yield OpenRun(
             prepared, artefacts, cache, collections, machines, fresh, clock, about, continues

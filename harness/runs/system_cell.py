@@ -1,6 +1,6 @@
 """Runs the cell of an external system: ask, match its contexts, judge, score. Never writes.
 
-What it told is kept as soon as it is there; where a context stands is looked up each time.
+Its reply is stored as soon as it arrives; where a context stands is looked up each time.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class _AskedQuestion(loop.Asked[str, SystemReply]):
 
     @property
     def reply(self) -> SystemReply:
-        """What it was told; nothing where that failed."""
+        """Its reply; nothing where that failed."""
         return self.replies[self.question.id].answer or SystemReply()
 
 
 class _SystemSubject:
-    """One system, and what it tells, as far as it has been heard; what it may tell until then.
+    """One system, and what its replies so far hold; all that they may hold until the first one.
 
     A question that fails has failed for the metrics that apply to the others, and no more.
     """
@@ -91,11 +91,11 @@ class _SystemSubject:
         replies = self._table.get([self._key(id_) for id_ in requests])
         stored = {id_: timed for (id_, _), timed in replies.items()}
         for timed in stored.values():
-            self._hear(timed.told)
+            self._hear(timed.reply)
         return {
-            id_: CallResult(id_, timed.told, None, timed.seconds)
+            id_: CallResult(id_, timed.reply, None, timed.seconds)
             for id_, timed in stored.items()
-            if self._is_usable(timed.told)
+            if self._is_usable(timed.reply)
         }
 
     def answer_one(self, request: str) -> SystemReply:
@@ -249,10 +249,10 @@ def attribute_system(
     known: what it did not retrieve is lost at `retrieval`.
 
     Args:
-        case: what it told.
+        case: its reply.
         sent: the text that it says its model was sent; None where it says nothing of that.
         answered: whether its answer is right; None where nothing says what would be.
-        by_keywords: whether that was told by keywords where the question has them.
+        by_keywords: whether that was decided by keywords where the question has them.
     """
     if not case.ranked:
         return Attribution()

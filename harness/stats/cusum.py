@@ -51,7 +51,7 @@ class ShiftTest:
     """The result for one series; `reason` says why it was not tested, "" where it was.
 
     `p` is that of the whole series, `corrected` the same by Holm. A series of equal values has
-    p = 1 and is in no family: no order of them could be told from another.
+    p = 1 and is in no family: all their orders are the same.
     """
 
     p: float | None
@@ -81,7 +81,7 @@ def find_shifts(
     Args:
         series: Values in the order of time.
         seed: Of the orders that are drawn.
-        every_night: Keep the 5 % over all nights on which a series is tested anew as it grows, in
+        every_night: Keep the 5 % over all nights on which a series is tested again as it grows, in
             place of one: p counts as often as the series has values.
     """
     arrays = [np.asarray(values, dtype=np.float64) for values in series]

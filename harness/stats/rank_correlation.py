@@ -1,7 +1,7 @@
 """Spearman's rank correlation with a bootstrap interval over groups of rows.
 
 Source: Spearman, 1904; ties get the mean of their ranks. The interval draws whole groups, and
-ranks anew in each draw: BCa. Several columns share what is expensive: the draws, and the ranks of
+ranks again in each draw: BCa. Several columns share what is expensive: the draws, and the ranks of
 the column that they are compared with.
 """
 

@@ -91,7 +91,7 @@ class LossCounts:
     unlabelled: Whole
     """Not attributed: without evidence."""
     untold: Whole = 0
-    """Not attributed: what was retrieved for them is not told."""
+    """Not attributed: what was retrieved for them is not reported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,7 +53,7 @@ class RunWriter:
     """Appends to a run's directory; the directory appears with the first outcome.
 
     `continues` is the fingerprint of all that shapes the run: where a run with the same one was
-    broken off, its directory is used again, and what it holds is written anew.
+    broken off, its directory is used again, and what it holds is written again.
     """
 
     def __init__(self, reports: Path, id_: str, continues: str, fresh: bool = False) -> None:

@@ -23,7 +23,7 @@ class System(ABC):
     files: ClassVar[tuple[str, ...]] = ()
     """Its parameters that name a file, looked for beside the configuration."""
     imported: ClassVar[bool] = False
-    """Whether it only reads what was told before: what is missing there stops no run."""
+    """Whether it only reads what was recorded before: what is missing there stops no run."""
 
     @property
     def shown(self) -> str:
@@ -59,7 +59,7 @@ class System(ABC):
         """Return what it tells of one question; `id_` is the question's in the test set.
 
         Raises:
-            StageError: it gave up on this question, or told something that makes no sense.
+            StageError: it gave up on this question, or returned something that makes no sense.
         """
 
     def identity(self) -> dict[str, Any]:

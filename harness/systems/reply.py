@@ -48,7 +48,7 @@ class RetrievedText:
 
 @dataclass(frozen=True, slots=True)
 class SystemReply:
-    """What a system told of one question.
+    """A system's reply to one question.
 
     `contexts`, best first, is None where it tells of none. `answer` is None where it gives none,
     and `lacking` says why where there is a place for it. `sent` is the text that its model was
@@ -136,7 +136,7 @@ _COUNTS: TypeAdapter[int] = TypeAdapter(Count)
 
 
 def parse_reply(returned: Any) -> SystemReply:
-    """Return what a system told, read from what it returned.
+    """Return a system's reply, read from what it returned.
 
     That is (documents, answer), a mapping with any of `contexts` (or `documents`), `answer`,
     `declined`, `context` (the text as sent), `tokens_in`, `tokens_out` and `model`, a list of
@@ -212,7 +212,7 @@ def _to_list(documents: Any) -> Any:
 
 
 def join_contexts(contexts: Sequence[RetrievedText] | None) -> str | None:
-    """Return the text of contexts, as a prompt would have it; None where that is not told."""
+    """Return the text of contexts, as a prompt would have it; None where that is not reported."""
     if contexts is None or not all(context.text for context in contexts):
         return None
     return SEPARATOR.join(context.text for context in contexts)

@@ -1,4 +1,4 @@
-"""Secrets: told by their names, taken from the environment alone, and blotted out of texts."""
+"""Secrets: known by their names, taken from the environment alone, and blotted out of texts."""
 
 from __future__ import annotations
 

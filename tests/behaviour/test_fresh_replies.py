@@ -1,4 +1,4 @@
-"""What may change behind its name is asked anew; what was replied to a broken-off run is not."""
+"""What may change behind its name is asked again; what was replied to a broken-off run is not."""
 
 import json
 import sys

@@ -137,7 +137,7 @@ class TestPools:
         assert any(f"{len(asked)} of 12 questions, from the last 2 runs" in note
                    for note in both["notes"])  # fmt: skip
         assert self.seen(anew) == 6
-        assert any("The pool begins anew" in note for note in anew["notes"])
+        assert any("The pool starts again" in note for note in anew["notes"])
 
     def test_a_pool_of_one_day_is_of_that_day_and_whole_runs_are_in_none(self, made):
         made.run()
@@ -189,7 +189,7 @@ def test_each_day_asks_other_questions_and_is_judged_with_the_days_before(made):
     pools = [" ".join(out.split()) for _, out, _ in results]
     assert "8 of 12 questions, from the last 3 runs of at most 2 days" in pools[3]
     assert "4 of 12 questions, from one run of at most 2 days" in pools[4]
-    assert "The pool begins anew" in pools[4]
+    assert "The pool starts again" in pools[4]
     assert "8 of 12 questions, from the last 2 runs of at most 2 days" in pools[6]
     assert "1.000 to 0.000, −1.000" in pools[6]
     assert Xml.parse("j.xml").getroot().get("failures") == "1"

@@ -136,7 +136,7 @@ def test_a_change_begins_the_pool_anew_and_is_said(nights, changes, said):
 
     assert pool.runs == names(after)
     assert pool.stopped == f"{before.name} is from before {said}"
-    assert f"The pool begins anew: {pool.stopped}." in str(pool)
+    assert f"The pool starts again: {pool.stopped}." in str(pool)
 
 
 @pytest.mark.parametrize("changes", [{"sample": 3}, {"margin": 0.1}, {"targets": {METRIC: 0.5}}])

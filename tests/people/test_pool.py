@@ -129,7 +129,7 @@ def test_each_document_stands_once_and_nothing_says_where_it_was_found(runs, tmp
     )
     assert all(tuple(row) == FIELDS for row in found)
     assert {row["grade"] for row in found} == {None}
-    meaning = "0 not relevant, 1 to 3 relevant, 3 the most; -1 cannot be told; empty: not judged"
+    meaning = "0 not relevant, 1 to 3 relevant, 3 the most; -1 cannot be judged; empty: not judged"
     assert {row["grades"] for row in found} == {meaning}
     texts = {text for each in stored for text in each.texts.values()}
     assert {row["text"] for row in found} <= texts

@@ -100,7 +100,7 @@ def test_without_any_difference_a_cheaper_one_is_taken_only_where_that_is_warran
     assert untold == "No difference could be shown."
     assert said[-1] == (
         "If cost decides. Whether fixed × dense (200 ms a question in place of 900 ms) is less "
-        "than 0.02 worse cannot be told at n = 156; about 2,000 questions would."
+        "than 0.02 worse is open at n = 156; about 2,000 questions would."
     )
 
 

@@ -58,7 +58,7 @@ class PooledRuns:
             f"{len(self.operand.questions)} of {sample.of} questions, from {over} of at most "
             f"{count(self.days, 'day')}, each with its latest value."
         ]
-        sentences += [f"The pool begins anew: {self.stopped}."] if self.stopped else []
+        sentences += [f"The pool starts again: {self.stopped}."] if self.stopped else []
         more = len(self.left_out) - _MAX_NAMED
         sentences += [f"Left out: {reason}." for reason in self.left_out[:_MAX_NAMED]]
         sentences += [f"Left out: {more} more."] if more > 0 else []
@@ -127,7 +127,7 @@ def _merge(sides: Sequence[Operand]) -> Operand:
 def _earlier_runs(
     folder: Path, newest: RunFile, days: int, damaged: list[str]
 ) -> Iterator[tuple[Path, RunFile]]:
-    """Yield the sampled runs of the last days beside a run, begun before it, the newest first.
+    """Yield the sampled runs of the last days beside a run, started before it, the newest first.
 
     Those of which nothing can be trusted, not even the day, are added to `damaged`.
     """

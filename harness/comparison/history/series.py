@@ -27,7 +27,7 @@ MAX_METRICS, MAX_CELLS = 5, 6
 """What is shown where nobody names any: the deciding metric and the best cells first."""
 SEED = 7
 _NEARBY_RUNS = 1
-"""Runs beside a shift whose changes are told with it: its place may be off by so many."""
+"""Runs beside a shift whose changes are named with it: its place may be off by so many."""
 
 
 FIGURES = ("mean", "low", "high", "n", "failed")

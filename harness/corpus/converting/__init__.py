@@ -113,7 +113,7 @@ def _describe_error(error: Exception) -> str:
 
 @contextmanager
 def _silence_libraries() -> Iterator[None]:
-    """Keep what libraries warn and log away from the user, who is told of what fails."""
+    """Keep what libraries warn and log away from the user, who sees what fails."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

@@ -26,7 +26,7 @@ _HINT = "divide it, or leave it out: on_error: skip, or a narrower `glob`"
 
 
 class Worker:
-    """A converting process, started for the first file, and anew where a file has ended it."""
+    """A converting process, started for the first file, and again where a file has ended it."""
 
     def __init__(self, patience: float = limits.CONVERSION_SECONDS) -> None:
         self.patience = patience

@@ -40,7 +40,7 @@ class ChatModel:
     A provider's key comes from the environment, by the provider's own variable, and so does its
     server's URL where `base_url` is None; a server of OpenAI's kind that is named needs no key. At
     most `concurrent` prompts are under way at one server at once, and at most `per_minute` are
-    begun in a minute (0: any number). `timeout`, in seconds, is for each of the 1 + `retries`
+    started in a minute (0: any number). `timeout`, in seconds, is for each of the 1 + `retries`
     requests of a prompt: the provider's library waits and repeats. A setting that a provider's
     library does not take, such as `max_tokens`, is refused where it is not the default.
     A GGUF file runs in this process, one prompt at a time, without timeout; `window` is how many

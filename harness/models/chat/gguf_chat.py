@@ -127,7 +127,7 @@ def _open(path: Path, window: int) -> Server:
             f"chat model 'gguf:{path.name}' cannot be opened by xllamacpp: is the file whole, of a "
             f"chat model, and is there memory for it and a window of {window} tokens?"
         ) from None
-    # Closed before it has begun to work, the library waits for ever: so a first answer is awaited.
+    # Closed before it has started to work, the library waits for ever: so a first answer is awaited.
     server.handle_metrics()
     atexit.register(_open.cache_clear)
     return server
@@ -136,7 +136,7 @@ def _open(path: Path, window: int) -> Server:
 def _stream_reply(server: Server, request: str) -> list[str]:
     """Return the pieces of a reply; an interrupt, or the end of the process, ends it early.
 
-    The library cannot be interrupted, so it runs in a thread that can be told to stop. That is no
+    The library cannot be interrupted, so it runs in a thread that can be asked to stop. That is no
     daemon: a process that ends while the library calculates crashes.
     """
     pieces: list[str] = []

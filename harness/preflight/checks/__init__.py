@@ -84,7 +84,9 @@ def refuse_errors(findings: list[Finding]) -> None:
             lines.append(f"  {finding.check}: {finding.text}{examples}")
             lines += [f"    {finding.remedy}"] if finding.remedy else []
     if lines:
-        raise HarnessError("\n".join(["this run would say nothing, so it was not begun:", *lines]))
+        raise HarnessError(
+            "\n".join(["this run would say nothing, so it was not started:", *lines])
+        )
 
 
 def _cached_findings(

@@ -169,7 +169,7 @@ def measure_likeness(
     these cosines the bound is the k-th smallest, k = 5 % of n + 1, at least 1. Of n + 1 questions
     of one kind each is as likely as any to be the farthest from the others, so that of real
     questions like the test's k / (n + 1) are far. A test question that is there twice counts once.
-    `embed` gives a unit vector a question; `progress` is told how many different questions have
+    `embed` gives a unit vector a question; `progress` receives how many different questions have
     been compared, and of how many.
     """
     times = Counter(fold(question.text) for question in traffic.questions)

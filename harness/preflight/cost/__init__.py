@@ -46,7 +46,7 @@ def forecast(
             aside = stack.enter_context(tempfile.TemporaryDirectory(prefix="harness-"))
             making = stack.enter_context(Cache(config.cache if deep else Path(aside)))
         cache = stack.enter_context(Cache(config.cache, fresh, read_only=True, maker=making))
-        if not cache.replies.age.since:  # no run has begun
+        if not cache.replies.age.since:  # no run has started
             cache.replies.age = ReplyAge(time.time(), config.settings.reuses)
         questions = prepared.testset.questions
         artefacts = Artefacts(prepared.corpus, cache, plan, questions, progress, collections)

@@ -51,7 +51,7 @@ class FlowStep:
 def steps(view: View, cell: CellResult, line: LossCounts) -> list[FlowStep]:
     """Return the steps of a cell's groups of passages, and last its questions.
 
-    A step that the cell has not, or that cannot be told from the next, is left out.
+    A step that the cell has not, or that cannot be distinguished from the next, is left out.
     """
     stage_names = stages(view, cell, line)
     of = line.groups["chunking"].of

@@ -57,7 +57,7 @@ function outcome(recorded, { answerable, passages: gold }) {
   if (!answerable) return [el("span", {}, "the sources hold no answer to it: nothing to lose")];
   const why = !gold.length ? "no evidence is given, so nobody can say where it was lost"
     : passages.length ? "all evidence was in the prompt, and nothing says which answer is right"
-      : "what was retrieved is not told, so nobody can say where it was lost";
+      : "what was retrieved is not reported, so nobody can say where it was lost";
   return [el("span", {}, why)];
 }
 

@@ -43,7 +43,7 @@ function mark(row, grade) {
     input.checked = grade !== null && Number(input.value) === grade;
 }
 
-/** A row: what is rated, and its grades. `rate` is told each choice, null for none. */
+/** A row: what is rated, and its grades. `rate` receives each choice, null for none. */
 function row(title, scale, value, rate, ...shown) {
   const set = (grade) => {
     mark(made, grade);
@@ -56,7 +56,7 @@ function row(title, scale, value, rate, ...shown) {
   return made;
 }
 
-/** All of an item. `changed` is told what was said of which row, after the rating has it. */
+/** All of an item. `changed` receives what was said of which row, after the rating has it. */
 function itemShown(item, rating, heading, changed) {
   const texts = item.chunks.map((number, at) => {
     const { doc, text } = FORM.texts[number];

@@ -31,10 +31,10 @@ function openOf(rating) {
   return [...texts, ...rest.map(({ title }) => title.toLowerCase())];
 }
 
-/** How far an item is: "complete", "begun" or "open". */
+/** How far an item is: "complete", "partial" or "open". */
 function stateOf(rating) {
   if (openOf(rating).length === 0) return "complete";
-  return isRated(rating) ? "begun" : "open";
+  return isRated(rating) ? "partial" : "open";
 }
 
 function isRated(rating) {

@@ -175,7 +175,7 @@ def chunker_limits(view: View) -> Iterator[Block]:
     yield Paragraph(
         f"Any {numbers.count(k, 'chunk')}: the most of a question's evidence that so many could "
         "hold, whichever they are. Chunk ceiling: the precision of a retriever that finds all "
-        "evidence. A chunker with a parent is measured by the chunks that are handed over.",
+        "evidence. A chunker with a parent is measured by the chunks that are given.",
         "note",
     )
 

@@ -21,7 +21,7 @@ from harness.store.run_file import ChunkerCeiling, Given, OracleOutcome, OracleR
 
 KINDS: tuple[Given, ...] = get_args(Given)
 RecordCallback = Callable[[str, str, Failure | None], None]
-"""Is told of each question: what is being asked, its id, and whether it failed."""
+"""Receives of each question what is being asked, its id, and whether it failed."""
 
 
 class OracleRun:

@@ -190,7 +190,7 @@ def chunker_ceiling(
     """Return the highest recall that a chunker allows at `k` chunks, whatever is retrieved.
 
     `touching` are the chunks at the gold of each question (`Case.touching`); with a `parent` those
-    that are handed over.
+    that are given.
     """
     groups = None if clusters is None else [clusters[question.id] for question, _ in touching]
     cases = [

@@ -161,7 +161,7 @@ def test_a_loss_is_told_as_its_facts_are(pages, question):
 @pytest.mark.parametrize(
     ("question", "wanted"),
     [
-        ("untold", "what was retrieved is not told, so nobody can say where it was lost"),
+        ("untold", "what was retrieved is not reported, so nobody can say where it was lost"),
         ("unknown", "all evidence was in the prompt, and nothing says which answer is right"),
     ],
 )
