@@ -32,6 +32,7 @@ check: .venv/.for-development
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python docs/plain_words.py
 
 format: .venv/.for-development
 	$(BIN)/ruff format .

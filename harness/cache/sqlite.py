@@ -46,7 +46,8 @@ class RowFile:
 
     Losing it must cost time and nothing else: where the file turns out to be damaged it is
     started again, and where it cannot be written things go on without it. `warn` gets a message of
-    either, by the file's `name`. `run` marks what is written; with `fresh` only rows with that mark are given out.
+    either, by the file's `name`. `run` marks what is written; with `fresh` only rows with that
+    mark are given out.
 
     With `read_only` nothing is written: what is not there is missing, and damage is left as it is.
     """

@@ -12,7 +12,7 @@ from harness.cli.options import CommandGroup, Force, Json, Override, config_file
 from harness.errors import HarnessError, RunError
 
 if TYPE_CHECKING:
-    from harness.config.run_config import RunConfig
+    from harness.config.resolved import RunConfig
 
 commands = typer.Typer(cls=CommandGroup, help="What a judge model is worth.", no_args_is_help=True)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from harness.config.grid import Cell, SystemCell
-from harness.config.run_config import RunConfig
+from harness.config.resolved import RunConfig
 from harness.metrics import judge_of
 from harness.models.chat import ChatModel
 from harness.protocols import Embedder

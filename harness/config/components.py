@@ -25,7 +25,8 @@ from harness.metrics import asks_judge, named_metrics
 from harness.metrics.judge import explain_missing_judge
 from harness.metrics.named_metrics import NamedMetric
 from harness.metrics.needs import Need
-from harness.models.chat import ChatModel, relocate_model
+from harness.models.chat import ChatModel
+from harness.models.chat.settings import relocate_model
 from harness.registry import Registry, label
 from harness.rerankers import rerankers
 from harness.retrievers import retrievers

@@ -7,13 +7,13 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from harness import corpus as corpora
 from harness import testset as testsets
 from harness.chunkers.given_spans import Spans
 from harness.config import gate_rules
 from harness.config.grid import RunPlan
+from harness.config.resolved import RunConfig
 from harness.corpus import Corpus
 from harness.errors import (
     ConfigError,
@@ -35,9 +35,6 @@ from harness.metrics.named_metrics import (
 from harness.ranking.relevance import TextSearch, choose_labels, fold, has_label, is_yes_or_no
 from harness.records import Label, Question
 from harness.testset import Testset
-
-if TYPE_CHECKING:
-    from harness.config.run_config import RunConfig
 
 _MAX_QUICK_BYTES = 50_000_000
 """Bytes of data that are read though the configuration is not valid."""

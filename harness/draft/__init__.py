@@ -14,7 +14,7 @@ from harness.cache.folders import Cache
 from harness.chunkers import chunkers
 from harness.config import run_config
 from harness.config.grid import Cell, RunPlan
-from harness.config.run_config import RunConfig
+from harness.config.resolved import RunConfig
 from harness.corpus import Corpus
 from harness.draft import passage_order
 from harness.draft.draft_prompts import choose_categories

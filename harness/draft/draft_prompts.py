@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from harness.errors import HarnessError, StageError, suggest
 from harness.metrics import judge
 from harness.models import prompts
-from harness.models.chat import ChatReply
+from harness.models.chat.settings import ChatReply
 from harness.models.rephrasing import PromptRequest
 from harness.records import Chunk, Document
 from harness.text.normal_form import normalise

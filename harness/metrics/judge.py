@@ -17,7 +17,8 @@ from harness.metrics.failures import failure_of
 from harness.metrics.judge_replies import CircuitBreaker, JudgeReplies
 from harness.metrics.needs import QualityMetric, ScoringContext
 from harness.models import concurrency, prompts
-from harness.models.chat import ChatModel, ChatReply
+from harness.models.chat import ChatModel
+from harness.models.chat.settings import ChatReply
 from harness.records import Case, Score, Verdict, not_scored
 from harness.registry import injected
 

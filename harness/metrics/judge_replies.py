@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from harness.errors import RunError
-from harness.models.chat import ChatReply
+from harness.models.chat.settings import ChatReply
 
 MIN_FAILURES_IN_ROW = 20
 """So many failures in a row say that a judge is gone; fewer say nothing yet."""

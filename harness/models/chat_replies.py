@@ -9,7 +9,8 @@ from typing import TypeVar
 from harness.cache.folders import Cache
 from harness.errors import StageError
 from harness.models import concurrency
-from harness.models.chat import ChatModel, ChatReply
+from harness.models.chat import ChatModel
+from harness.models.chat.settings import ChatReply
 from harness.models.rephrasing import PromptRequest
 
 KIND = "replies"

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from harness import limits
 from harness.errors import StageError
-from harness.models.chat import ChatReply
+from harness.models.chat.settings import ChatReply
 
 T = TypeVar("T")
 _MARK = re.compile(r"\s*(?:[-*•–—]+|\(?[Qq]?\d{1,2}[.):]+)\s+")

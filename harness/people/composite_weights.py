@@ -60,8 +60,8 @@ def suggest_weights(table: RatedValues) -> Suggestion:
     Over the quality metrics of answers that have a value of four in five rated answers, and over
     the answers that all of them have a value of; answers to unanswerable questions do not count:
     most metrics have no value of them. They are fitted by least squares, none below 0; how well
-    they do is estimated by five folds of questions, each answered for by weights that were fitted to
-    the others.
+    they do is estimated by five folds of questions, each predicted by weights that were fitted
+    to the others.
     """
     grades, questions = table.people("overall"), table.stored.questions
     answerable = np.array([questions[answer.question].answerable for answer in table.answers])

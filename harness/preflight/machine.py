@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 from harness import fingerprint
-from harness.config.run_config import RunConfig
+from harness.config.resolved import RunConfig
 from harness.files.requirements import check_requirements, install_command, read_requirements
 from harness.models import runtime
 from harness.models.runtime import processor

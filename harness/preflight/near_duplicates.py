@@ -37,8 +37,8 @@ def find_groups(
 ) -> list[list[str]]:
     """Return the texts in groups, in the order of `ids`: each nearly the same as another in it.
 
-    `text` gives the text of an id, and is asked again for candidates; `report` receives now and then
-    how many were read.
+    `text` gives the text of an id, and is asked again for candidates; `report` receives now and
+    then how many were read.
     """
     chance = np.random.default_rng(seed)
     factors = chance.integers(0, 1 << 63, size=(_BANDS * _ROWS, 1), dtype=np.uint64) * 2 + 1

@@ -19,7 +19,7 @@ from typing import Any
 
 from harness.cache.folders import check_version
 from harness.chunkers import hit_chunker
-from harness.config.run_config import RunConfig
+from harness.config.resolved import RunConfig
 from harness.config.settings import Settings
 from harness.errors import HarnessError, ModelError
 from harness.files import locks

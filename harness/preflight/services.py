@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from harness import index
 from harness.chunkers import hit_chunker
-from harness.config.run_config import RunConfig
+from harness.config.resolved import RunConfig
 from harness.embedders import embedders
 from harness.errors import HarnessError, ModelError, RunError
 from harness.files.requirements import install_command

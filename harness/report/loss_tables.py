@@ -35,7 +35,7 @@ class _Row:
     mark: Mark | None = None
 
     def cells(self, counted: Iterable[tuple[LostAt, Share]]) -> Iterator[Cell]:
-        """Yield what was lost at each stage; a dash where it cannot be distinguished from the next."""
+        """Yield what was lost at each stage; a dash where it may have been lost at the next."""
         for stage, share in counted:
             yield _share_cell(share) if stage in self.stages else numbers.MISSING
 

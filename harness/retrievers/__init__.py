@@ -15,7 +15,8 @@ from pydantic import BeforeValidator
 from harness import fingerprint
 from harness.corpus.chunk_set import ChunkSet
 from harness.errors import ModelError, StageError
-from harness.models.chat import ChatModel, ChatReply
+from harness.models.chat import ChatModel
+from harness.models.chat.settings import ChatReply
 from harness.models.prompts import check_places, fill_template, load_prompt
 from harness.models.rephrasing import PromptRequest
 from harness.protocols import Embedder, TextKind, VectorIndex, Vectors

@@ -32,7 +32,7 @@ from harness.cache.shared import Store
 from harness.cache.tables import TableRows
 from harness.config.chat_models import embedding_model, model_of
 from harness.config.grid import Cell, RunPlan
-from harness.config.run_config import RunConfig
+from harness.config.resolved import RunConfig
 from harness.config.settings import OnRay
 from harness.corpus import Corpus, Documents
 from harness.errors import HarnessError, MissingExtra, RunError

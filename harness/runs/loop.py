@@ -27,7 +27,7 @@ O_co = TypeVar("O_co", covariant=True)
 BATCH_QUESTIONS = 256
 """How many questions are retrieved and scored together; each answer is kept at once."""
 _MAX_OPEN_BATCHES = 4
-"""How many such batches there are at once, at most, so that one slow answer does not hold up all."""
+"""How many batches may be open, so that one slow answer does not hold up all."""
 _CALLS_AHEAD = 4
 """How many calls wait for each that runs: they begin while a batch is retrieved or scored."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.chunkers import hit_chunker
 from harness.config.grid import RunPlan
-from harness.config.run_config import RunConfig
+from harness.config.resolved import RunConfig
 from harness.corpus import Corpus
 from harness.files.paths import make_portable
 from harness.fingerprint import __version__, fingerprint, identity_of, identity_or_value, versions

@@ -15,7 +15,8 @@ from harness.config.chat_models import model_of
 from harness.fingerprint import identity_of, source_id, versions
 from harness.metrics import Metric
 from harness.metrics.judge_replies import CircuitBreaker
-from harness.models.chat import ChatModel, ChatReply
+from harness.models.chat import ChatModel
+from harness.models.chat.settings import ChatReply
 from harness.records import Answer, Case, Chunk, Hit, Question, Score
 from harness.registry import label
 from harness.store.cell_results import IndexRecall

@@ -8,7 +8,7 @@ from datetime import date
 from functools import cached_property
 
 from harness.config.grid import RunPlan
-from harness.config.run_config import RunConfig
+from harness.config.resolved import RunConfig
 from harness.corpus import Corpus
 from harness.fingerprint import fingerprint
 from harness.stats.clusters import find_clusters

@@ -15,7 +15,7 @@ from harness.cache.folders import Cache, check_version
 from harness.cache.tables import ReplyAge
 from harness.chunkers import hit_chunker
 from harness.config import data_checks
-from harness.config.run_config import RunConfig
+from harness.config.resolved import RunConfig
 from harness.errors import MissingExtra
 from harness.files.atomic import check_writable
 from harness.fingerprint import fingerprint, identity_of

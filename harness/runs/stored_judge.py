@@ -21,7 +21,8 @@ from harness.metrics import Metric
 from harness.metrics.judge import MeanVerdictMetric
 from harness.metrics.judge_replies import CircuitBreaker, JudgeReplies
 from harness.metrics.named_metrics import NamedMetric, leaf_metrics
-from harness.models.chat import ChatModel, ChatReply
+from harness.models.chat import ChatModel
+from harness.models.chat.settings import ChatReply
 from harness.records import Case, Question, Score
 from harness.runs.outcomes import make_cases
 from harness.runs.scoring import ScoreCache

@@ -15,7 +15,7 @@ from harness.draft.draft_prompts import (
     spread_categories,
 )
 from harness.errors import HarnessError, RunError
-from harness.models.chat import ChatReply
+from harness.models.chat.settings import ChatReply
 from harness.records import Chunk, Document, Span
 from harness.report import draft_blocks, terminal
 from tests.draft_server import FAULTS, Script, corpus

@@ -8,7 +8,8 @@ import pytest
 from harness import api
 from harness.cache.folders import Cache
 from harness.errors import DataError, HarnessError
-from harness.models.chat import ChatModel, ChatReply
+from harness.models.chat import ChatModel
+from harness.models.chat.settings import ChatReply
 from harness.people.judge_check import Checked, check_judge, draw_items, pad
 from harness.records import Passage, Question, Span
 from harness.report import terminal

@@ -8,7 +8,8 @@ import pytest
 from harness.embedders.hashing import Hashing
 from harness.errors import HarnessError, SpecError, StageError
 from harness.models import rephrasing
-from harness.models.chat import ChatModel, ChatReply
+from harness.models.chat import ChatModel
+from harness.models.chat.settings import ChatReply
 from harness.retrievers import retrievers
 from tests.chat_server import serving
 from tests.searching import documents, ids, pairs, searching

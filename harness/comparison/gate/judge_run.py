@@ -16,7 +16,7 @@ from harness.comparison.gate import judgement, pooling
 from harness.comparison.gate.gate_verdicts import GateResult
 from harness.comparison.operand import Incomparable, Operand
 from harness.config.gate_rules import Gate, find_rule_problems, is_path
-from harness.config.run_config import RunConfig
+from harness.config.resolved import RunConfig
 from harness.config.source import SourceMap
 from harness.errors import ConfigError, DataError, HarnessError, Problem
 from harness.files.yaml_lines import YamlFile

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from harness.errors import MissingExtra, ModelError, StageError
 from harness.fingerprint import sha256_of, versions
-from harness.models.chat import ChatModel, ChatReply
+from harness.models.chat.settings import ChatReply, ChatSettings
 from harness.models.runtime import processor
 
 if TYPE_CHECKING:
@@ -35,13 +35,13 @@ _TURN = Lock()
 """Models take turns: each uses all the cores there are."""
 
 
-def check(chat: ChatModel) -> None:
+def check(chat: ChatSettings) -> None:
     """Open the file, which finds one that is missing, no GGUF file, or too large."""
     with _TURN:
         _open(_path(chat), chat.window)
 
 
-def ask(chat: ChatModel, prompt: str) -> ChatReply:
+def ask(chat: ChatSettings, prompt: str) -> ChatReply:
     """Ask the model once; nothing of the prompts before it is left to it."""
     path = _path(chat)
     with _TURN:
@@ -66,14 +66,14 @@ def ask(chat: ChatModel, prompt: str) -> ChatReply:
     return reply
 
 
-def identity(chat: ChatModel) -> dict[str, Any]:
+def identity(chat: ChatSettings) -> dict[str, Any]:
     """Return what the file holds and what runs it; where it lies shapes nothing."""
     path = _path(chat)
     stat = path.stat()
     return {"model": _digest(path, stat.st_mtime_ns, stat.st_size), **versions(_LIBRARY)}
 
 
-def _path(chat: ChatModel) -> Path:
+def _path(chat: ChatSettings) -> Path:
     """Return the path of the model's file.
 
     Raises:
@@ -127,7 +127,7 @@ def _open(path: Path, window: int) -> Server:
             f"chat model 'gguf:{path.name}' cannot be opened by xllamacpp: is the file whole, of a "
             f"chat model, and is there memory for it and a window of {window} tokens?"
         ) from None
-    # Closed before it has started to work, the library waits for ever: so a first answer is awaited.
+    # Closed before it works, the library waits for ever: so a first answer is awaited.
     server.handle_metrics()
     atexit.register(_open.cache_clear)
     return server

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from harness.errors import HarnessError, SpecError, StageError
 from harness.models import http
-from harness.models.chat import ChatModel, ChatReply, replace_unencodable
+from harness.models.chat.settings import ChatReply, ChatSettings, replace_unencodable
 from harness.models.retries import describe_wait, retrying
 from harness.text.secrets import (
     KEY_REMEDY,
@@ -58,12 +58,12 @@ _UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueErr
 """What the library stumbles with over a reply that is not of the form it should have."""
 
 
-def check(chat: ChatModel) -> None:
+def check(chat: ChatSettings) -> None:
     """Start the model."""
     _start_model(chat)
 
 
-def ask(chat: ChatModel, prompt: str) -> ChatReply:
+def ask(chat: ChatSettings, prompt: str) -> ChatReply:
     """Ask the model; its library waits and repeats, or where it cannot, it is done here."""
     model = _start_model(chat)
     seed = next((name for name in _SEEDS if name in type(model).model_fields), None)
@@ -95,12 +95,12 @@ def ask(chat: ChatModel, prompt: str) -> ChatReply:
         raise StageError(describe_error(error) + describe_wait(error)) from None
 
 
-def identity(chat: ChatModel) -> dict[str, Any]:
+def identity(chat: ChatSettings) -> dict[str, Any]:
     """Return the URL that will be asked; None for the provider's own."""
     return {"base_url": server(chat)}
 
 
-def server(chat: ChatModel) -> str | None:
+def server(chat: ChatSettings) -> str | None:
     """Return the URL that will be asked, or None for the provider's own.
 
     Raises:
@@ -120,18 +120,18 @@ def server(chat: ChatModel) -> str | None:
     return url
 
 
-def _provider(chat: ChatModel) -> str:
+def _provider(chat: ChatSettings) -> str:
     return chat.model.partition(":")[0]
 
 
-def _start_model(chat: ChatModel) -> BaseChatModel:
+def _start_model(chat: ChatSettings) -> BaseChatModel:
     # The seed is set on each prompt: a model is started once for all samples.
     plain = replace(chat, seed=None, concurrent=1)
     return _start_once(plain, server(chat), os.environ.get("OPENAI_API_KEY"))
 
 
 @lru_cache
-def _start_once(chat: ChatModel, server: str | None, key: str | None) -> BaseChatModel:
+def _start_once(chat: ChatSettings, server: str | None, key: str | None) -> BaseChatModel:
     """Start a model once for each server and key: the environment may name others later."""
     from langchain.chat_models import init_chat_model
 
@@ -150,7 +150,7 @@ def _start_once(chat: ChatModel, server: str | None, key: str | None) -> BaseCha
         ) from None
 
 
-def _options(chat: ChatModel, server: str | None, key: str | None) -> dict[str, Any]:
+def _options(chat: ChatSettings, server: str | None, key: str | None) -> dict[str, Any]:
     """Return the settings by the names that the provider's class has for them."""
     options: dict[str, Any] = {} if chat.base_url is None else {"base_url": chat.base_url}
     options["temperature"] = chat.temperature
@@ -172,14 +172,14 @@ def _options(chat: ChatModel, server: str | None, key: str | None) -> dict[str, 
 
 
 def _known_options(
-    chat: ChatModel, kind: type[BaseChatModel], options: Mapping[str, Any]
+    chat: ChatSettings, kind: type[BaseChatModel], options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the options that a class takes; the others are for settings nobody asked for.
 
     Raises:
         SpecError: one of the others was asked for.
     """
-    accepted, plain = _accepted_options(kind), ChatModel(chat.model)
+    accepted, plain = _accepted_options(kind), ChatSettings(chat.model)
     unknown = {name for name in options if name in _SETTINGS and name not in accepted}
     for setting in filter(None, map(_SETTINGS.get, unknown)):
         if getattr(chat, setting) != getattr(plain, setting):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness.cache.folders import Cache
 from harness.cache.tables import ReplyAge
-from harness.config.run_config import RunConfig
+from harness.config.resolved import RunConfig
 from harness.errors import ConfigError, Problem
 from harness.index import Collections
 from harness.metrics import asks_judge, parts_of

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from math import fsum
 from statistics import fmean
 
-from harness.models.chat import ChatModel, ChatReply
+from harness.models.chat import ChatModel
+from harness.models.chat.settings import ChatReply
 from harness.records import Answer
 from harness.store.expenses import tokens_cost
 from harness.store.run_file import Price
