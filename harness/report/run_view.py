@@ -17,10 +17,11 @@ from harness.comparison.cell_differences import CellDifferences
 from harness.comparison.decision import Decision, decide
 from harness.comparison.gate import gate_verdicts
 from harness.comparison.gate.gate_verdicts import GateResult
-from harness.metrics import Metric
+from harness.metrics import Metric, asks_judge
 from harness.metrics.failures import NO_LABELS, lack_labels
 from harness.metrics.judged_ranking import JudgedRankingMetric
 from harness.metrics.named_metrics import stored_metric, stored_total
+from harness.people.ratings import RATINGS
 from harness.records import Outcome, Question
 from harness.registry import full_label
 from harness.report import phrases
@@ -106,13 +107,39 @@ class View:
     @cached_property
     def gate(self) -> GateResult | None:
         """What the run's gate came to; None where these scores were not judged."""
-        return gate_verdicts.read_gate(self.stored)
+        there = (self.stored.folder / gate_verdicts.GATE).exists()
+        return gate_verdicts.read_gate(self.stored) if there else None
 
     @property
-    def has_gate(self) -> bool:
+    def is_to_be_judged(self) -> bool:
         """Whether the configuration of the run has a gate."""
         resolved = self.run.config.get("resolved")
         return isinstance(resolved, Mapping) and resolved.get("gate") is not None
+
+    @property
+    def has_gate(self) -> bool:
+        """Whether the run was judged, or was to be."""
+        return self.is_to_be_judged or self.gate is not None
+
+    @property
+    def asks_judge(self) -> bool:
+        """Whether a metric of the run asks a judge model."""
+        return any(asks_judge(self.build_metric(name)) for name in self.run.provenance.metrics)
+
+    @property
+    def has_oracle(self) -> bool:
+        """Whether the oracle was asked, or the ceilings of the chunkers are known."""
+        return bool(self.run.oracle or self.run.ceilings)
+
+    @property
+    def has_ratings(self) -> bool:
+        """Whether people rated answers of the run."""
+        return (self.stored.folder / RATINGS).exists()
+
+    @cached_property
+    def divisions(self) -> list[Division]:
+        """The ways in which the questions fall into segments."""
+        return list_divisions(self.stored.questions.values())
 
     @cached_property
     def contrasts(self) -> CellDifferences:

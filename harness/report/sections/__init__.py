@@ -13,6 +13,8 @@ from harness.report.run_view import View
 
 Blocks: TypeAlias = Callable[[View], Sequence[Block]]
 """What a section says of a run; nothing where it has nothing to say."""
+Condition: TypeAlias = Callable[[View], object]
+"""Whether a section has anything to say of a run at all: false where it does not."""
 _FIRST_LOOKED_UP = 70
 """The order from which on sections are there to be looked up, and not to be read."""
 
@@ -26,16 +28,19 @@ class Section:
     title: str
     short: str
     blocks: Blocks
+    when: Condition | None = None
 
 
 _sections: dict[str, Section] = {}
 
 
-def section(name: str, order: int, title: str, short: str = "") -> Callable[[Blocks], Blocks]:
-    """Add what a function returns to the report, as a section."""
+def section(
+    name: str, order: int, title: str, short: str = "", when: Condition | None = None
+) -> Callable[[Blocks], Blocks]:
+    """Add what a function returns to the report, as a section; `when` is asked before it."""
 
     def add(blocks: Blocks) -> Blocks:
-        _sections[name] = Section(name, order, title, short or title, blocks)
+        _sections[name] = Section(name, order, title, short or title, blocks, when)
         return blocks
 
     return add
@@ -53,5 +58,6 @@ def parts(view: View) -> list[Part]:
     built = [
         Part(each.name, each.title, each.blocks(view), each.short, each.order >= _FIRST_LOOKED_UP)
         for each in sections()
+        if each.when is None or each.when(view)
     ]
     return [part for part in built if part.blocks]

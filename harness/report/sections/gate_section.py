@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from harness.report import gate
 from harness.report.document import Block, Fold, Paragraph
@@ -14,7 +15,7 @@ _MAX_RULES = 6
 """Of more, only those of configurations that did not pass stand open."""
 
 
-@section("gate", 5, "Gate")
+@section("gate", 5, "Gate", when=attrgetter("has_gate"))
 def blocks(view: View) -> Sequence[Block]:
     """Return the outcome and the rules; those of many cells that pass are folded."""
     result = view.gate
@@ -22,7 +23,7 @@ def blocks(view: View) -> Sequence[Block]:
         hint = f"These scores were not judged: `python -m harness gate {view.run.id}` does it."
         if view.run.status != "finished":
             hint = f"A run that is {view.run.status} is not judged."
-        return [Paragraph(hint, "warning")] if view.has_gate else []
+        return [Paragraph(hint, "warning")]
     tables = gate.rule_tables(result)
     few = len(result.verdicts) <= _MAX_RULES
     shown = len(tables) if few else len(gate.failing_cells(result))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from harness.metrics import asks_judge
 from harness.report.document import Block, Fold, Heading, Paragraph, TableBlock
@@ -14,7 +15,7 @@ from harness.stats.estimate import Estimate
 from harness.text import numbers
 
 
-@section("judges", 47, "What the judge is worth", "Judge")
+@section("judges", 47, "What the judge is worth", "Judge", attrgetter("asks_judge"))
 def blocks(view: View) -> Sequence[Block]:
     """Return a card under each judge metric; nothing where no metric asks a judge."""
     result: list[Block] = []

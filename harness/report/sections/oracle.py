@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from urllib.parse import quote
 
 from harness.metrics import named_metrics
@@ -25,12 +26,10 @@ _MAX_NAMED = 10
 """Questions that are named where links cannot be followed."""
 
 
-@section("oracle", 48, "What better retrieval could buy", "Potential")
+@section("oracle", 48, "What better retrieval could buy", "Potential", attrgetter("has_oracle"))
 def blocks(view: View) -> Sequence[Block]:
     """Return the results of the oracle; nothing where it was not run."""
     all_potentials = view.potentials
-    if not view.run.oracle and not view.run.ceilings:
-        return []
     several = len(all_potentials) > 1
     result: list[Block] = []
     for potential in all_potentials:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from harness.people import ratings
@@ -52,7 +53,7 @@ _EXPLANATION = (
 )
 
 
-@section("people", 48, "What people said", "People")
+@section("people", 48, "What people said", "People", attrgetter("has_ratings"))
 def blocks(view: View) -> Sequence[Block]:
     """Return what was made of `ratings.jsonl`; nothing where nobody rated anything."""
     lines = ratings.read(view.stored)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 
 import numpy as np
 
 from harness.report.document import Block, Fold, Measure, Paragraph, PerCell, TableBlock
 from harness.report.phrases import measure
-from harness.report.run_view import MIN_QUESTIONS, Division, View, list_divisions
+from harness.report.run_view import MIN_QUESTIONS, Division, View
 from harness.report.sections import section
 from harness.stats.aggregate_scores import Aggregate
 from harness.store.cell_results import CellResult
@@ -21,12 +22,12 @@ _LOOKED_UP = "Document"
 """The division that is folded: it has the most rows, and says the least about the next one."""
 
 
-@section("segments", 40, "By segment", "Segments")
+@section("segments", 40, "By segment", "Segments", attrgetter("divisions"))
 def blocks(view: View) -> Sequence[Block]:
     """Return a table a cell; nothing where nothing divides the questions."""
-    divisions = list_divisions(view.stored.questions.values())
+    divisions = [*view.divisions]
     focus = view.focus
-    if not divisions or focus is None:
+    if focus is None:
         return []
     divisions.append(Division("All", {"all questions": frozenset(view.stored.questions)}))
     names = _metrics(view)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
+from operator import attrgetter
 from typing import Literal
 
 from harness.files.batches import batched
@@ -21,12 +22,10 @@ _MAX_NAMED = 2
 """Cells that a sentence names; of more, how many they are is said."""
 
 
-@section("unjudged", 49, "Results nobody judged", "Unjudged")
+@section("unjudged", 49, "Results nobody judged", "Unjudged", attrgetter("unjudged.open"))
 def blocks(view: View) -> Sequence[Block]:
     """Return the tables; nothing where all that the metrics read is judged."""
     results = view.unjudged
-    if not results.open:
-        return []
     paragraphs: list[Block] = [Paragraph(_describe_judged(view, results), "plain")]
     tables: list[Block] = [_judged_table(view, results)]
     bounded, guessed = results.of_form("bounds"), results.of_form("scenarios")
