@@ -216,7 +216,7 @@ def _sentence(context: str, draw: random.Random) -> str:
 
 def _aggregate(values: Sequence[float | None]) -> Any:
     """Return a mean with a normal interval, which is quicker than the harness's own."""
-    from harness.stats.aggregate_scores import Aggregate
+    from harness.stats.intervals import Aggregate
 
     scored = [value for value in values if value is not None]
     mean = statistics.fmean(scored) if scored else None

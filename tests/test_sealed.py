@@ -10,7 +10,7 @@ from harness import report
 from harness.comparison.gate import pooling
 from harness.comparison.history import past_runs
 from harness.errors import DataError, RunError
-from harness.files import locks, self_checksum
+from harness.files import checksums, locks
 from harness.files.atomic import write_atomically
 from harness.people import ratings
 from harness.report import run_index
@@ -153,13 +153,13 @@ def test_a_digest_of_scores_that_were_replaced_is_not_shown(run):
 
 
 def test_a_stamp_holds_for_any_spaces_and_not_for_another_order_or_digit():
-    data = self_checksum.add_checksum({"a": {"x": 1, "y": 0.5}, "b": [1, 2]})
+    data = checksums.add_checksum({"a": {"x": 1, "y": 0.5}, "b": [1, 2]})
 
-    assert self_checksum.find_problem(json.loads(json.dumps(data, indent=3))) == ""
-    assert self_checksum.find_problem({"a": 1}) == ""
+    assert checksums.find_own_problem(json.loads(json.dumps(data, indent=3))) == ""
+    assert checksums.find_own_problem({"a": 1}) == ""
     what = "is not as it was written: damaged, or changed by hand"
-    assert self_checksum.find_problem({**data, "b": [2, 2]}) == what
-    assert self_checksum.find_problem({**data, "a": {"y": 0.5, "x": 1}}) == what
+    assert checksums.find_own_problem({**data, "b": [2, 2]}) == what
+    assert checksums.find_own_problem({**data, "a": {"y": 0.5, "x": 1}}) == what
 
 
 def test_a_damaged_run_beside_a_sampled_one_is_named_among_those_left_out(tmp_path):

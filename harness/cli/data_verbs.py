@@ -136,7 +136,7 @@ def _import_labels(
 ) -> str:
     from harness import corpus as corpora
     from harness.people.pool_labels import Settled, import_labels
-    from harness.testset.reader_choice import named_corpus_reader
+    from harness.testset import named_corpus_reader
 
     if testset is None:
         raise HarnessError("nothing says which test set the labels are for\n  name it: --testset T")

@@ -12,9 +12,9 @@ import numpy as np
 from harness.comparison.operand import Codes, Floats, Incomparable, Operand
 from harness.errors import HarnessError
 from harness.metrics.named_metrics import stored_total
+from harness.stats.aggregate_scores import Total
 from harness.stats.intervals import number_clusters
 from harness.stats.paired_units import PairedScores
-from harness.stats.whole_sets import Total
 from harness.store.cell_labels import find_cells
 from harness.store.frame import STATES, UNKNOWN
 

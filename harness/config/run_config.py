@@ -21,7 +21,7 @@ from harness.config.source import SourceMap, apply_overrides
 from harness.errors import ConfigError, Problem
 from harness.files import paths, yaml_lines
 from harness.files.yaml_lines import YamlFile
-from harness.testset.reader_choice import corpus_reader, testset_reader
+from harness.testset import corpus_reader, testset_reader
 
 _MAX_PROBLEMS = 100
 """Problems of the form of a file that are listed."""

@@ -21,7 +21,7 @@ from harness.files.reading import FileShape
 from harness.fingerprint import fingerprint
 from harness.records import Document, Scalar
 from harness.registry import Registry
-from harness.text.normal_form import normalise
+from harness.text.words import normalise
 
 _MAX_BYTES_IN_MEMORY = 1 << 24
 """Bytes up to which no file is needed."""

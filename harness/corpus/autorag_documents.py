@@ -12,7 +12,7 @@ from harness.errors import Problem
 from harness.files import parquet
 from harness.files.reading import FileShape
 from harness.records import Document
-from harness.text.normal_form import normalise
+from harness.text.words import normalise
 
 _FILE = "corpus.parquet"
 

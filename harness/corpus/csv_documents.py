@@ -18,7 +18,7 @@ from harness.files import csv_rows
 from harness.files.json_lines import JsonLine
 from harness.files.reading import FileShape
 from harness.records import Document, Scalar
-from harness.text.normal_form import normalise
+from harness.text.words import normalise
 
 _ID_COLUMNS = ("id", "_id")
 

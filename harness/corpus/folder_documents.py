@@ -23,7 +23,7 @@ from harness.corpus.jsonl_documents import read_jsonl
 from harness.errors import DataError, Problem
 from harness.files.reading import FileShape
 from harness.records import Document
-from harness.text.normal_form import normalise
+from harness.text.words import normalise
 
 _TEXT_SUFFIXES = frozenset({".md", ".markdown", ".txt"})
 _HTML_SUFFIXES = frozenset({".html", ".htm"})

@@ -16,7 +16,7 @@ from harness.files.data_rows import check_rows, id_as_text
 from harness.files.json_lines import rows
 from harness.files.reading import FileShape
 from harness.records import Document, Scalar
-from harness.text.normal_form import normalise
+from harness.text.words import normalise
 
 
 @readers.register

@@ -17,7 +17,7 @@ from harness.files import reading
 from harness.files.data_rows import describe_faults, id_as_text
 from harness.files.reading import FileShape
 from harness.records import Document
-from harness.text.normal_form import normalise
+from harness.text.words import normalise
 
 _MAX_PROBLEMS_SHOWN = 20
 _MAX_SHIFT_CHARS = 8

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from harness.draft.draft_prompts import DraftReply
 from harness.metrics.squad import TokenF1
 from harness.records import Chunk, Passage, Span
-from harness.text.quotes import locate
 from harness.text.sentences import find_sentences
+from harness.text.spans import locate
 from harness.text.stopwords import ENGLISH
 from harness.text.words import normalise_answer
 

@@ -12,7 +12,7 @@ from harness.models import prompts
 from harness.models.chat.settings import ChatReply
 from harness.models.rephrasing import PromptRequest
 from harness.records import Chunk, Document
-from harness.text.normal_form import normalise
+from harness.text.words import normalise
 
 _LABEL = re.compile(
     r"^[ \t>*_#`-]*(question|answer|evidence)[ \t]*\d?[ \t*_`]*:[ \t*_`]*", re.IGNORECASE | re.M

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 NAME = "sums.json"
 _SQLITE_SUFFIXES = ("-journal", "-wal", "-shm")
@@ -54,3 +55,24 @@ def _compute_sums(folder: Path, by_content: Mapping[str, Sum]) -> dict[str, str]
                     else hashlib.file_digest(file, "sha256").hexdigest()
                 )
     return sums
+
+
+KEY = "sum"
+
+
+def add_checksum(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `data` with its checksum."""
+    return {**{key: value for key, value in data.items() if key != KEY}, KEY: _compute_sum(data)}
+
+
+def find_own_problem(data: Any) -> str:
+    """Return what is wrong with what a file held, "" if nothing is, or it has no checksum."""
+    if not isinstance(data, dict) or data.get(KEY) in (None, _compute_sum(data)):
+        return ""
+    return "is not as it was written: damaged, or changed by hand"
+
+
+def _compute_sum(data: Mapping[str, Any]) -> str:
+    # In their order, which is part of the content: a baseline's values are in that of its questions
+    pairs = [[key, value] for key, value in data.items() if key != KEY]
+    return hashlib.sha256(json.dumps(pairs).encode()).hexdigest()

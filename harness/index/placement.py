@@ -16,7 +16,7 @@ from harness.index.index_settings import Existing
 from harness.ranking.exact_search import Numbers
 from harness.records import Chunk, Document, Scalar, Span
 from harness.text.align import CorpusMatcher, Match, MatchCounts
-from harness.text.normal_form import normalise
+from harness.text.words import normalise
 
 _NOWHERE = -1
 """The number of the document of a chunk that is of none in the corpus."""

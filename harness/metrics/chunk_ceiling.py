@@ -9,7 +9,7 @@ from typing import ClassVar
 from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, overlap_case
 from harness.metrics.needs import DescriptiveMetric, Need
-from harness.ranking.coverage import gold_spans
+from harness.ranking.relevance import gold_spans
 from harness.records import Case, Score, Span, not_scored
 from harness.text import spans
 

@@ -12,7 +12,7 @@ from annotated_types import Gt, Le
 from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, overlap_case
 from harness.metrics.needs import Need, QualityMetric
-from harness.ranking.coverage import Cutoff, count_whole_groups, gold_spans, passage_groups
+from harness.ranking.relevance import Cutoff, count_whole_groups, gold_spans, passage_groups
 from harness.records import Case, Score, Span, not_scored
 from harness.text import spans
 

@@ -14,7 +14,7 @@ from harness.metrics import metrics
 from harness.metrics.facts import Example, MetricFacts, overlap_case
 from harness.metrics.needs import DescriptiveMetric, Need
 from harness.ranking import cover
-from harness.ranking.coverage import gold_spans, passage_groups
+from harness.ranking.relevance import gold_spans, passage_groups
 from harness.records import Case, Score, Span, not_scored
 from harness.text import spans
 

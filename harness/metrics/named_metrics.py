@@ -17,7 +17,7 @@ from harness.metrics.references import BatchReferenceMetric, is_read_whole
 from harness.models.chat import ChatModel
 from harness.records import Label, Question, Score
 from harness.registry import label, parse, spec_name
-from harness.stats.whole_sets import Total, WholeSetTotal
+from harness.stats.aggregate_scores import Total, WholeSetTotal
 from harness.store.run_file import MetricDescription
 from harness.text import numbers
 

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from harness.errors import HarnessError, suggest
-from harness.files import self_checksum
+from harness.files import checksums
 from harness.files.new_files import write_file
 from harness.fingerprint import fingerprint
 from harness.people.ratings import ASPECT_OF_METRIC
@@ -247,7 +247,7 @@ def write(stored: StoredRun, chosen: Chosen, page: str, path: Path) -> Path:
         HarnessError: one of them cannot be written.
     """
     key = stored.folder / FORMS / f"{chosen.key.id}.json"
-    data = self_checksum.add_checksum(FORM_KEYS.data(chosen.key))
+    data = checksums.add_checksum(FORM_KEYS.data(chosen.key))
     write_file(key, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
     write_file(path, page)
     return key

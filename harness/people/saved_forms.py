@@ -14,7 +14,7 @@ from pydantic_core import from_json
 
 from harness import limits
 from harness.errors import Problem, first_problems, suggest
-from harness.files import data_rows, reading, self_checksum
+from harness.files import checksums, data_rows, reading
 from harness.people.rating_forms import FORM_KEYS, FORMS, FormFile
 from harness.people.ratings import ASPECTS, AnswerRating, Grade, Overall, RatedChunk
 from harness.store.reader import StoredRun
@@ -79,7 +79,7 @@ def read_keys(stored: StoredRun) -> tuple[dict[str, FormFile], list[Problem]]:
         try:
             raw = path.read_bytes()
             key = FORM_KEYS.parse(raw)
-            message = self_checksum.find_problem(from_json(raw))
+            message = checksums.find_own_problem(from_json(raw))
             if not message and key.run != stored.run.id:
                 message = f"is the key to a form of another run, {key.run!r}"
             for item in key.items:

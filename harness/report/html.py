@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from harness.report import browser_data, package_files, page
+from harness.report import browser_data, page
 from harness.report.document import (
     Block,
     Cell,
@@ -120,7 +120,7 @@ def _environment() -> Any:
     from markupsafe import Markup
 
     environment = Environment(
-        loader=FunctionLoader(package_files.text),
+        loader=FunctionLoader(page.text),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

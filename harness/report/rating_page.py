@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from harness.people.rating_forms import FormFile, FormItem
-from harness.report import html, package_files
+from harness.report import html, page
 from harness.report.browser_records import script_json
 from harness.store.reader import StoredRun
 
@@ -22,9 +22,9 @@ _SCRIPTS = (
 
 def render(stored: StoredRun, key: FormFile) -> str:
     """Return the page; every text from outside is in its data, which holds no markup."""
-    style = "".join(map(package_files.text, _STYLES))
-    script = f'"use strict";\n(() => {{\n{"".join(map(package_files.text, _SCRIPTS))}\n}})();\n'
-    scales = json.loads(package_files.text("rating/scales.json"))
+    style = "".join(map(page.text, _STYLES))
+    script = f'"use strict";\n(() => {{\n{"".join(map(page.text, _SCRIPTS))}\n}})();\n'
+    scales = json.loads(page.text("rating/scales.json"))
     return html.render_page(
         "rating/form.html.j2",
         style,

@@ -18,10 +18,10 @@ from pydantic import BaseModel, ConfigDict
 
 from harness import limits
 from harness.errors import DataError
-from harness.files import self_checksum
+from harness.files import checksums
 from harness.files.atomic import write_atomically
 from harness.fingerprint import fingerprint
-from harness.report import gate, html, package_files, phrases
+from harness.report import gate, html, page, phrases
 from harness.report.run_view import View
 from harness.store import integrity
 from harness.store.reader import RUN, UNFINISHED
@@ -145,7 +145,7 @@ def _digest_gate(view: View) -> DigestGate | None:
 def digest_as_json(digest: Digest) -> str:
     """Return a digest as the text of its file."""
     content = {"schema": digest.schema_, **digest.model_dump(mode="json", exclude={"schema_"})}
-    return json.dumps(self_checksum.add_checksum(content), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(checksums.add_checksum(content), indent=1, ensure_ascii=False) + "\n"
 
 
 def read_digest(folder: Path) -> Digest | None:
@@ -161,7 +161,7 @@ def read_digest(folder: Path) -> Digest | None:
             raw = (folder / DIGEST_NAME).read_bytes()
             digest = Digest.model_validate_json(raw)
             of_run = digest.data == (integrity.read_sums(folder) or {}).get(RUN, "")
-            if of_run and not self_checksum.find_problem(json.loads(raw)):
+            if of_run and not checksums.find_own_problem(json.loads(raw)):
                 return digest.model_copy(update={"run": folder.name})
     except (OSError, ValueError, RecursionError, DataError):
         pass
@@ -227,7 +227,7 @@ def render(digests: list[Digest], folder: Path | None = None) -> str:
     """
     return html.render_page(
         "listing.html.j2",
-        package_files.text("page/10-page.css") + package_files.text("listing.css"),
+        page.text("page/10-page.css") + page.text("listing.css"),
         script="",
         about="Evaluation runs",
         runs=[

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal
 
 from harness.cache.folders import Cache
 from harness.cache.tables import Table
-from harness.config.chat_models import embedding_model, models_of_run
 from harness.config.grid import Cell, RunPlan, SystemCell
+from harness.config.resolved import embedding_model, models_of_run
 from harness.errors import HarnessError, RunError
 from harness.files.atomic import write_atomically
 from harness.fingerprint import fingerprint

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.config.chat_models import models_of_cell
 from harness.config.grid import Cell, SystemCell
+from harness.config.resolved import models_of_cell
 from harness.files.paths import make_portable
 from harness.metrics import Metric
 from harness.metrics.named_metrics import (

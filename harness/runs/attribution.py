@@ -23,8 +23,7 @@ from harness.config.grid import Cell, RunPlan
 from harness.corpus.chunk_set import ChunkSet
 from harness.errors import StageError
 from harness.files.batches import batched
-from harness.ranking.coverage import covered_share, passage_groups
-from harness.ranking.relevance import Relevance, fold, occurs
+from harness.ranking.relevance import Relevance, covered_share, fold, occurs, passage_groups
 from harness.records import (
     Arrival,
     Attribution,

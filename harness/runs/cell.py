@@ -13,8 +13,8 @@ from functools import cached_property, partial
 from typing import TypeVar
 
 from harness.cache.tables import ReplyTable
-from harness.config.chat_models import model_of
 from harness.config.grid import Cell, RunPlan
+from harness.config.resolved import model_of
 from harness.errors import RunError, StageError
 from harness.models.concurrency import CallResult
 from harness.ranking import context

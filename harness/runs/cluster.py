@@ -30,9 +30,8 @@ from harness import index
 from harness.cache.folders import Cache
 from harness.cache.shared import Store
 from harness.cache.tables import TableRows
-from harness.config.chat_models import embedding_model, model_of
 from harness.config.grid import Cell, RunPlan
-from harness.config.resolved import RunConfig
+from harness.config.resolved import RunConfig, embedding_model, model_of
 from harness.config.settings import OnRay
 from harness.corpus import Corpus, Documents
 from harness.errors import HarnessError, MissingExtra, RunError

@@ -11,7 +11,7 @@ from itertools import accumulate
 from statistics import fmean
 
 from harness.metrics.evidence import PassageRecall
-from harness.ranking import coverage
+from harness.ranking import relevance
 from harness.ranking.relevance import has_label
 from harness.records import Case, Span
 from harness.store.cell_results import CellResult
@@ -137,8 +137,8 @@ class CurveReader:
         """
         key = case.question.id, touching
         if key not in self._gold_cache:
-            whole = coverage.count_whole_groups(case, touching, PassageRecall.whole)
-            gold = coverage.gold_spans(case, touching)
+            whole = relevance.count_whole_groups(case, touching, PassageRecall.whole)
+            gold = relevance.gold_spans(case, touching)
             characters = spans.overlap(gold, spans.union(touching))
-            self._gold_cache[key] = whole / len(coverage.passage_groups(case)), characters
+            self._gold_cache[key] = whole / len(relevance.passage_groups(case)), characters
         return self._gold_cache[key]

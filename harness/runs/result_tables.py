@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.cache.folders import Cache
 from harness.cache.tables import Asked, ReplyTable, Table
-from harness.config.chat_models import model_of
+from harness.config.resolved import model_of
 from harness.fingerprint import identity_of, source_id, versions
 from harness.metrics import Metric
 from harness.metrics.judge_replies import CircuitBreaker

@@ -33,8 +33,8 @@ from harness.systems.reply import RetrievedText, SystemReply, join_contexts
 from harness.text import spans
 from harness.text.align import CorpusMatcher, Match, MatchCounts
 from harness.text.decline_patterns import is_decline
-from harness.text.normal_form import normalise
 from harness.text.sentences import find_sentences
+from harness.text.words import normalise
 
 
 def system_outcomes(

@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.stats.aggregate_scores import Defined
 from harness.stats.estimate import Estimate, estimate_figures
-from harness.stats.whole_sets import Defined
 
 Floats = NDArray[np.float64]
 Scale = Literal["nominal", "ordinal", "interval"]

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import HarnessError
+from harness.stats.aggregate_scores import Defined
 from harness.stats.agreement import alpha, kappa
 from harness.stats.corrected_mean import check_columns, check_length, check_values
 from harness.stats.estimate import Estimate, Figures, estimate_figures
 from harness.stats.intervals import mean_interval
 from harness.stats.rank_correlation import spearman
-from harness.stats.whole_sets import Defined
 
 Floats = NDArray[np.float64]
 Scale = Literal["binary", "grades", "shares"]

@@ -12,6 +12,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.stats.aggregate_scores import Defined
 from harness.stats.intervals import (
     MIN_SAMPLE_SIZE,
     Interval,
@@ -19,7 +20,6 @@ from harness.stats.intervals import (
     number_clusters,
     too_few,
 )
-from harness.stats.whole_sets import Defined
 
 Floats = NDArray[np.float64]
 Figures = Callable[[Floats], tuple[Floats, Defined]]

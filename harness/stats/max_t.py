@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.stats.aggregate_scores import Total
 from harness.stats.paired_units import total_differences
 from harness.stats.sign_flip import all_patterns, drawn_patterns, max_exact_signs
-from harness.stats.whole_sets import Total
 
 Floats = NDArray[np.float64]
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.stats import mcnemar
+from harness.stats.aggregate_scores import Defined, Total, pseudo_values, total_rows
 from harness.stats.difference_estimate import (
     IDENTICAL,
     DifferenceEstimate,
@@ -23,7 +24,6 @@ from harness.stats.intervals import (
     student,
     too_few,
 )
-from harness.stats.whole_sets import Defined, Total, pseudo_values, total_rows
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.stats.aggregate_scores import Defined
 from harness.stats.estimate import Estimate, Figures, estimate_figures
 from harness.stats.intervals import MIN_SAMPLE_SIZE, too_few
-from harness.stats.whole_sets import Defined
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]

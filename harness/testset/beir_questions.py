@@ -20,7 +20,7 @@ from harness.files.trec import read_qrels
 from harness.records import Question
 from harness.testset import Note, readers
 from harness.testset.jsonl_questions import resolve_questions
-from harness.text.normal_form import normalise
+from harness.text.words import normalise
 
 
 @readers.register

@@ -9,7 +9,7 @@ from harness import corpus
 from harness.corpus import Corpus, CorpusReader
 from harness.errors import HarnessError
 from harness.files.new_files import check_new, write_file
-from harness.testset.reader_choice import named_corpus_reader
+from harness.testset import named_corpus_reader
 
 _PLAIN_TEXT_CONVERTERS = ("pdf", "table")
 """What converts to text, and not to Markdown."""

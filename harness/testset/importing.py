@@ -14,15 +14,15 @@ from harness.errors import HarnessError, SpecError
 from harness.files.new_files import check_new, write_file
 from harness.records import Passage, Question
 from harness.registry import parse
-from harness.testset import Testset
-from harness.testset.reader_choice import (
+from harness.testset import (
+    Testset,
     corpus_reader,
     find_path,
     named_corpus_reader,
     testset_reader,
 )
 from harness.text import numbers
-from harness.text.normal_form import normalise
+from harness.text.words import normalise
 
 _WITH_CORPUS = ("autorag", "beir", "squad")
 """Formats whose test set and corpus lie at one path."""

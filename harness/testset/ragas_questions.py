@@ -19,10 +19,9 @@ from harness.files.json_lines import JsonLine
 from harness.files.reading import FileShape
 from harness.records import Question, Span
 from harness.testset import Note, readers
-from harness.testset.evidence_spans import shorten_quote
-from harness.testset.jsonl_questions import resolve_questions
-from harness.text.normal_form import normalise
-from harness.text.quotes import Located, locate
+from harness.testset.jsonl_questions import resolve_questions, shorten_quote
+from harness.text.spans import Located, locate
+from harness.text.words import normalise
 
 _KEY_BY_COLUMN = {
     "user_input": "question",

@@ -21,9 +21,8 @@ from harness.files.json_lines import JsonLine
 from harness.files.reading import FileShape
 from harness.records import Question
 from harness.testset import Note, readers
-from harness.testset.evidence_spans import shorten_quote
-from harness.testset.jsonl_questions import resolve_questions
-from harness.text.normal_form import normalise
+from harness.testset.jsonl_questions import resolve_questions, shorten_quote
+from harness.text.words import normalise
 
 
 @readers.register

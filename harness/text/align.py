@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.records import Document, Span
-from harness.text.normal_form import normalise
-from harness.text.quotes import locate
+from harness.text.spans import locate
+from harness.text.words import normalise
 
 How = Literal["exact", "spacing", "fuzzy"]
 """To the letter; with letter case and white space ignored; nearly."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.files import self_checksum
+from harness.files import checksums
 from tests.behaviour.golden import run_folder
 
 MODULE, FOLDER = "canary_4716", "named-by-a-run"
@@ -72,8 +72,8 @@ def stranger(project, cli) -> Path:
         for number, metric in enumerate(content["provenance"]["metrics"].values()):
             specs = (f"{MODULE}:Metric", f"bertscore_f1(model={FOLDER}/model)")
             metric["spec"] = specs[number] if number < len(specs) else metric["spec"]
-        if content.pop(self_checksum.KEY, None):
-            content = self_checksum.add_checksum(content)
+        if content.pop(checksums.KEY, None):
+            content = checksums.add_checksum(content)
         file.write_text(json.dumps(content), "utf-8")
     (folder / "sums.json").unlink()
     return folder

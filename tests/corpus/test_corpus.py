@@ -13,8 +13,8 @@ from harness.corpus.folder_documents import FolderDocuments
 from harness.corpus.jsonl_documents import BeirDocuments, JsonlDocuments
 from harness.errors import DataError, SpecError
 from harness.records import Document
-from harness.testset.reader_choice import corpus_reader
-from harness.text.normal_form import normalise
+from harness.testset import corpus_reader
+from harness.text.words import normalise
 
 NFD = "Cafe\u0301"
 NFC = "Caf\u00e9"

@@ -14,7 +14,7 @@ from harness.corpus.folder_documents import FolderDocuments
 from harness.errors import DataError, Problem
 from harness.metrics import metrics
 from harness.metrics.facts import answer_case
-from harness.text.normal_form import normalise_to
+from harness.text.words import normalise_to
 from tests.fuzzing import documents
 from tests.office import assembled, docx, zipped
 

@@ -23,7 +23,7 @@ from harness.preflight import traffic_file as traffic
 from harness.store.reader import load as load_run
 from harness.systems.json_paths import Paths
 from harness.systems.json_paths import read as read_reply
-from harness.testset.reader_choice import testset_reader
+from harness.testset import testset_reader
 from harness.text import quotes as locating
 from tests import rated, small
 from tests.fuzzing import configs

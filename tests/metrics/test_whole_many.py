@@ -5,8 +5,8 @@ import pytest
 
 from harness.metrics import metrics
 from harness.metrics.named_metrics import total_of
+from harness.stats.aggregate_scores import whole_set_interval
 from harness.stats.max_t import whole_set_p_value
-from harness.stats.whole_sets import whole_set_interval
 
 WHOLE = sorted(name for name in metrics if metrics[name].kind == "whole set")
 

@@ -11,9 +11,8 @@ from harness.errors import SpecError
 from harness.metrics import metrics, named_metrics
 from harness.records import Answer, Case, Failure, Question, Score, not_scored
 from harness.runs import scoring
-from harness.stats.aggregate_scores import aggregate
+from harness.stats.aggregate_scores import aggregate, whole_set_interval
 from harness.stats.intervals import mean_interval
-from harness.stats.whole_sets import whole_set_interval
 from harness.text.words import tokenise
 
 

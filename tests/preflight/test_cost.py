@@ -9,8 +9,8 @@ import pytest
 
 from harness import api
 from harness.comparison.gate import judge_run
-from harness.config.chat_models import embedding_model
 from harness.config.gate_rules import Gate, Limits
+from harness.config.resolved import embedding_model
 from harness.config.run_config import load
 from harness.embedders import embedders
 from harness.errors import ConfigError, RunError

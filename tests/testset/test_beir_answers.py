@@ -5,11 +5,11 @@ import json
 import pytest
 
 from harness import corpus as corpora
+from harness import testset
 from harness import testset as testsets
 from harness.corpus import Corpus
 from harness.errors import DataError
 from harness.records import Document, Passage, Question, Span
-from harness.testset import reader_choice
 from harness.testset.beir_questions import Beir
 
 TEXT = "The Moon has no air. It is 384,400 km away. The Moon is far."
@@ -97,7 +97,7 @@ def test_what_does_not_fit_is_named_with_its_line(tmp_path, row, said):
 
 def published(folder):
     """Return the corpus and the test set of a published benchmark with its answers."""
-    corpus = corpora.load(reader_choice.corpus_reader(str(folder), lambda path: path))
+    corpus = corpora.load(testset.corpus_reader(str(folder), lambda path: path))
     return corpus, testsets.load(Beir(str(folder), answers="qa.jsonl"), corpus)
 
 

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
+from harness import testset
 from harness import testset as testsets
 from harness.corpus import Corpus
 from harness.corpus import load as load_corpus
 from harness.errors import DataError
 from harness.records import Document, Question
-from harness.testset import reader_choice
 from harness.testset.beir_questions import Beir
 
 CORPUS = Corpus({id_: Document(id_, "text") for id_ in ("d1", "d2", "7")}, "c")
@@ -103,9 +103,9 @@ def test_a_split_that_is_not_there_is_refused_with_those_that_are(tmp_path):
 )
 def test_published_benchmarks_are_read_as_they_are(test_data, name, asked, left_out):
     folder = str(test_data / name)
-    corpus = load_corpus(reader_choice.corpus_reader(folder, lambda path: path))
+    corpus = load_corpus(testset.corpus_reader(folder, lambda path: path))
 
-    found = testsets.load(reader_choice.testset_reader(folder, lambda path: path), corpus)
+    found = testsets.load(testset.testset_reader(folder, lambda path: path), corpus)
 
     said = f"{left_out} questions of queries.jsonl are not judged in this split: left out"
     assert len(found.questions) == asked

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from harness import testset
 from harness import testset as testsets
 from harness.corpus import Corpus
 from harness.errors import DataError
 from harness.records import Document, Passage, Question, Span
-from harness.testset import reader_choice
 from harness.testset.csv_questions import Csv
 from harness.testset.yaml_questions import Yaml
 
@@ -185,4 +185,4 @@ def test_aliases_are_refused_before_they_grow(tmp_path, bomb):
 def test_formats_are_found_by_their_names(tmp_path, name, kind):
     path = write(tmp_path, "", name)
 
-    assert isinstance(reader_choice.testset_reader(path, lambda found: found), kind)
+    assert isinstance(testset.testset_reader(path, lambda found: found), kind)

@@ -10,7 +10,7 @@ from harness.corpus.jsonl_documents import JsonlDocuments as Lines
 from harness.records import Document, Passage, Question, Span
 from harness.testset import importing
 from harness.testset.jsonl_questions import Jsonl
-from harness.text.normal_form import normalise
+from harness.text.words import normalise
 
 TEXT = normalise(
     "\ufeffCafe\u0301 \ufeff on the Moon.\r\n\u2028 It is “far”, 384,400 km away. \x00\x1f end"

@@ -10,7 +10,7 @@ from harness.ranking.relevance import choose_labels
 from harness.records import Document, Passage, Question, Span
 from harness.testset import Testset
 from harness.testset.jsonl_questions import Jsonl
-from harness.text.quotes import Located, locate
+from harness.text.spans import Located, locate
 
 MOON = "# Moon\n\nThe Moon has no air. It is 384,400 km away.\n\nAgain: the Moon has\n  no air.\n"
 CORPUS = Corpus({"moon.md": Document("moon.md", MOON), "b.md": Document("b.md", "Café Mars")}, "c")

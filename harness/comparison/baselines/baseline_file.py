@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from harness import limits
 from harness.comparison.operand import ComparedQuestion
 from harness.errors import DataError, Problem, SpecError
-from harness.files import self_checksum
+from harness.files import checksums
 from harness.metrics import metrics as registry
 from harness.records import Failure, Number
 from harness.stats.aggregate_scores import Aggregate
@@ -120,7 +120,7 @@ def parse_baseline(data: object, path: str) -> BaselineFile:
         ]
         raise DataError(path, type_problems[:_MAX_PROBLEMS]) from None
     problems = list(_find_disagreements(held))
-    if not problems and (message := self_checksum.find_problem(data)):
+    if not problems and (message := checksums.find_own_problem(data)):
         problems = [Problem("the file", message, _DAMAGED_HINT)]
     if problems:
         raise DataError(path, problems[:_MAX_PROBLEMS])

@@ -33,7 +33,7 @@ from harness.comparison.operand import (
 )
 from harness.comparison.refusals import list_reasons
 from harness.files import new_files
-from harness.files.self_checksum import add_checksum
+from harness.files.checksums import add_checksum
 from harness.metrics.named_metrics import stored_total
 from harness.records import Failure, Score
 from harness.stats.aggregate_scores import aggregate

@@ -19,9 +19,9 @@ from harness.metrics.named_metrics import LABEL_OF_NEED, label_of, leaf_metrics,
 from harness.ranking.relevance import has_label
 from harness.runs.run_inputs import RunInputs
 from harness.stats import mcnemar, power
+from harness.stats.aggregate_scores import pseudo_values, total_rows
 from harness.stats.clusters import find_clusters
 from harness.stats.intervals import number_clusters
-from harness.stats.whole_sets import pseudo_values, total_rows
 from harness.text import numbers
 
 _SPREAD_NOTE = (

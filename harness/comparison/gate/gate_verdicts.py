@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from harness import limits
-from harness.files import self_checksum
+from harness.files import checksums
 from harness.files.atomic import write_atomically
 from harness.stats.difference_estimate import DifferenceEstimate
 from harness.store.reader import RUN, StoredRun
@@ -123,7 +123,7 @@ def write_gate(stored: StoredRun, result: GateResult) -> None:
     problem = result.problem.replace(str(stored.folder), stored.folder.name)
     gate = RecordFormat(GateResult).data(replace(result, problem=problem))
     content = {"schema": _SCHEMA, "data": (stored.sums or {}).get(RUN, ""), "gate": gate}
-    text = json.dumps(self_checksum.add_checksum(content), indent=1, ensure_ascii=False)
+    text = json.dumps(checksums.add_checksum(content), indent=1, ensure_ascii=False)
     write_atomically(stored.folder / GATE, text + "\n")
 
 
@@ -134,7 +134,7 @@ def read_gate(stored: StoredRun) -> GateResult | None:
         if path.stat().st_size > limits.MAX_GATE_BYTES:
             return None
         content = json.loads(path.read_bytes())
-        if self_checksum.find_problem(content) or content.get("schema") != _SCHEMA:
+        if checksums.find_own_problem(content) or content.get("schema") != _SCHEMA:
             return None
         if content["data"] != (stored.sums or {}).get(RUN, ""):  # it was scored again since
             return None

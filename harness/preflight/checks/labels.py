@@ -13,8 +13,7 @@ from harness.preflight.checks.check_input import (
     describe_share,
     level_of_share,
 )
-from harness.ranking.coverage import covered_share
-from harness.ranking.relevance import Relevance, has_label
+from harness.ranking.relevance import Relevance, covered_share, has_label
 from harness.records import Label, Passage, Question
 from harness.runs.attribution import MIN_WHOLE_SHARE
 from harness.text import numbers

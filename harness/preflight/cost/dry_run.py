@@ -9,8 +9,8 @@ from typing import Any
 from harness import index
 from harness.cache.folders import Cache
 from harness.chunkers import hit_chunker
-from harness.config.chat_models import embedding_model, model_of
 from harness.config.grid import Cell
+from harness.config.resolved import embedding_model, model_of
 from harness.embedders.vector_cache import CachedEmbedder
 from harness.files.batches import batched
 from harness.fingerprint import fingerprint, identity_of

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.report.charts import theme
-from harness.report.charts.lettering import short_name
 from harness.report.charts.svg import Chart
-from harness.report.charts.theme import Row
+from harness.report.charts.theme import Row, short_name
 from harness.report.document import ChartFigure, Drawing, TableBlock
 from harness.report.run_view import View
 from harness.runs import rank_curves

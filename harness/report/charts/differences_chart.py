@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.report.charts import intervals_chart, theme
-from harness.report.charts.lettering import short_name
 from harness.report.charts.svg import Chart
+from harness.report.charts.theme import short_name
 from harness.report.document import ChartFigure, Mark, TableBlock
 from harness.report.run_view import ChartCache
 from harness.text import numbers

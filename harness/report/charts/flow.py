@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.report.charts import theme
-from harness.report.charts.lettering import short_name
 from harness.report.charts.svg import Chart
+from harness.report.charts.theme import short_name
 from harness.report.document import ChartFigure, TableBlock
 from harness.report.loss_tables import format_share, stages
 from harness.report.phrases import join_names

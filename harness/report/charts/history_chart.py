@@ -8,9 +8,8 @@ from typing import Any
 from harness.comparison.history.series import History, RunSegment, Series
 from harness.report import history_words, phrases
 from harness.report.charts import theme
-from harness.report.charts.lettering import short_name
 from harness.report.charts.svg import Chart
-from harness.report.charts.theme import Row
+from harness.report.charts.theme import Row, short_name
 from harness.report.document import ChartFigure, TableBlock
 from harness.report.run_view import marks
 from harness.text import numbers

@@ -7,9 +7,8 @@ from typing import Any
 
 from harness.report import loss_tables
 from harness.report.charts import theme
-from harness.report.charts.lettering import short_name
 from harness.report.charts.svg import LINKS, Chart
-from harness.report.charts.theme import Row
+from harness.report.charts.theme import Row, short_name
 from harness.report.document import ChartFigure, TableBlock
 from harness.report.run_view import View
 from harness.runs import aggregate

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from harness.people.correlations import Correlation
 from harness.report.charts import intervals_chart, theme
-from harness.report.charts.lettering import short_name
 from harness.report.charts.svg import Chart
-from harness.report.charts.theme import Row
+from harness.report.charts.theme import Row, short_name
 from harness.report.document import ChartFigure, TableBlock
 from harness.report.run_view import ChartCache
 from harness.stats.estimate import SAME_IN_EVERY_RESAMPLE, Estimate

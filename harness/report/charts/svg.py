@@ -14,8 +14,7 @@ from xml.etree import ElementTree
 
 from harness.errors import RunError
 from harness.fingerprint import digest, fingerprint, source_id, versions
-from harness.report.charts.lettering import one_line
-from harness.report.charts.theme import CONFIG, FONT, FULL_WIDTH, NARROW, WIDE
+from harness.report.charts.theme import CONFIG, FONT, FULL_WIDTH, NARROW, WIDE, one_line
 from harness.report.document import Drawing, TableBlock
 from harness.report.run_view import ChartCache
 

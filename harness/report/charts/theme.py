@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.report.charts.lettering import one_line, short_name
 from harness.report.document import Mark
 from harness.report.run_view import View
 from harness.store.cell_results import CellResult
+from harness.text.escaping import BIDI_CONTROLS
 
 Row = Mapping[str, Any]
 """What a mark of a chart is drawn from: values by the names that the encoding calls them by."""
@@ -237,3 +238,41 @@ def symbols(base: Any, x: Any, y: Any, size: int = 62, **style: Any) -> Any:
     """Return a layer of the cells' symbols."""
     mark = base.mark_point(**{"size": size, "strokeWidth": 2, "opacity": 1, **style})
     return mark.encode(x=x, y=y, **literal("shape", "fill", "stroke"))
+
+
+_MAX_CHARACTERS = 400
+_PART_SEPARATOR = " × "
+"""What stands between the parts of a cell's name."""
+_MIN_PART_CHARACTERS = 5
+_NOT_XML = re.compile(
+    r"[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]"
+    rf"|[{BIDI_CONTROLS}]"
+)
+
+
+def one_line(text: str, longest: int = _MAX_CHARACTERS) -> str:
+    """Return a text as one line of at most `longest` characters, each of which XML may hold."""
+    if len(text) > 4 * longest:
+        text = f"{text[: 2 * longest]} {text[-2 * longest :]}"
+    return _shorten(" ".join(_NOT_XML.sub("\ufffd", text).split()), longest)
+
+
+def short_name(name: str, longest: int = 60) -> str:
+    """Return a cell's name as one line, fit for a title: of several parts the longest lose most."""
+    return one_line(name, longest)
+
+
+def _shorten(text: str, length: int) -> str:
+    parts = text.split(_PART_SEPARATOR)
+    for longest in range(max(map(len, parts)), _MIN_PART_CHARACTERS - 1, -1):
+        short = _PART_SEPARATOR.join(_cut_middle(part, longest) for part in parts)
+        if len(short) <= length:
+            return short
+    return _cut_middle(text, length)
+
+
+def _cut_middle(text: str, length: int) -> str:
+    if len(text) <= length:
+        return text
+    tail = (length - 1) // 2
+    return f"{text[: length - 1 - tail]}…{text[len(text) - tail :]}"

@@ -8,9 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 from harness.report.charts import theme
-from harness.report.charts.lettering import short_name
 from harness.report.charts.svg import Chart
-from harness.report.charts.theme import Row
+from harness.report.charts.theme import Row, short_name
 from harness.report.document import ChartFigure, TableBlock
 from harness.report.run_view import View
 from harness.text import numbers

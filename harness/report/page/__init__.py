@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from importlib.resources import files
 
-from harness.report import package_files
+from harness.report import page
 from harness.report.charts import theme
 
 _STYLES = ("10-page.css", "20-charts.css", "30-questions.css", "40-ranking.css")
@@ -49,4 +50,10 @@ def _scope(scripts: Iterable[str]) -> str:
 
 
 def _read_file(name: str) -> str:
-    return package_files.text(f"page/{name}")
+    return page.text(f"page/{name}")
+
+
+@cache
+def text(name: str) -> str:
+    """Return the text of a file, named from this folder."""
+    return (files("harness.report") / name).read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.report.charts import curves_chart, histograms, tradeoffs
-from harness.report.charts.lettering import short_name
+from harness.report.charts.theme import short_name
 from harness.report.document import Block, Paragraph
 from harness.report.phrases import join_names
 from harness.report.run_view import View

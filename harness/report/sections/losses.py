@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from harness.report import loss_tables
 from harness.report.charts import flow, losses_chart
-from harness.report.charts.lettering import short_name
+from harness.report.charts.theme import short_name
 from harness.report.document import Block, Fold, Paragraph, PerCell
 from harness.report.phrases import join_names
 from harness.report.run_view import View

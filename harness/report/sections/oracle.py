@@ -10,7 +10,7 @@ from urllib.parse import quote
 from harness.metrics import named_metrics
 from harness.records import Case, Chunk, Hit, Outcome, Span
 from harness.report.charts import potential_chart as chart
-from harness.report.charts.lettering import short_name
+from harness.report.charts.theme import short_name
 from harness.report.document import Block, Cell, Links, Paragraph, TableBlock
 from harness.report.phrases import measure
 from harness.report.run_view import View

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Literal
 
 from harness.files.batches import batched
-from harness.report.charts.lettering import short_name
+from harness.report.charts.theme import short_name
 from harness.report.document import Block, Cell, Fold, Measure, Paragraph, TableBlock
 from harness.report.phrases import join_names
 from harness.report.run_view import View

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import get_args
 
-from harness.config.chat_models import models_of_cell
 from harness.config.grid import Cell, RunPlan
-from harness.ranking import context, coverage
+from harness.config.resolved import models_of_cell
+from harness.ranking import context, relevance
 from harness.records import Case, Chunk, Failure, Hit, Question
 from harness.runs import loop
 from harness.runs.artefacts import Artefacts
@@ -184,7 +184,9 @@ def evidence_context(question: Question, tokens: int) -> str | None:
     """
     if not question.passages or not question.answerable:
         return None
-    firsts = {group[0].span: group[0] for group in coverage.passage_groups(Case(question)).values()}
+    firsts = {
+        group[0].span: group[0] for group in relevance.passage_groups(Case(question)).values()
+    }
     hits = [
         Hit(Chunk(index, span, firsts[span].text), 0.0) for index, span in enumerate(sorted(firsts))
     ]

@@ -16,11 +16,10 @@ from harness.runs.oracle.oracle_scores import (
     read_answer_test,
     read_records,
 )
-from harness.stats.aggregate_scores import Aggregate, aggregate
+from harness.stats.aggregate_scores import Aggregate, Total, aggregate
 from harness.stats.difference_estimate import DifferenceEstimate
 from harness.stats.differences import estimate_differences
 from harness.stats.paired_units import PairedScores
-from harness.stats.whole_sets import Total
 from harness.store.cell_results import CellResult
 from harness.store.reader import StoredRun
 from harness.store.run_file import OracleOutcome

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from harness.report.charts.lettering import one_line, short_name
+from harness.report.charts.theme import one_line, short_name
 
 
 def test_a_text_that_fits_is_left_alone():
