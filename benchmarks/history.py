@@ -83,7 +83,7 @@ def make(folder: Path, runs: int, kind: str, corpora: int) -> int:
             "config": {"given": {}, "resolved": {"retrieve": 20 + number // 100}},
             "cells": cells,
             "provenance": {
-                "harness": "0.1.0", "python": "3.11", "platform": "Linux", "packages": {},
+                "harness": "0.2.0", "python": "3.11", "platform": "Linux", "packages": {},
                 "git_commit": f"{number:040x}", "git_dirty": False,
                 "models": [{"model": f"{number // 250}"}],
                 "corpus": {"hash": f"{number // (400 if corpora > 1 else runs)}"},

@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 _BLOCK_BYTES = 1 << 20
 _VERSION = re.compile(r"^Version: *(\S+)", re.MULTILINE)
 

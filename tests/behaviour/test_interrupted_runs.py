@@ -55,17 +55,17 @@ def test_two_runs_that_share_a_cache_at_once_come_to_the_same_records(calm):
     assert sum(bool(record["hits"]) for record in records) == 6 * 24
 
 
-def test_a_run_killed_at_ten_instants_ends_with_the_records_of_an_undisturbed_one(calm, tmp_path):
+def test_a_run_killed_at_four_instants_ends_with_the_records_of_an_undisturbed_one(calm, tmp_path):
     folder, whole = calm
     chance = random.Random(7)
-    instants = [(tenth + chance.random()) / 10 for tenth in range(10)]
+    instants = [(quarter + chance.random()) / 4 for quarter in range(4)]
 
     with ThreadPoolExecutor() as lanes:  # every other instant in each of two projects
         harried = [tmp_path / "one", tmp_path / "other"]
         halves = [instants[::2], instants[1::2]]
         done = lanes.map(kill_often, harried, [folder] * 2, [whole] * 2, halves)
 
-        assert sum(done) == 10
+        assert sum(done) == 4
 
 
 def kill_often(harried: Path, calm: Path, whole: float, instants: list[float]) -> int:
