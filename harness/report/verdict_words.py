@@ -104,11 +104,17 @@ class VerdictWords:
         if not decision.worse_at:
             return ""
         listed = "; ".join(
-            f"{metric} {numbers.difference(seen.difference, self.digits)} "
-            f"({numbers.between(seen.low, seen.high, self.digits)})"
+            self._signed(metric, seen.difference, seen.low, seen.high)
             for metric, seen in decision.worse_at.items()
         )
         return f"Shown against {self._other_name(decision.worse_than or '')}: {listed}."
+
+    def _signed(self, metric: str, *difference: float | None) -> str:
+        value, low, high = difference
+        digits = numbers.enough_digits(difference, self.digits)
+        return (
+            f"{metric} {numbers.difference(value, digits)} ({numbers.between(low, high, digits)})"
+        )
 
     def _other_name(self, other: str) -> str:
         return "the baseline" if other == self.decision.baseline else self.name(other)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 MISSING = "–"
 MINUS = "−"
@@ -33,6 +34,12 @@ def between(low: float | None, high: float | None, digits: int = 2) -> str:
     if low is None or high is None:
         return MISSING
     return f"{difference(low, digits)} to {difference(high, digits)}"
+
+
+def enough_digits(values: Iterable[float | None], digits: int) -> int:
+    """Return as many digits as show each value that is not 0 as such: `digits` to 6."""
+    least = min((abs(value) for value in values if value), default=1.0)
+    return next((more for more in range(digits, 6) if round(least, more) > 0), 6)
 
 
 def probability(value: float | None) -> str:
