@@ -25,9 +25,9 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 EXTRAS = "offline,fast,frames,openai,local-llm,static,documents,parquet"
 TESTED_BY = ("pytest", "hypothesis", "jsonschema", "ir-measures", "pytrec-eval-terrier")
 TESTED_BY += ("playwright", "axe-playwright-python", "scipy")
-PARTS = ("chat_hosted", "chroma_limits", "chroma_server", "chunkers_recursive", "cli")
-PARTS += ("documents_formats", "embedders", "embedders_langchain", "existing", "facts")
-PARTS += ("foreign_systems", "index", "library", "report", "rerankers", "run")
+PARTS = ("models/test_hosted_chat.py", "index", "chunkers/test_recursive.py", "cli", "corpus")
+PARTS += ("embedders", "rerankers", "systems", "metrics/test_every_metric.py")
+PARTS += ("behaviour/test_library_functions.py", "behaviour/test_run_options.py")
 OURS = "filterwarnings=default\nerror:::harness"
 """Old libraries warn of newer ones; warnings from our own code are errors."""
 UV = (sys.executable, "-m", "uv")
@@ -83,7 +83,7 @@ def _tried(python: str, ends: str, environment: Path) -> str:
     # pyproject.toml tells uv would leave it out.
     torch = [*UV, "--no-config", *pip, "--requirement", "requirements/torch.txt"]
     ours = ["--resolution", ends, "--editable", f".[{EXTRAS}]"]
-    parts = [f"tests/test_{part}.py" for part in PARTS]
+    parts = [f"tests/{part}" for part in PARTS]
     steps = {
         "the environment": [*UV, "venv", "--quiet", "--python", python, str(environment)],
         "looking for torch": [*torch, "--dry-run"],

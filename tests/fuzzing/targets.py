@@ -24,7 +24,7 @@ from harness.store.reader import load as load_run
 from harness.systems.json_paths import Paths
 from harness.systems.json_paths import read as read_reply
 from harness.testset import testset_reader
-from harness.text import quotes as locating
+from harness.text import spans as locating
 from tests import rated, small
 from tests.fuzzing import configs
 from tests.fuzzing.texts import as_json, mutated, nasty, rows, tables, values
