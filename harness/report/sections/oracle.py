@@ -30,6 +30,8 @@ _MAX_NAMED = 10
 def blocks(view: View) -> Sequence[Block]:
     """Return the results of the oracle; nothing where it was not run."""
     all_potentials = view.potentials
+    if not view.has_oracle:
+        return []
     several = len(all_potentials) > 1
     result: list[Block] = []
     for potential in all_potentials:

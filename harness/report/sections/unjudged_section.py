@@ -26,6 +26,8 @@ _MAX_NAMED = 2
 def blocks(view: View) -> Sequence[Block]:
     """Return the tables; nothing where all that the metrics read is judged."""
     results = view.unjudged
+    if not results.open:
+        return []
     paragraphs: list[Block] = [Paragraph(_describe_judged(view, results), "plain")]
     tables: list[Block] = [_judged_table(view, results)]
     bounded, guessed = results.of_form("bounds"), results.of_form("scenarios")
