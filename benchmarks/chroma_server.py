@@ -143,7 +143,7 @@ def _side(side: str, file: str) -> dict[str, float]:
     import httpx
     import numpy as np
 
-    from tests.chroma_server import chroma_running
+    from tests.support.chroma_server import chroma_running
 
     sent = [0]
     send = httpx.Client.send
@@ -172,7 +172,7 @@ def _side(side: str, file: str) -> dict[str, float]:
 def _numbered(rows: int) -> Any:
     """Return so many chunks, each made when it is asked for: its text is its number."""
     from harness.records import Chunk, Span
-    from tests.listed import Listed
+    from tests.support.listed import Listed
 
     class Numbered(Listed):
         def __len__(self) -> int:

@@ -57,7 +57,7 @@ def in_browser(page: Path) -> list[Figure]:
     """Return the milliseconds that a page takes, the median of five times that it is opened."""
     from playwright.sync_api import sync_playwright
 
-    from tests.browser import ARGUMENTS, executable
+    from tests.support.browser import ARGUMENTS, executable
 
     found: list[dict[str, float]] = []
     with sync_playwright() as playwright:

@@ -13,8 +13,8 @@ import yaml
 from harness.cli import main
 from harness.models import runtime
 from harness.models.runtime import processor
-from tests import disks
-from tests.browser import REQUIRED, complaints, executable, launched
+from tests.support import disks
+from tests.support.browser import REQUIRED, complaints, executable, launched
 
 ROOM = 4_000_000_000
 """Bytes in memory that are enough for the files of all tests."""

@@ -21,10 +21,10 @@ from harness.registry import label
 from harness.rerankers import rerankers
 from harness.retrievers import retrievers
 from harness.runs.artefacts import Artefacts
-from tests.asked_of import answered
-from tests.chat_server import serving
-from tests.cross_encoders import tiny
-from tests.loopback import Handler, listening
+from tests.support.asked_of import answered
+from tests.support.chat_server import serving
+from tests.support.cross_encoders import tiny
+from tests.support.loopback import Handler, listening
 
 TEXT = "The moon is 384,400 km away.\n\nIt has no air — and no weather. ünïcödé ends it."
 TEXTS = {
@@ -142,7 +142,10 @@ def stages(tmp_path_factory):
 
 
 WHERE = {"$or": [{"id": {"$ne": "nobody"}}, {"id": "nobody"}]}
-GIVEN = {"filtered": {"where": WHERE}, "langchain": {"cls": "tests.compressors:BySharedWords"}}
+GIVEN = {
+    "filtered": {"where": WHERE},
+    "langchain": {"cls": "tests.support.compressors:BySharedWords"},
+}
 """The parameters that a retriever cannot do without."""
 
 
@@ -208,7 +211,7 @@ def needed(tmp_path_factory):
     return {
         "cross_encoder": {"model": tiny(tmp_path_factory.mktemp("cross"))},
         "bi_encoder": {"embedder": "hashing"},
-        "langchain": {"cls": "tests.compressors:ByLength"},
+        "langchain": {"cls": "tests.support.compressors:ByLength"},
     }
 
 

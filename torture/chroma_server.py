@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 
-from tests.chroma_filler import DONE, FILL
-from tests.chroma_server import ChromaServer, chroma_running
-from tests.processes import begun, kill
+from tests.support.chroma_filler import DONE, FILL
+from tests.support.chroma_server import ChromaServer, chroma_running
+from tests.support.processes import begun, kill
 from torture.ordeal import Ordeal, sized
 
 _KILLS, _A_BUILD = sized(20), 5

@@ -15,8 +15,8 @@ from pathlib import Path
 import yaml
 
 import harness
-from tests.cluster_runs import begun, finished, records, scores, stored
-from tests.ray_cluster import RayCluster, ray_cluster
+from tests.support.cluster_runs import begun, finished, records, scores, stored
+from tests.support.ray_cluster import RayCluster, ray_cluster
 from torture.ordeal import Ordeal, sized
 
 ROOT = Path(__file__).parent.parent

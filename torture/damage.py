@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests import disks
-from tests.harmed_cache import harm_cache
-from tests.harmed_runs import BESIDE, DATA, Harmed
+from tests.support import disks
+from tests.support.harmed_cache import harm_cache
+from tests.support.harmed_runs import BESIDE, DATA, Harmed
 from torture.ordeal import Ordeal, sized
 
 _TIMES, _SEED = sized(500), 9

@@ -6,8 +6,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from tests.kills import project
-from tests.repeated import SURROUNDINGS, differences, reordered, run, scored_otherwise
+from tests.support.kills import project
+from tests.support.repeated import SURROUNDINGS, differences, reordered, run, scored_otherwise
 from torture.ordeal import Ordeal
 
 

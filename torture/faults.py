@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from tests.faults_made import TIMES, Schedule, broken, misbehaving, ran, write
+from tests.support.faults_made import TIMES, Schedule, broken, misbehaving, ran, write
 from torture.ordeal import Ordeal
 
 _QUESTIONS, _RATE, _KILLS = 1_000, 0.2, 12

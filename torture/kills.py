@@ -6,8 +6,8 @@ import signal
 import tempfile
 from pathlib import Path
 
-from tests import kills
-from tests.killed_verbs import VERBS, kill_verb
+from tests.support import kills
+from tests.support.killed_verbs import VERBS, kill_verb
 from torture.ordeal import Ordeal, sized
 
 _RUNS, _SIGNALS, _VERBS = sized(200), sized(100), sized(100)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from tests import short_machines
+from tests.support import short_machines
 from torture.ordeal import Ordeal, sized
 
 _SIZES = tuple(range(100, 4_001, 3_900 // sized(39)))

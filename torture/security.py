@@ -13,7 +13,7 @@ from pathlib import Path
 
 import yaml
 
-from tests import canaries, small
+from tests.support import canaries, small
 from torture.ordeal import Ordeal
 
 _LONGEST = 600

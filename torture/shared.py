@@ -9,8 +9,8 @@ from pathlib import Path
 
 from harness.cache.folders import Cache
 from harness.cache.shared import Store
-from tests import damage
-from tests.processes import begun, kill
+from tests.support import damage
+from tests.support.processes import begun, kill
 from torture.ordeal import Ordeal, sized
 
 _KILLS, _HARMS = sized(150), sized(400)

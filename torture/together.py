@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from tests import together as crowds
+from tests.support import together as crowds
 from torture.ordeal import Ordeal
 
 _RUNS, _KILLS = 10, 4

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from tests.loopback import JSON, Handler, listening
+from tests.support.loopback import JSON, Handler, listening
 
 SOON = {"retry-after-ms": "1"}
 """A header that hurries the next try."""

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from tests.behaviour.golden import run_folder, run_numbers
-from tests.chroma_between import between
-from tests.chroma_server import chroma_running
-from tests.loopback import Handler, listening
+from tests.support.chroma_between import between
+from tests.support.chroma_server import chroma_running
+from tests.support.loopback import Handler, listening
 
 RUN = ("run", "config.yaml")
 

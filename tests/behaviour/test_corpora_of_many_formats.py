@@ -8,7 +8,7 @@ import pytest
 from tests.behaviour import harbour
 from tests.behaviour.golden import check_numbers, run_folder, run_numbers
 from tests.behaviour.servers import rows
-from tests.office import docx, pdf, slides
+from tests.support.office import docx, pdf, slides
 
 HTML = b"""<html><head><title>Helmets</title><script>alert(1)</script></head><body>
 <h1>Helmets</h1><p>A helmet weighs 300 grams.</p><ul><li>red</li><li>blue</li></ul></body></html>"""

@@ -10,7 +10,7 @@ import pytest
 import harness
 from tests.behaviour import stations
 from tests.behaviour.golden import check_numbers
-from tests.office import docx, pdf
+from tests.support.office import docx, pdf
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests import embedding_server
 from tests.behaviour import stations
 from tests.behaviour.golden import run_folder
 from tests.behaviour.servers import serving
-from tests.reply_server import replying
+from tests.support import embedding_server
+from tests.support.reply_server import replying
 
 DROP = {"fail_if": {"metric": "exact_match", "drop_more_than": 0.05}}
 GRID = {

@@ -8,9 +8,9 @@ import zlib
 
 import pytest
 
-from tests import canaries
 from tests.behaviour.processes_of_runs import finish, start
 from tests.behaviour.servers import rows
+from tests.support import canaries
 
 RUN = ("run", "config.yaml")
 GRID = dict.fromkeys(("chunkers", "embedders", "retrievers", "generators", "context"))

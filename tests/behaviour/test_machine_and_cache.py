@@ -12,10 +12,10 @@ import time
 
 import pytest
 
-from tests import disks
 from tests.behaviour.golden import run_folder, run_numbers
 from tests.behaviour.processes_of_runs import ROOT, finish, start
 from tests.behaviour.servers import serving
+from tests.support import disks
 
 RUN = ("run", "config.yaml")
 DAY = 86_400

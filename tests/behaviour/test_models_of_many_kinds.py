@@ -10,7 +10,7 @@ import pytest
 
 from tests.behaviour.golden import run_folder
 from tests.behaviour.servers import rows
-from tests.tiny_gguf import write
+from tests.support.tiny_gguf import write
 
 
 def records(cli, *options: str) -> dict[str, dict]:

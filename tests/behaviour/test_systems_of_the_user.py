@@ -10,7 +10,7 @@ import pytest
 from tests.behaviour import harbour
 from tests.behaviour.golden import check_numbers, run_folder, run_numbers
 from tests.behaviour.servers import rows
-from tests.reply_server import Drop, Trickle, replying
+from tests.support.reply_server import Drop, Trickle, replying
 
 METRICS = ["passage_recall@2", "hit_rate@2", "recall(labels=documents)@2", "token_f1", "abstention"]
 RESPONSE = {

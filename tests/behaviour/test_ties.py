@@ -15,8 +15,8 @@ import pytrec_eval
 from harness.embedders.hashing import Hashing
 from tests.behaviour.golden import run_folder
 from tests.behaviour.servers import rows
-from tests.chroma_server import chroma_running
-from tests.cross_encoders import tiny
+from tests.support.chroma_server import chroma_running
+from tests.support.cross_encoders import tiny
 
 COPIES = [f"copy{number:02}" for number in range(80)]
 COPY = "Every ferry of the old harbour sails at noon. It needs no ticket.\n"

@@ -15,7 +15,7 @@ from harness.registry import label
 from harness.runs import runner
 from harness.runs.outcomes import context_text
 from harness.store import reader
-from tests.small import DOCUMENTS, project
+from tests.support.small import DOCUMENTS, project
 
 
 def quiet(work, done, total):

@@ -14,7 +14,7 @@ from harness.embedders import embedders
 from harness.errors import SpecError
 from harness.fingerprint import fingerprint, identity_of
 from harness.text.sentences import find_sentences
-from tests.given import unit
+from tests.support.given import unit
 
 CATS = "A cat sat on a cat. The cat saw a cat. That cat is a cat."
 

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from tests.loopback import Handler, listening
+from tests.support.loopback import Handler, listening
 
 # A shell may have started the tests with interrupts ignored, which a child would inherit.
 CODE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "

@@ -5,7 +5,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from harness.comparison.baselines import promotion
-from tests.compared import run, written
+from tests.support.compared import run, written
 
 HIT = "hit_rate@1"
 GATE = {"fail_if": {"metric": HIT, "drop_more_than": 0.05}, "min": {HIT: 0.5}}

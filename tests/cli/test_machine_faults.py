@@ -68,7 +68,7 @@ def test_what_the_machine_lacks_is_said_with_a_remedy_and_a_bug_keeps_its_traceb
 
 
 def test_a_report_that_a_folder_lies_in_the_place_of_says_which(cli, tmp_path):
-    from tests import small
+    from tests.support import small
 
     run = small.stored(tmp_path, chunkers=["markdown"], retrievers=["bm25"]).folder
     (run / "report.md").unlink()

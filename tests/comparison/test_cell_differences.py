@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from harness.comparison.cell_differences import CellDifferences
-from tests.runs_made import stored
+from tests.support.runs_made import stored
 
 
 def values(seed, n=30, mean=0.5):

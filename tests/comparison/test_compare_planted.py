@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 def ran(folder, category):
     """Return the side of a run whose embedder shuffles one category's questions."""
-    planted = {"cls": "tests.planted:Planted", "arguments": {"category": category}}
+    planted = {"cls": "tests.support.planted:Planted", "arguments": {"category": category}}
     config = folder / "config.yaml"
     settings = {
         "corpus": str(ROOT / "corpora" / "insurellm"),

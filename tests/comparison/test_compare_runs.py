@@ -12,7 +12,7 @@ from harness.comparison.paired_values import Pairing
 from harness.errors import HarnessError
 from harness.report import comparison_blocks, terminal
 from harness.report.comparison_blocks import blocks
-from tests.compared import run, side
+from tests.support.compared import run, side
 
 BEFORE = [1.0, 1.0, 1.0, 0.5, 0.0, 1.0, 1.0, 1.0, 0.5, 0.0]
 AFTER = [0.0, 0.5, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]

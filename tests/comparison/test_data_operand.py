@@ -12,7 +12,7 @@ from harness import compare, evaluate
 from harness.comparison.baselines import promotion
 from harness.comparison.operand import Incomparable
 from harness.errors import DataError, HarnessError
-from tests.compared import run, written
+from tests.support.compared import run, written
 
 HIT, NDCG = "hit_rate@5", "ndcg@10"
 BEFORE = {HIT: [1.0] * 12, NDCG: [1.0, 1.0, 1 / 3, 0.5, 0.0, 1.0] * 2}

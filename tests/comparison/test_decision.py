@@ -6,7 +6,7 @@ import pytest
 from harness.comparison.cell_differences import CellDifferences
 from harness.comparison.decision import decide, first_known_cost
 from harness.comparison.operand import operand_from_run
-from tests.runs_made import stored
+from tests.support.runs_made import stored
 
 N = 40
 MIDDLE = np.random.default_rng(1).uniform(0.3, 0.6, N).round(3)

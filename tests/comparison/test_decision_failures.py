@@ -6,7 +6,7 @@ import pytest
 from harness.comparison.cell_differences import CellDifferences
 from harness.comparison.decision import decide
 from harness.report.run_view import View
-from tests.runs_made import stored
+from tests.support.runs_made import stored
 
 N = 100
 SCORES = np.random.default_rng(0).uniform(0.3, 0.6, N).round(3)

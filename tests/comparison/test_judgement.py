@@ -15,7 +15,7 @@ from harness.report.gate import describe, headline
 from harness.stats.paired_units import PairedScores
 from harness.stats.separate_tests import estimate_separately
 from harness.store.run_file import QuestionSample
-from tests.compared import side
+from tests.support.compared import side
 
 HIT, NDCG = "hit_rate@5", "ndcg@10"
 

@@ -14,7 +14,7 @@ from harness.config.run_config import load
 from harness.errors import DataError
 from harness.runs import runner
 from harness.store import reader
-from tests.small import QUESTIONS, project
+from tests.support.small import QUESTIONS, project
 
 FIRST = date.fromordinal(739_580)
 """On which a round of five questions begins, two a day."""

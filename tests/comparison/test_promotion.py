@@ -15,7 +15,7 @@ from harness.errors import DataError, HarnessError
 from harness.records import Score
 from harness.report import baselines, terminal
 from harness.store.cell_results import ReusedLine
-from tests.compared import run, side, written
+from tests.support.compared import run, side, written
 
 HIT = "hit_rate@5"
 SCORES = {"A": {HIT: [1.0, 0.0, 1.0], "ndcg@10": [1 / 3, 0.0, 2 / 3]}, "B": {HIT: [1.0] * 3}}

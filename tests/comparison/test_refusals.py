@@ -11,8 +11,8 @@ from harness.comparison.operand import Incomparable
 from harness.comparison.refusals import describe_difference, metric_identity
 from harness.config.gate_rules import Drop, Gate
 from harness.store.run_file import RUN_FORMAT, MetricDescription, QuestionSample
-from tests.compared import side
-from tests.history_made import night
+from tests.support.compared import side
+from tests.support.history_made import night
 
 HIT, F1, ABSTAINS = "hit_rate@5", "token_f1", "abstention"
 SCORES = {"A": {HIT: [1.0] * 8, F1: [0.5] * 8, ABSTAINS: [1.0] * 8}}

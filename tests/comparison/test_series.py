@@ -10,7 +10,7 @@ from harness.comparison.history.series import history
 from harness.errors import DataError, HarnessError
 from harness.report.history import lead
 from harness.store.run_file import QuestionSample
-from tests.history_made import night, nights
+from tests.support.history_made import night, nights
 
 QUIET = [0.5, 0.51, 0.5, 0.49, 0.5, 0.52, 0.5, 0.49, 0.51, 0.5]
 

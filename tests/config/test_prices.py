@@ -18,8 +18,8 @@ from harness.store import expenses
 from harness.store.cell_results import Expenses
 from harness.store.run_file import Price, PriceList
 from harness.text.numbers import money
-from tests.runs_made import stored
-from tests.small import project
+from tests.support.runs_made import stored
+from tests.support.small import project
 
 FILE = """\
 currency: EUR

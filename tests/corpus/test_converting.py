@@ -7,7 +7,7 @@ from harness.corpus import load
 from harness.corpus.converting import FORMATS, ConvertedFile, convert, first_heading
 from harness.corpus.folder_documents import FolderDocuments
 from harness.errors import MissingExtra, Problem
-from tests.office import docx, pdf, properties, slides
+from tests.support.office import docx, pdf, properties, slides
 
 HTML = b"""<!DOCTYPE html><html><head><title>Moon &amp; Mars</title><style>p {}</style></head>
 <body><script>alert(1)</script><p>Two worlds.<h2>Facts</h2><ul><li>no air<li>two moons</ul>

@@ -7,7 +7,7 @@ import pytest
 from harness.corpus import load
 from harness.corpus.folder_documents import FolderDocuments
 from harness.store.writer import RunWriter
-from tests.office import pdf
+from tests.support.office import pdf
 
 
 def test_extract_shows_the_text_of_converted_files_and_notes_what_is_left_out(project, cli):

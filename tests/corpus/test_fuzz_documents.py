@@ -16,7 +16,7 @@ from harness.metrics import metrics
 from harness.metrics.facts import answer_case
 from harness.text.words import normalise_to
 from tests.fuzzing import documents
-from tests.office import assembled, docx, zipped
+from tests.support.office import assembled, docx, zipped
 
 CASES = 30
 DEAR = {".docx", ".pptx", ".pdf", ".html"}

@@ -6,7 +6,7 @@ from harness import limits
 from harness.corpus.converting import convert
 from harness.corpus.converting.conversion_cache import Worker
 from harness.errors import Problem
-from tests.office import assembled, docx, pdf, slides, zipped
+from tests.support.office import assembled, docx, pdf, slides, zipped
 
 OLE = bytes.fromhex("d0cf11e0a1b11ae1") + b"\0" * 600
 BOMB = "<!DOCTYPE l [<!ENTITY a 'lol'><!ENTITY b '&a;&a;'>]><l>&b;</l>"

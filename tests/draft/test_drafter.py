@@ -18,8 +18,8 @@ from harness.errors import HarnessError, RunError
 from harness.models.chat.settings import ChatReply
 from harness.records import Chunk, Document, Span
 from harness.report import draft_blocks, terminal
-from tests.draft_server import FAULTS, Script, corpus
-from tests.draft_server import drafting as served
+from tests.support.draft_server import FAULTS, Script, corpus
+from tests.support.draft_server import drafting as served
 
 DOCUMENT = Document("a.md", "She did.", "A")
 GOOD = ("north", "south", "east", "west")

@@ -14,9 +14,9 @@ from harness.draft.acceptance import accept
 from harness.errors import DataError, HarnessError
 from harness.runs import runner
 from tests.cli.test_exit_status import ended, start
-from tests.draft_server import Script
-from tests.draft_server import drafting as served
-from tests.small import QUESTIONS, project
+from tests.support.draft_server import Script
+from tests.support.draft_server import drafting as served
+from tests.support.small import QUESTIONS, project
 
 NAMES = [f"d{at}" for at in range(20)]
 

@@ -9,7 +9,7 @@ from harness.cache.folders import Cache
 from harness.embedders import embedders, langchain_embedder
 from harness.embedders.vector_cache import CachedEmbedder
 from harness.errors import ModelError, SpecError
-from tests.embedding_server import OPENAI, serving, vector
+from tests.support.embedding_server import OPENAI, serving, vector
 
 pytest.importorskip("langchain_openai", reason="the extra [openai] is not installed")
 

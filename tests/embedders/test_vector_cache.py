@@ -6,7 +6,7 @@ from harness.cache.folders import Cache
 from harness.embedders.hashing import Hashing
 from harness.embedders.vector_cache import KIND, CachedEmbedder
 from harness.errors import StageError
-from tests.counting import counting_embedder
+from tests.support.counting import counting_embedder
 
 TEXTS = ["the moon", "mars", "", "the moon", "月は ünïcödé 😀", "a\u2028b\x00c", "mars "]
 

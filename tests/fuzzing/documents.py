@@ -20,7 +20,7 @@ from harness.text.markup import find_tags
 from harness.text.sentences import find_sentences
 from tests.fuzzing.promise import broken
 from tests.fuzzing.texts import NASTY
-from tests.office import docx, pdf, slides
+from tests.support.office import docx, pdf, slides
 
 _PAGE = (
     b"<!DOCTYPE html><html><head><meta charset=utf-8><title>Moon &amp; sky</title></head><body>"

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests import damage, small
-from tests.harmed_runs import Harmed, call
+from tests.support import damage, small
+from tests.support.harmed_runs import Harmed, call
 
 MARKUP = "<img src=x onerror=canary()>"
 ESCAPE = "\x1b[31mcanary\x07"

@@ -25,9 +25,9 @@ from harness.systems.json_paths import Paths
 from harness.systems.json_paths import read as read_reply
 from harness.testset import testset_reader
 from harness.text import spans as locating
-from tests import rated, small
 from tests.fuzzing import configs
 from tests.fuzzing.texts import as_json, mutated, nasty, rows, tables, values
+from tests.support import rated, small
 
 _QUESTION = {
     "id": "q1",

@@ -10,7 +10,7 @@ from harness.generators import generators
 from harness.models.chat import ChatModel
 from harness.records import Answer
 from harness.registry import label
-from tests.chat_server import serving
+from tests.support.chat_server import serving
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from harness.report.sections import parts
 from harness.runs import runner
 from harness.store import reader
 from harness.store.reader import StoredRun
-from tests.small import project
+from tests.support.small import project
 
 GOLDEN = Path(__file__).parent / "report.md"
 _METRICS = ["passage_recall@2", "hit_rate@2", "recall@2", "ndcg@2", "token_f1", "abstention"]

@@ -15,10 +15,10 @@ from harness.index import existing
 from harness.index.index_settings import ChromaServer, Existing
 from harness.records import Span
 from harness.store import reader
-from tests.chroma_server import chroma_running
-from tests.collections_made import langchain_like
-from tests.given import by_numpy, unit
-from tests.searching import documents
+from tests.support.chroma_server import chroma_running
+from tests.support.collections_made import langchain_like
+from tests.support.given import by_numpy, unit
+from tests.support.searching import documents
 
 MOON = "# Moon\n\nThe Moon has no air and no weather.\n\nIt is 384,400 km away on average.\n"
 

@@ -15,8 +15,8 @@ from harness.embedders.sentence_transformer import SentenceTransformer
 from harness.errors import StageError
 from harness.fingerprint import fingerprint
 from harness.index import IndexSettings, open_or_build
-from tests.given import Given, by_numpy, numbered, texts_of, unit
-from tests.listed import listed
+from tests.support.given import Given, by_numpy, numbered, texts_of, unit
+from tests.support.listed import listed
 
 
 @pytest.fixture

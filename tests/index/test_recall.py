@@ -9,10 +9,10 @@ from harness.cache.folders import Cache
 from harness.chunkers import chunkers
 from harness.index import IndexSettings, open_or_build
 from harness.store import reader
-from tests.counting import counting_embedder
-from tests.given import Given, by_numpy, numbered, unit
 from tests.runs.test_artefacts import run
-from tests.small import project
+from tests.support.counting import counting_embedder
+from tests.support.given import Given, by_numpy, numbered, unit
+from tests.support.small import project
 
 
 @pytest.fixture

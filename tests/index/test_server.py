@@ -10,10 +10,10 @@ from harness.errors import HarnessError, RunError
 from harness.index import IndexSettings, open_or_build, server
 from harness.index.index_settings import ChromaServer, Cloud
 from harness.index.server import ServerClient
-from tests.chroma_filler import DONE, FILL
-from tests.chroma_server import chroma_running, free_port
-from tests.given import Given, numbered, unit
-from tests.processes import begun, said
+from tests.support.chroma_filler import DONE, FILL
+from tests.support.chroma_server import chroma_running, free_port
+from tests.support.given import Given, numbered, unit
+from tests.support.processes import begun, said
 
 EXACT_ENOUGH = {"ef_construction": 600, "ef_search": 600}
 

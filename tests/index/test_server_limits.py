@@ -6,9 +6,9 @@ from harness.cache.folders import Cache
 from harness.errors import RunError
 from harness.index import IndexSettings, open_or_build
 from harness.index.index_settings import ChromaServer
-from tests.chroma_between import between
-from tests.chroma_server import chroma_running
-from tests.given import Given, numbered, unit
+from tests.support.chroma_between import between
+from tests.support.chroma_server import chroma_running
+from tests.support.given import Given, numbered, unit
 
 ROWS = 120
 

@@ -11,7 +11,7 @@ import pytest
 from harness.metrics import metrics
 from harness.ranking.relevance import Relevance
 from harness.records import Case, Chunk, Hit, Passage, Question, Span, not_scored
-from tests.listed import Listed
+from tests.support.listed import Listed
 
 TEXT = "x" * 60
 INDEX = [(0, 15), (10, 24), (24, 40), (40, 60)]

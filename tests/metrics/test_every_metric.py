@@ -11,8 +11,8 @@ from harness.ranking.relevance import Relevance
 from harness.records import Answer, Case, Chunk, Hit, Passage, Question, Span
 from harness.registry import label, parameters
 from harness.runs import scoring
-from tests.judge_server import sitting
-from tests.listed import Listed
+from tests.support.judge_server import sitting
+from tests.support.listed import Listed
 
 KINDS = ("evidence", "documents", "answer", "keywords")
 GOLD = {"evidence", "documents", "keywords", "references"}

@@ -10,8 +10,8 @@ from harness.metrics.facts import overlap_case, ranking_case
 from harness.records import Case, Judged
 from harness.registry import parameters
 from harness.runs import scoring
-from tests.judge_server import sitting
-from tests.worked import rounding, sums, worked_out
+from tests.support.judge_server import sitting
+from tests.support.worked import rounding, sums, worked_out
 
 TOLD = [name for name in metrics if hasattr(metrics[name], "facts")]
 """Those with facts: the others are shown by their docstring, parameters and needs."""

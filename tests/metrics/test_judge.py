@@ -8,7 +8,7 @@ from harness.metrics.judge import MAX_TRIES, fill_prompt, parse_reply
 from harness.records import Answer, Case, Chunk, Failure, Hit, Question, Score, Span, not_scored
 from harness.runs import scoring
 from harness.stats.aggregate_scores import aggregate
-from tests.judge_server import part, sitting
+from tests.support.judge_server import part, sitting
 
 QUESTION = Question("q", "How far is the moon?", answers=("384,400 km", "0.38 million km"))
 CONTEXT = "The moon is 384,400 km away.\n\nIt has no air."

@@ -5,7 +5,7 @@ import pytest
 from harness.metrics import metrics
 from harness.ranking.relevance import Relevance, judge_by_documents
 from harness.records import Case, Chunk, Hit, Judged, Question, Score, Span, not_scored
-from tests.listed import listed
+from tests.support.listed import listed
 
 
 def retrieved(documents, grades):

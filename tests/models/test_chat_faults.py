@@ -7,7 +7,7 @@ import pytest
 
 from harness.errors import HarnessError, StageError
 from harness.models.chat import ChatModel
-from tests.chat_server import serving
+from tests.support.chat_server import serving
 
 KEY = "sk-of-this-test-1234"
 

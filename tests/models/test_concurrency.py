@@ -15,12 +15,12 @@ import pytest
 from harness.errors import RunError, StageError
 from harness.models.concurrency import CallResult, Calls, call_all
 from harness.records import Answer
-from tests.asked_of import answered
+from tests.support.asked_of import answered
 
 PATIENCE = 5
 HELD = """
 import os, signal, time
-from tests.asked_of import answered
+from tests.support.asked_of import answered
 
 class Held:
     at_once = 2

@@ -16,7 +16,7 @@ import pytest
 
 from harness.errors import HarnessError, MissingExtra, ModelError, StageError
 from harness.models.chat import ChatModel, gguf_chat
-from tests.tiny_gguf import write
+from tests.support.tiny_gguf import write
 
 xllamacpp = pytest.importorskip("xllamacpp")
 

@@ -9,7 +9,7 @@ import pytest
 from harness.errors import HarnessError, SpecError, StageError
 from harness.generators import generators
 from harness.models.chat import ChatModel
-from tests.chat_server import serving
+from tests.support.chat_server import serving
 
 PROVIDER = """
 from langchain_core.language_models import BaseChatModel

@@ -25,8 +25,8 @@ from harness.report.charts import people_chart as chart
 from harness.report.document import Fold, Paragraph, Quotation
 from harness.report.sections.people import agreement_blocks, comments_blocks, weights_blocks
 from harness.stats.intervals import mean_interval
-from tests import compared, runs_made
-from tests.rated import OVERALL
+from tests.support import compared, runs_made
+from tests.support.rated import OVERALL
 
 
 def line(question, grade=None, cells=("a",), rater="1", chunks=(), **more):

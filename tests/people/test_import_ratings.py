@@ -11,9 +11,9 @@ from harness.errors import DataError, HarnessError
 from harness.people.rating_statistics import agreements
 from harness.people.ratings import RATINGS, AnswerRating, rated_answers, read
 from harness.store import reader
-from tests import small
-from tests.damage import unsealed
-from tests.rated import form, item, saved
+from tests.support import small
+from tests.support.damage import unsealed
+from tests.support.rated import form, item, saved
 
 
 @pytest.fixture(scope="module")

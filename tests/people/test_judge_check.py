@@ -17,7 +17,7 @@ from harness.report.sections import people
 from harness.runs.result_tables import JudgeReplyTable
 from harness.store import reader
 from harness.testset import Testset
-from tests.judge_server import part, sitting
+from tests.support.judge_server import part, sitting
 
 METRICS = ["passage_recall@2", "faithfulness", "correctness", "context_relevance@2"]
 

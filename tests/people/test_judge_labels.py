@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.judge_server import part, sitting
+from tests.support.judge_server import part, sitting
 
 SENSITIVITY, SPECIFICITY = 0.9, 0.75
 

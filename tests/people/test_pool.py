@@ -22,7 +22,7 @@ from harness.people.pool_labels import import_labels
 from harness.runs import runner
 from harness.store import reader
 from harness.testset.jsonl_questions import Jsonl
-from tests import small
+from tests.support import small
 
 FIELDS = ("item", "id", "question", "doc", "title", "text", "grade", "grades")
 SETTINGS = {

@@ -9,7 +9,7 @@ import pytest
 from harness.errors import HarnessError
 from harness.people.rating_forms import FORM_KEYS
 from harness.records import ContextCut
-from tests.rating_made import answered, chosen
+from tests.support.rating_made import answered, chosen
 
 SIX = ["a", "b", "c", "d", "e", "f"]
 

@@ -11,7 +11,7 @@ import pytest
 from harness import corrected_mean
 from harness.people.rating_forms import systematic_sample
 from harness.store import reader
-from tests.judge_server import part, sitting
+from tests.support.judge_server import part, sitting
 
 QUESTIONS = 60
 

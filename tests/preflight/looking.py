@@ -10,7 +10,7 @@ from harness.preflight import checks
 from harness.preflight.checks import CheckInput
 from harness.runs import runner
 from harness.runs.artefacts import Artefacts
-from tests.small import project
+from tests.support.small import project
 
 
 def prepared(folder: Path, documents=None, questions=None, **changes):

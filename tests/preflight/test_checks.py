@@ -18,11 +18,11 @@ from harness.records import Answer
 from harness.report import preflight_blocks, terminal
 from harness.runs import runner
 from harness.runs.result_tables import TimedAnswer
-from tests.collections_made import langchain_like
-from tests.counting import counting_embedder
-from tests.cross_encoders import tiny
 from tests.preflight.looking import asked, find, looked, looking, prepared
-from tests.small import DOCUMENTS, QUESTIONS, project
+from tests.support.collections_made import langchain_like
+from tests.support.counting import counting_embedder
+from tests.support.cross_encoders import tiny
+from tests.support.small import DOCUMENTS, QUESTIONS, project
 
 ROOT = Path(__file__).parents[2]
 DAY, DOCKS, AGE, *_ = QUESTIONS

@@ -23,9 +23,9 @@ from harness.runs import runner
 from harness.store import exports, reader
 from harness.store.run_file import Price
 from harness.text import numbers
-from tests import embedding_server
-from tests.chat_server import completion, serving
-from tests.small import project
+from tests.support import embedding_server
+from tests.support.chat_server import completion, serving
+from tests.support.small import project
 
 FAKE = "langchain_core.embeddings:DeterministicFakeEmbedding"
 EMBEDDER = {"langchain": {"cls": FAKE, "arguments": {"size": 8}}}
@@ -203,7 +203,7 @@ def test_several_answers_to_a_question_are_as_many_calls(place):
 
 
 def test_pairs_to_rerank_are_those_retrieved(place):
-    rerank = "rerankers=[{langchain: {cls: 'tests.compressors:Longest'}}]"
+    rerank = "rerankers=[{langchain: {cls: 'tests.support.compressors:Longest'}}]"
     assert ahead(place).pairs == 0
     plain = forecast(prepared(place, rerank), deep=False)
     assert (plain.pairs, plain.pairs_exact, plain.unlooked) == (4 * 5 * 5, False, True)

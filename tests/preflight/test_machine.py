@@ -12,7 +12,7 @@ import pytest
 from harness.config.run_config import load
 from harness.preflight.machine import Fact, run_checks
 from harness.preflight.services import check_network, used_services
-from tests import disks
+from tests.support import disks
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from harness.errors import ConfigError, RunError
 from harness.runs import runner
 from harness.runs.loop import Spending
 from harness.store import reader
-from tests.chat_server import completion, serving
-from tests.loopback import Handler, listening
-from tests.small import QUESTIONS, project
+from tests.support.chat_server import completion, serving
+from tests.support.loopback import Handler, listening
+from tests.support.small import QUESTIONS, project
 
 OF_ONE = 57 + 9
 """Tokens of a reply of the server."""

@@ -16,7 +16,7 @@ from harness.preflight.traffic_file import TrafficFile, TrafficQuestion
 from harness.records import Question
 from harness.runs.artefacts import Artefacts
 from harness.runs.runner import prepare
-from tests import small
+from tests.support import small
 
 
 def angles(**degrees):

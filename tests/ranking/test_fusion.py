@@ -7,8 +7,8 @@ from harness.ranking import fusion
 from harness.records import Hit
 from harness.registry import label
 from harness.retrievers import retrievers
-from tests.listed import listed
-from tests.searching import documents, pairs, searching
+from tests.support.listed import listed
+from tests.support.searching import documents, pairs, searching
 
 CHUNKS = listed(["a", "b", "c", "d"])
 

@@ -4,7 +4,7 @@ import pytest
 
 from harness.ranking.relevance import Relevance, fold, judge_by_documents, occurs
 from harness.records import Chunk, Hit, Judged, Passage, Question, Span
-from tests.listed import Listed, listed
+from tests.support.listed import Listed, listed
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.small import stored
+from tests.support.small import stored
 
 
 @pytest.fixture(scope="session")

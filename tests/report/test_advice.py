@@ -11,7 +11,7 @@ from harness.report.run_view import View
 from harness.report.sections.advice import advice
 from harness.runs import runner
 from harness.store import reader
-from tests.small import project
+from tests.support.small import project
 
 
 @pytest.fixture(scope="module")

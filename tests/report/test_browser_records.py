@@ -28,8 +28,8 @@ from harness.report.sections import questions
 from harness.runs import runner
 from harness.runs.outcomes import context_text, span_key
 from harness.store import reader
-from tests.packed_data import Data
-from tests.small import QUESTIONS, project
+from tests.support.packed_data import Data
+from tests.support.small import QUESTIONS, project
 
 HOSTILE = [
     "<script>window.__pwned = 1</script>",

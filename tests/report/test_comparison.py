@@ -10,8 +10,8 @@ from harness.report.comparison import render_html as render
 from harness.report.comparison import render_markdown as markdown
 from harness.report.comparison import write
 from harness.report.markdown import MAX_BYTES
-from tests.browser import opened
-from tests.compared import run, told
+from tests.support.browser import opened
+from tests.support.compared import run, told
 
 BEFORE = [1.0] * 12 + [0.5] * 30
 AFTER = [0.0] * 12 + [0.25] * 20 + [1.0] * 10

@@ -19,8 +19,8 @@ from harness.stats import intervals, max_t
 from harness.store import reader
 from harness.store.run_file import MetricDescription
 from tests.metrics.test_every_metric import specs
-from tests.small import project
-from tests.worked import rounding, sums, worked_out
+from tests.support.small import project
+from tests.support.worked import rounding, sums, worked_out
 
 METRICS = ["recall@2", "mrr", "recall(labels=documents)@3", "passage_recall@100t", "bleu"]
 

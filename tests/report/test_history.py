@@ -11,9 +11,9 @@ from harness.comparison.history.series import history
 from harness.errors import HarnessError
 from harness.report import history as pages
 from harness.report import html, terminal
-from tests import browser
-from tests.history_made import night, nights
-from tests.pages import Page
+from tests.support import browser
+from tests.support.history_made import night, nights
+from tests.support.pages import Page
 
 HOSTILE = '"><script>alert(1)</script>|\x00\u202e{{ 7 * 7 }}'
 HIGH = [0.45, 0.55, 0.46, 0.53, 0.44, 0.56, 0.5, 0.51] * 2

@@ -13,7 +13,7 @@ from harness.errors import DataError
 from harness.runs import runner
 from harness.store import outcome_file, reader
 from harness.store.frame import LOST, STATES, UNKNOWN
-from tests.small import project
+from tests.support.small import project
 
 METRICS = ["passage_recall@2", "precision@2", "recall(labels=documents)@2", "corpus_bleu"]
 

@@ -10,7 +10,7 @@ from harness.report.run_view import View
 from harness.report.sections import parts
 from harness.runs import runner
 from harness.store import reader
-from tests.small import project
+from tests.support.small import project
 
 METRICS = [
     "passage_recall@2",

@@ -18,7 +18,7 @@ from harness.report.sections import losses
 from harness.runs import runner
 from harness.runs.aggregate import count_losses, gives_answers, separable_stages, share_of
 from harness.store.cell_results import IndexRecall
-from tests.small import stored as run
+from tests.support.small import stored as run
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "losses.md").read_text(encoding="utf-8")

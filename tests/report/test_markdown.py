@@ -31,8 +31,8 @@ from harness.runs import runner
 from harness.store import reader
 from harness.text.escaping import escape, escape_html, fence, shorten
 from tests.golden import GOLDEN, rendered
-from tests.many import many
-from tests.small import project
+from tests.support.many import many
+from tests.support.small import project
 
 METRICS = [
     "passage_recall@2", "evidence_recall@1000t", "hit_rate@2", "mrr@10", "precision@2", "recall@2",

@@ -13,7 +13,7 @@ from harness.report.run_view import View
 from harness.report.sections import provenance_section
 from harness.runs import runner
 from harness.store import reader
-from tests.small import project
+from tests.support.small import project
 
 METRICS = ["recall@2", "mrr(labels=documents)", "bleu(smoothing=2)"]
 

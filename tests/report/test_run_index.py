@@ -13,8 +13,8 @@ from harness.report import html, run_index
 from harness.report.run_view import View
 from harness.runs import runner
 from harness.store import reader
-from tests.pages import Page
-from tests.small import project
+from tests.support.pages import Page
+from tests.support.small import project
 
 
 def run(folder, **changes):

@@ -14,8 +14,8 @@ from harness.store import reader
 from harness.store.outcome_file import OUTCOME_FORMAT
 from harness.store.reader import QUESTION_FORMAT
 from harness.store.run_file import RUN_FORMAT
-from tests.many import many
-from tests.small import QUESTIONS, project
+from tests.support.many import many
+from tests.support.small import QUESTIONS, project
 
 
 def summary(folder):

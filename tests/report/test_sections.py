@@ -13,9 +13,9 @@ from harness.report.run_view import View
 from harness.report.sections import parts
 from harness.runs import runner
 from harness.stats.aggregate_scores import Aggregate
-from tests.pages import Page
-from tests.small import QUESTIONS, project
-from tests.small import stored as run
+from tests.support.pages import Page
+from tests.support.small import QUESTIONS, project
+from tests.support.small import stored as run
 
 HOSTILE = [
     "<script>alert(1)</script>",

@@ -6,7 +6,7 @@ from harness.comparison.decision import Cheaper, Decision, EqualText
 from harness.report.run_view import View
 from harness.report.verdict_words import VerdictWords
 from harness.stats.difference_estimate import DifferenceEstimate
-from tests.runs_made import stored
+from tests.support.runs_made import stored
 
 BEST, BASE, THIRD = "markdown × dense", "fixed × bm25", "fixed × dense"
 SHOWN = DifferenceEstimate(

@@ -11,8 +11,8 @@ from harness.models.model_files import DEFAULT_MODEL
 from harness.records import Hit
 from harness.registry import label
 from harness.rerankers import rerankers
-from tests.cross_encoders import logit, tiny
-from tests.listed import listed
+from tests.support.cross_encoders import logit, tiny
+from tests.support.listed import listed
 
 TEXTS = [
     "The moon is far away and has no air.",
@@ -113,7 +113,7 @@ class TestBiEncoder:
 
 
 def compressor(name, **parameters):
-    return build("langchain", cls=f"tests.compressors:{name}", **parameters)
+    return build("langchain", cls=f"tests.support.compressors:{name}", **parameters)
 
 
 class TestLangChain:
@@ -133,8 +133,11 @@ class TestLangChain:
     @pytest.mark.parametrize(
         ("name", "message"),
         [
-            ("Breaks", "tests.compressors:Breaks failed: RuntimeError: no answer to 'Which planet"),
-            ("Ends", "tests.compressors:Ends failed: SystemExit: 0"),
+            (
+                "Breaks",
+                "tests.support.compressors:Breaks failed: RuntimeError: no answer to 'Which planet",
+            ),
+            ("Ends", "tests.support.compressors:Ends failed: SystemExit: 0"),
             ("Forgets", "gave back a document without the metadata it was given"),
         ],
     )
@@ -147,15 +150,19 @@ class TestLangChain:
         ("cls", "kind", "message"),
         [
             (
-                "tests.compressors:ByLenght",
+                "tests.support.compressors:ByLenght",
                 SpecError,
                 "has no 'ByLenght'\n  did you mean 'ByLength'?",
             ),
-            ("tests.compressors.NOT_A_CLASS", SpecError, "is not derived from langchain_core"),
+            (
+                "tests.support.compressors.NOT_A_CLASS",
+                SpecError,
+                "is not derived from langchain_core",
+            ),
             ("pathlib:Path", SpecError, "is not derived from langchain_core"),
             ("nowhere.at.all:Thing", SpecError, "module 'nowhere.at.all' cannot be imported"),
             (
-                "tests.compressors:NeedsAKey",
+                "tests.support.compressors:NeedsAKey",
                 ModelError,
                 "cannot be made: ValueError: set NOBODY_API",
             ),

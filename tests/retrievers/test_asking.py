@@ -11,8 +11,8 @@ from harness.models import rephrasing
 from harness.models.chat import ChatModel
 from harness.models.chat.settings import ChatReply
 from harness.retrievers import retrievers
-from tests.chat_server import serving
-from tests.searching import documents, ids, pairs, searching
+from tests.support.chat_server import serving
+from tests.support.searching import documents, ids, pairs, searching
 
 TEXTS = {
     "moon": "the moon is far away",

@@ -8,7 +8,7 @@ from harness.errors import SpecError
 from harness.ranking import filters
 from harness.registry import label
 from harness.retrievers import retrievers
-from tests.searching import documents, ids, pairs, searching
+from tests.support.searching import documents, ids, pairs, searching
 
 METADATA = [
     {"year": 2024, "kind": "a"},

@@ -5,8 +5,8 @@ import pytest
 
 from harness.errors import SpecError
 from harness.retrievers import retrievers
-from tests.given import Given, unit
-from tests.searching import documents, ids, searching
+from tests.support.given import Given, unit
+from tests.support.searching import documents, ids, searching
 
 
 def on_vectors(tmp_path, vectors, **settings):

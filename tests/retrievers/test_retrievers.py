@@ -8,7 +8,7 @@ import pytest
 from harness.embedders.hashing import Hashing
 from harness.ranking.exact_search import Neighbour
 from harness.retrievers import retrievers
-from tests.listed import listed
+from tests.support.listed import listed
 
 TEXTS = [
     "The moon is far away and the moon has no air",

@@ -18,8 +18,8 @@ from harness.runs.artefacts import Artefacts
 from harness.runs.cell import cell_outcomes
 from harness.store import reader
 from harness.store.writer import RunWriter
-from tests.damage import unsealed
-from tests.small import project
+from tests.support.damage import unsealed
+from tests.support.small import project
 
 
 def quiet(work, done, total):

@@ -10,8 +10,8 @@ from harness.chunkers import chunkers
 from harness.config.run_config import load
 from harness.runs import runner
 from harness.store import reader
-from tests.counting import counting_embedder, counting_generator, counting_retriever
-from tests.small import DOCUMENTS, QUESTIONS, project
+from tests.support.counting import counting_embedder, counting_generator, counting_retriever
+from tests.support.small import DOCUMENTS, QUESTIONS, project
 
 ONE = {"chunkers": [{"fixed": {"size": 40}}], "retrievers": ["dense"]}
 TEXTS = [question["question"] for question in QUESTIONS]

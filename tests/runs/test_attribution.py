@@ -34,7 +34,7 @@ from harness.runs.attribution import SpanLists, attribute, list_missed
 from harness.runs.system_cell import attribute_system as of_system
 from harness.store import reader
 from tests.runs.test_artefacts import run
-from tests.small import project
+from tests.support.small import project
 
 TEXT = "x" * 40
 

@@ -14,8 +14,8 @@ from harness.errors import ConfigError, MissingExtra, RunError
 from harness.preflight.machine import Fact
 from harness.preflight.services import check_cluster
 from harness.runs.cluster import explain_crashes
-from tests.cluster_runs import begun, records, scores, stored
-from tests.ray_cluster import ray_cluster
+from tests.support.cluster_runs import begun, records, scores, stored
+from tests.support.ray_cluster import ray_cluster
 
 QUICK_START = Path(__file__).parents[2] / "config.yaml"
 PATIENCE = 240

@@ -13,7 +13,7 @@ from harness.cli import machine_faults
 from harness.errors import RunError
 from harness.report.charts import svg
 from harness.runs import interrupts
-from tests import small
+from tests.support import small
 
 HERE = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 

@@ -5,10 +5,10 @@ import json
 import time
 
 from harness.store.outcome_file import OUTCOME_FORMAT
-from tests.chat_server import completion
-from tests.kills import TIMES
-from tests.loopback import Handler, listening
-from tests.small import QUESTIONS, stored
+from tests.support.chat_server import completion
+from tests.support.kills import TIMES
+from tests.support.loopback import Handler, listening
+from tests.support.small import QUESTIONS, stored
 
 ASKED = [
     {**each, "id": f"{each['id']}-{at}", "question": f"{each['question']} ({at})"}

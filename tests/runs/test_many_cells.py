@@ -17,7 +17,7 @@ from harness.retrievers import SearchContext, retrievers
 from harness.runs import aggregate, runner
 from harness.runs.aggregate import count_losses
 from harness.store import expenses, reader
-from tests.small import project
+from tests.support.small import project
 
 OPEN = Path("/dev/fd")
 """Where there is a name for each file that this process has open."""

@@ -24,9 +24,9 @@ from harness.runs.oracle.oracle_run import evidence_context
 from harness.runs.oracle.oracle_scores import read_records, select_answer_metrics
 from harness.stats.difference_estimate import DifferenceEstimate
 from harness.store import reader
-from tests import small
-from tests.damage import unsealed
-from tests.judge_server import part, sitting
+from tests.support import small
+from tests.support.damage import unsealed
+from tests.support.judge_server import part, sitting
 
 N = 24
 KNOWN = "s00"

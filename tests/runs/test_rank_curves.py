@@ -10,8 +10,8 @@ from harness.records import Failure, Judged, Passage, Span, StoredHit
 from harness.runs import rank_curves, scoring
 from harness.runs.outcomes import make_cases
 from harness.runs.rank_curves import CurveReader
-from tests.small import stored as run
 from tests.support.changed_runs import with_records
+from tests.support.small import stored as run
 
 BY_PASSAGE, BY_CHUNK = ("passage_recall", "evidence_precision"), ("recall", "precision")
 

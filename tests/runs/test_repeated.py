@@ -8,9 +8,9 @@ import pytest
 from harness import api
 from harness.config.run_config import load
 from harness.runs import runner
-from tests.kills import content
-from tests.repeated import SURROUNDINGS, differences, reordered, run, scored_otherwise
-from tests.small import project
+from tests.support.kills import content
+from tests.support.repeated import SURROUNDINGS, differences, reordered, run, scored_otherwise
+from tests.support.small import project
 
 GRID = {
     "output": "reports",

@@ -15,8 +15,8 @@ from harness.metrics import metrics
 from harness.records import Answer
 from harness.runs import runner
 from harness.store import reader
-from tests.damage import unsealed
-from tests.small import project
+from tests.support.damage import unsealed
+from tests.support.small import project
 
 FILES = [
     "run.json", "records.jsonl", "questions.jsonl", "texts.jsonl", "report.html", "report.md",

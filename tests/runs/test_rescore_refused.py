@@ -6,7 +6,7 @@ from harness import api
 from harness.config.run_config import load
 from harness.errors import DataError
 from harness.runs import runner
-from tests.small import project
+from tests.support.small import project
 
 
 def run(folder, metrics, **changes):

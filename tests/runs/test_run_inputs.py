@@ -13,7 +13,7 @@ from harness.report.run_view import View
 from harness.runs import run_inputs, runner
 from harness.stats.clusters import find_clusters
 from harness.store import reader
-from tests.small import project
+from tests.support.small import project
 
 DAY = date(2026, 11, 21)
 

@@ -8,7 +8,7 @@ from harness.config.run_config import load
 from harness.embedders.hashing import Hashing
 from harness.runs import runner
 from harness.store import reader
-from tests.small import project
+from tests.support.small import project
 
 SLEPT = 0.7
 

@@ -13,8 +13,8 @@ from harness.errors import ConfigError
 from harness.runs import rescore
 from harness.runs.runner import prepare
 from harness.store.reader import load as stored
-from tests.reply_server import replying
-from tests.small import QUESTIONS, project
+from tests.support.reply_server import replying
+from tests.support.small import QUESTIONS, project
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -15,7 +15,7 @@ from harness.report.run_view import View
 from harness.report.sections import unjudged_section
 from harness.runs import unjudged_results
 from harness.runs.unjudged_results import JudgedList
-from tests import runs_made, small
+from tests.support import runs_made, small
 
 BOUNDED = (
     "precision@3",

@@ -8,7 +8,7 @@ import pytest
 from harness.errors import SpecError, StageError
 from harness.systems import expand_spec, systems
 from harness.systems.reply import RetrievedText, SystemReply
-from tests.reply_server import Drop, Replying, Trickle, replying
+from tests.support.reply_server import Drop, Replying, Trickle, replying
 
 REPLY = {
     "answer": "It is 384,400 km away.",

@@ -22,8 +22,8 @@ from harness.text.words import (
     token_starts,
     tokenise,
 )
-from tests.searching import searching
-from tests.small import project
+from tests.support.searching import searching
+from tests.support.small import project
 
 XQUAD = {"en": 0.96, "de": 0.914, "zh": 0.955, "hi": 0.94, "ar": 0.885}
 """The least nDCG@10 of BM25."""

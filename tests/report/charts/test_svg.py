@@ -22,8 +22,8 @@ from harness.report.charts import (
 from harness.report.document import Mark, TableBlock
 from harness.report.run_view import View
 from harness.stats.aggregate_scores import Aggregate
-from tests.history_made import night
 from tests.support.changed_runs import with_cells
+from tests.support.history_made import night
 
 HOSTILE = [
     "<script>alert(1)</script>",

@@ -9,7 +9,7 @@ from harness.ranking.relevance import judge_by_documents
 from harness.records import Case, Chunk, Hit, Judged, Question, Span
 from harness.runs import runner
 from harness.store import reader
-from tests import small
+from tests.support import small
 
 TOWNS = (
     "Aber", "Brin", "Cole", "Dorn", "Esk", "Fell", "Garth", "Holm",

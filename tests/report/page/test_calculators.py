@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from harness.metrics import metrics
 from harness.records import Case, Judged, Question
 from harness.report import page as scripts
-from tests.browser import opened
+from tests.support.browser import opened
 
 PAGE = (
     '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Calculators</title>'

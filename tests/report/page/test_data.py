@@ -11,9 +11,9 @@ from harness.report.run_view import View
 from harness.runs import runner
 from harness.runs.outcomes import context_text
 from harness.store import reader
-from tests.browser import opened
-from tests.packed_data import Data
-from tests.small import QUESTIONS, project
+from tests.support.browser import opened
+from tests.support.packed_data import Data
+from tests.support.small import QUESTIONS, project
 
 PAGE = Path(report.__file__).parent / "page"
 SCRIPTS = (PAGE / "data.js", PAGE / "dom.js")

@@ -7,9 +7,9 @@ import pytest
 from harness import api, report
 from harness.config.run_config import load
 from harness.runs import runner
-from tests import small
-from tests.browser import opened
-from tests.damage import unsealed
+from tests.support import small
+from tests.support.browser import opened
+from tests.support.damage import unsealed
 
 DAY, DOCKS, AGE, HELMET, CEO = small.QUESTIONS
 RANKS = {

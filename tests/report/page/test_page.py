@@ -14,8 +14,8 @@ from harness.report.run_view import View
 from harness.runs import runner
 from harness.runs.outcomes import context_text
 from harness.store import reader
-from tests import small
-from tests.browser import complaints, opened
+from tests.support import small
+from tests.support.browser import complaints, opened
 
 PWN = "window.__pwned=1"
 HOSTILE = [

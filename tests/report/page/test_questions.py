@@ -16,10 +16,10 @@ from harness.report.sections import parts
 from harness.runs import runner
 from harness.runs.outcomes import context_text
 from harness.store import reader
-from tests import small
-from tests.browser import opened
-from tests.damage import unsealed
-from tests.many import many
+from tests.support import small
+from tests.support.browser import opened
+from tests.support.damage import unsealed
+from tests.support.many import many
 
 SCRIPTS = Path(report.__file__).parent / "page"
 NAMES = [f"{start}{end}" for start in ("Aber", "Brin", "Cole", "Dorn") for end in range(14)]

@@ -8,8 +8,8 @@ import pytest
 from harness import report
 from harness.metrics import metrics
 from harness.records import Case, Judged, Question
-from tests.browser import opened
 from tests.report.page.moved import DIVIDER, OWN, RUNS, SHOWN, USUAL, Moved, run
+from tests.support.browser import opened
 
 MEASURES = Path(report.__file__).parent / "page" / "measures.js"
 

@@ -11,10 +11,10 @@ from playwright.sync_api import expect
 from harness.people import rating_forms, saved_forms
 from harness.report.rating_page import render
 from harness.store import reader
-from tests import small
-from tests.browser import opened
-from tests.pages import Page
-from tests.rating_made import answered, chosen
+from tests.support import small
+from tests.support.browser import opened
+from tests.support.pages import Page
+from tests.support.rating_made import answered, chosen
 
 PWN = "window.__pwned=1"
 HOSTILE = (
