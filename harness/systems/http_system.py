@@ -59,9 +59,8 @@ class Http(System):
     for a whole request; after one that was too slow, a dropped connection, 429 and 5xx a question
     is asked again, up to `retries` times, and as long as that takes no more than `patience`
     seconds, in which the server may ask to wait (Retry-After). At most `concurrent` questions are
-    asked at once. No redirect is followed. Replies are kept, by the question and by all that is
-    sent and read: what else changes at the endpoint cannot be seen, so then run with --fresh, or
-    set `cache: false`.
+    asked at once. No redirect is followed. Every run asks again. Replies are cached only so that
+    an interrupted run continues; `cache: false` caches none.
     """
 
     url: str

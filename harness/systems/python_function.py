@@ -24,9 +24,8 @@ class PythonFunction(System):
     returns (documents, answer) as `harness.evaluate` has it, or a mapping with any of `contexts`,
     `answer`, `declined`, `tokens_in`, `tokens_out`, `model` and `context`, the text that its model
     was sent. An exception is the failure of its question, and so is an answer of None, in either
-    form, where it answers other questions. Replies are kept, and asked for again when its own
-    file changes; a change of another file is not seen: then run with --fresh, or set `cache:
-    false`.
+    form, where it answers other questions. Every run asks again. Replies are cached only so that an
+    interrupted run continues; `cache: false` caches none.
     """
 
     function: user_code.Name

@@ -25,7 +25,7 @@ class Runnable(System):
     invoked with the question, or with {`input`: question}. Of a mapping that it returns, `answer`
     and `contexts` are the keys (dots lead deeper) of its answer and its documents: by default what
     `create_retrieval_chain` returns; none for what it does not tell. A list is of documents, and a
-    text or a message an answer. Replies are kept as those of `python` are.
+    text or a message an answer. Every run asks again, as of `python`.
     """
 
     object: user_code.Name
